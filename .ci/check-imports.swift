@@ -1,0 +1,74 @@
+// Compares every import in Sources/<Target> with that target's declared dependencies, as `swift package dump-package`
+// prints them on standard input: the compiler lets an undeclared transitive target through (Swift 6.3).
+
+import Foundation
+
+struct Manifest: Decodable {
+    struct Target: Decodable {
+        let name: String
+        let type: String
+        let dependencies: [Dependency]
+    }
+
+    /// `{"byName": ["X", null]}` or `{"product": ["X", "package", …]}`.
+    struct Dependency: Decodable {
+        let name: String
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            let members = try container.decode([String: [Name?]].self)
+            name = members.values.first?.first??.text ?? ""
+        }
+    }
+
+    struct Name: Decodable {
+        let text: String?
+
+        init(from decoder: any Decoder) throws {
+            text = try? decoder.singleValueContainer().decode(String.self)
+        }
+    }
+
+    let targets: [Target]
+}
+
+/// What comes with the toolchain.
+let toolchain: Set<String> = [
+    "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Musl", "Synchronization", "Testing", "XCTest",
+]
+
+/// Words that may stand before `import`.
+let levels: Set<String> = ["package", "public", "internal", "private", "fileprivate"]
+
+func imports(of file: String) throws -> [(line: Int, module: String)] {
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
+        var words = line.split(separator: " ").map(String.init)
+        words.removeAll { levels.contains($0) || $0.hasPrefix("@") }
+        guard words.first == "import", words.count > 1 else { return nil }
+        let kinds = ["struct", "class", "enum", "protocol", "func", "let", "var", "typealias"]
+        let name = kinds.contains(words[1]) && words.count > 2 ? words[2] : words[1]
+        return (index + 1, String(name.prefix { $0 != "." }))
+    }
+}
+
+let root = CommandLine.arguments.dropFirst().first ?? "Sources"
+let manifest = try JSONDecoder().decode(Manifest.self, from: FileHandle.standardInput.readDataToEndOfFile())
+let known = Dictionary(uniqueKeysWithValues: manifest.targets.map { ($0.name, $0) })
+var surprises = 0
+for folder in try FileManager.default.contentsOfDirectory(atPath: root).sorted() {
+    guard let target = known[folder] else {
+        print("\(root)/\(folder): error: not a target of Package.swift")
+        surprises += 1
+        continue
+    }
+    let allowed = Set(target.dependencies.map(\.name)).union(toolchain)
+    let files = FileManager.default.enumerator(atPath: "\(root)/\(folder)")?.compactMap { $0 as? String } ?? []
+    for file in files.sorted() where file.hasSuffix(".swift") {
+        for (line, module) in try imports(of: "\(root)/\(folder)/\(file)") where !allowed.contains(module) {
+            print("\(root)/\(folder)/\(file):\(line): error: \(folder) does not declare a dependency on \(module)")
+            surprises += 1
+        }
+    }
+}
+if surprises > 0 { exit(1) }

@@ -1,0 +1,56 @@
+import Glibc
+import Synchronization
+
+/// A lock that the kernel drops with its holder, however that ends.
+///
+/// The file stays: removing it would let two holders hold two files of one name.
+package final class FileLock: Sendable {
+    private let descriptor: Mutex<Descriptor?>
+
+    private init(_ descriptor: Descriptor) {
+        self.descriptor = Mutex(descriptor)
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Takes the lock without waiting.
+    ///
+    /// - Returns: `nil` when it is held, by this process or another.
+    package static func acquire(_ path: String) throws(HostError) -> FileLock? {
+        while true {
+            let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW)
+            guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
+                if errno == EWOULDBLOCK { return nil }
+                if errno == EINTR { continue }
+                throw HostError("cannot lock", path, code: errno)
+            }
+            // Somebody may have removed or replaced the file between the two calls.
+            var held = stat()
+            var named = stat()
+            guard fstat(descriptor.number, &held) == 0 else { throw HostError("cannot look at", path, code: errno) }
+            guard stat(path, &named) == 0, held.st_ino == named.st_ino, held.st_dev == named.st_dev else { continue }
+            guard futimens(descriptor.number, nil) == 0 else { throw HostError("cannot mark", path, code: errno) }
+            return FileLock(descriptor)
+        }
+    }
+
+    /// How long ago the lock was last taken, by the wall clock; never negative.
+    ///
+    /// - Returns: `nil` when the file is not there. Says nothing on whether the lock is still held: ask after
+    ///   ``acquire(_:)`` returned `nil`.
+    package static func heldFor(_ path: String) -> Duration? {
+        var facts = stat()
+        var now = timespec()
+        guard stat(path, &facts) == 0, clock_gettime(CLOCK_REALTIME, &now) == 0 else { return nil }
+        let age =
+            Duration.seconds(now.tv_sec - facts.st_mtim.tv_sec)
+            + .nanoseconds(Int64(now.tv_nsec - facts.st_mtim.tv_nsec))
+        return max(age, .zero)
+    }
+
+    package func close() {
+        descriptor.withLock { $0 = nil }
+    }
+}

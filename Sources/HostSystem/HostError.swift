@@ -1,0 +1,48 @@
+import Glibc
+
+/// What the system refused us: what was tried, on what, why, and what helps.
+package struct HostError: Error, Sendable, Equatable {
+    /// In the form "cannot open".
+    package let attempt: String
+    package let subject: String
+    package let reason: String
+    package let hint: String?
+
+    /// `errno`, when the system gave one.
+    package let code: Int32?
+
+    package init(_ attempt: String, _ subject: String, because reason: String, hint: String? = nil) {
+        self.attempt = attempt
+        self.subject = subject
+        self.reason = reason
+        self.hint = hint
+        self.code = nil
+    }
+
+    /// Takes `errno` as it was right after the call that failed.
+    package init(_ attempt: String, _ subject: String, code: Int32, hint: String? = nil) {
+        self.attempt = attempt
+        self.subject = subject
+        self.reason = String(cString: strerror(code)).lowercased()
+        self.hint = hint ?? Self.hint(code)
+        self.code = code
+    }
+
+    /// Nothing is there, as opposed to something unusable.
+    package var isMissing: Bool { code == ENOENT }
+
+    private static func hint(_ code: Int32) -> String? {
+        switch code {
+        case ENOSPC, EDQUOT: "free some space and try again"
+        case EMFILE, ENFILE: "raise the limit of open files (ulimit -n, LimitNOFILE=)"
+        default: nil
+        }
+    }
+}
+
+extension HostError: CustomStringConvertible {
+    package var description: String {
+        let line = "\(attempt) '\(TerminalText.safe(subject))': \(reason)"
+        return hint.map { "\(line) (\($0))" } ?? line
+    }
+}

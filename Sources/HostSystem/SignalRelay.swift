@@ -1,0 +1,86 @@
+import Glibc
+import Synchronization
+
+/// Carries signals from their handler, which may do next to nothing, over a pipe to ordinary code.
+///
+/// Dispatch has signal sources, but takes a signal over some time after it is asked to: one that comes before is lost.
+final class SignalRelay: Sendable {
+    static let shared = SignalRelay()
+
+    private struct Listener {
+        let numbers: [Int32]
+        let report: @Sendable (Int32) -> Void
+    }
+
+    private struct State {
+        var listeners: [Int: Listener] = [:]
+        var nextListener = 0
+        var isRunning = false
+    }
+
+    private let state = Mutex(State())
+
+    /// From the return on, each of the signals is reported and has no other effect.
+    ///
+    /// Where the system lacks even a pipe the signals keep their effect, which ends the process as was wished.
+    ///
+    /// - Returns: What to pass to ``remove(_:)``.
+    func add(_ numbers: [Int32], report: @escaping @Sendable (Int32) -> Void) -> Int {
+        state.withLock { state in
+            state.nextListener += 1
+            state.listeners[state.nextListener] = Listener(numbers: numbers, report: report)
+            if !state.isRunning { state.isRunning = start() }
+            if state.isRunning {
+                for number in numbers { signal(number, handleSignal) }
+            }
+            return state.nextListener
+        }
+    }
+
+    func remove(_ listener: Int) {
+        state.withLock { state in
+            guard let removed = state.listeners.removeValue(forKey: listener) else { return }
+            let wanted = Set(state.listeners.values.flatMap(\.numbers))
+            for number in removed.numbers where !wanted.contains(number) { signal(number, SIG_DFL) }
+        }
+    }
+
+    private func start() -> Bool {
+        guard let pipe = try? Pipe(), (try? pipe.writeEnd.makeNonBlocking()) != nil else { return false }
+        let (readEnd, writeEnd) = (pipe.readEnd, pipe.writeEnd)
+        do {
+            // The thread keeps both ends for good: a handler may run at any time.
+            try BackgroundThread.start {
+                withExtendedLifetime(writeEnd) { self.relay(readEnd) }
+            }
+        } catch {
+            return false
+        }
+        signalPipe.store(writeEnd.number, ordering: .releasing)
+        return true
+    }
+
+    private func relay(_ end: Descriptor) {
+        while true {
+            var number: UInt8 = 0
+            let count = read(end.number, &number, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1 else { return }
+            let reports = state.withLock { state in
+                state.listeners.values.filter { $0.numbers.contains(Int32(number)) }.map(\.report)
+            }
+            for report in reports { report(Int32(number)) }
+        }
+    }
+}
+
+/// Where the handler writes; set before any handler is.
+private let signalPipe = Atomic<Int32>(-1)
+
+/// Runs between any two instructions of any thread: no locks, no allocation, errno as it was.
+private func handleSignal(_ number: Int32) {
+    let saved = errno
+    var byte = UInt8(truncatingIfNeeded: number)
+    write(signalPipe.load(ordering: .acquiring), &byte, 1)
+    errno = saved
+}

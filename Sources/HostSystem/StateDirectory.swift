@@ -1,0 +1,120 @@
+import Glibc
+
+/// Where one role of the program keeps what must survive: absolute, ours to write, closed to others when we made it.
+package struct StateDirectory: Sendable, Equatable {
+    package let path: String
+
+    /// Finds the directory and makes it if need be.
+    ///
+    /// In this order: `override`; `$STATE_DIRECTORY`, which systemd sets for one unit and so needs no role or profile;
+    /// `$XDG_STATE_HOME/newswire/<role>[/<profile>]`; `~/.local/state/newswire/<role>[/<profile>]`.
+    ///
+    /// A role is one path segment, such as `hub`; a profile 1 to 64 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.
+    ///
+    /// - Throws: When the name is unusable, or the directory cannot be made or written to.
+    ///
+    /// Source: systemd.exec(5), `StateDirectory=`; XDG Base Directory Specification 0.8.
+    package static func locate(
+        role: String,
+        profile: String? = nil,
+        override: String? = nil,
+        environment: [String: String]
+    ) throws(HostError) -> StateDirectory {
+        if let profile, !isProfile(profile) {
+            throw HostError(
+                "cannot use profile",
+                profile,
+                because: "not a profile name",
+                hint: "1 to \(maximumProfileLength) letters, digits, '.', '_' or '-', not beginning with '.'"
+            )
+        }
+        let path = try path(role: role, profile: profile, override: override, environment: environment)
+        try makeDirectory(path)
+        guard access(path, R_OK | W_OK | X_OK) == 0 else {
+            throw HostError("cannot use state directory", path, code: errno, hint: "it must be writable by this user")
+        }
+        return StateDirectory(path: path)
+    }
+
+    /// The path of a file in it.
+    package func file(_ name: String) -> String {
+        "\(path)/\(name)"
+    }
+
+    private static func path(
+        role: String,
+        profile: String?,
+        override: String?,
+        environment: [String: String]
+    ) throws(HostError) -> String {
+        if let override, !override.isEmpty { return try absolute(override) }
+        if let unit = environment["STATE_DIRECTORY"]?.split(separator: ":").first, unit.hasPrefix("/") {
+            return String(unit)
+        }
+        let tail = "newswire/\(role)" + (profile.map { "/\($0)" } ?? "")
+        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/\(tail)" }
+        guard let home = environment["HOME"].flatMap({ $0.hasPrefix("/") ? $0 : nil }) ?? passwordFileHome() else {
+            throw HostError(
+                "cannot find a state directory for",
+                role,
+                because: "this user has no home directory",
+                hint: "set STATE_DIRECTORY"
+            )
+        }
+        return "\(home)/.local/state/\(tail)"
+    }
+
+    private static func absolute(_ path: String) throws(HostError) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let current = getcwd(nil, 0) else { throw HostError("cannot resolve", path, code: errno) }
+        defer { free(current) }
+        return "\(String(cString: current))/\(path)"
+    }
+
+    /// Makes the directory and those above it that are missing, all closed to others.
+    private static func makeDirectory(_ path: String) throws(HostError) {
+        if mkdir(path, 0o700) == 0 { return }
+        switch errno {
+        case EEXIST:
+            var facts = stat()
+            guard stat(path, &facts) == 0 else { throw HostError("cannot look at", path, code: errno) }
+            guard facts.st_mode & S_IFMT == S_IFDIR else {
+                throw HostError("cannot use state directory", path, code: ENOTDIR)
+            }
+        case ENOENT:
+            guard let slash = path.dropLast().lastIndex(of: "/"), slash != path.startIndex else {
+                throw HostError("cannot make state directory", path, code: ENOENT)
+            }
+            try makeDirectory(String(path[..<slash]))
+            // Another process may have made it in between.
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+                throw HostError("cannot make state directory", path, code: errno)
+            }
+        case let code: throw HostError("cannot make state directory", path, code: code)
+        }
+    }
+
+    private static func isProfile(_ text: String) -> Bool {
+        (1...maximumProfileLength).contains(text.utf8.count) && !text.hasPrefix(".")
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    private static func passwordFileHome() -> String? {
+        var buffer = [CChar](repeating: 0, count: 16_384)
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        guard getpwuid_r(getuid(), &entry, &buffer, buffer.count, &found) == 0, found != nil, let home = entry.pw_dir
+        else { return nil }
+        let path = String(cString: home)
+        return path.hasPrefix("/") ? path : nil
+    }
+
+    private static let maximumProfileLength = 64
+}

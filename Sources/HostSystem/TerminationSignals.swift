@@ -1,0 +1,25 @@
+import Glibc
+
+/// The wish that this process end, as values instead of sudden death.
+package enum TerminationSignals {
+    /// SIGTERM and SIGINT as they arrive.
+    ///
+    /// The first asks for an orderly end; what a second means is the reader's choice. From this call until the last
+    /// such stream ends, the signals have no other effect; programs that we start get the default back.
+    package static func stream(_ numbers: [Int32] = [SIGTERM, SIGINT]) -> AsyncStream<Int32> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(maximumPending)) { continuation in
+            let listener = SignalRelay.shared.add(numbers) { continuation.yield($0) }
+            continuation.onTermination = { _ in SignalRelay.shared.remove(listener) }
+        }
+    }
+
+    /// Makes a closed pipe or socket an error of the call that wrote to it.
+    ///
+    /// Programs that we start get the default back (``ChildProcess``).
+    package static func ignoreBrokenPipes() {
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// Signals that wait for a slow reader; more of them say nothing new.
+    private static let maximumPending = 8
+}

@@ -1,0 +1,89 @@
+/// Turns a document's bytes into UTF-8, trusting first the bytes and only then what is said of them (RFC 7303 §3).
+package enum CharacterDecoding {
+    /// How much of a document may stand before the end of its XML declaration, in bytes.
+    private static let declarationBytes = 1_024
+
+    /// Decodes a document; what cannot be decoded becomes U+FFFD, and NUL characters and the byte order mark go.
+    ///
+    /// - Parameters:
+    ///   - bytes: The document, decompressed.
+    ///   - charset: What the transport says, such as the `charset` of a Content-Type.
+    /// - Returns: The text, and why it could not be decoded cleanly.
+    package static func utf8(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {
+        let (text, fault) = decode(bytes, charset: charset)
+        return (text.contains(0) ? text.filter { $0 != 0 } : text, fault)
+    }
+
+    private static func decode(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {
+        if let (name, skipped) = wideEncoding(of: bytes) {
+            return Iconv.utf8(bytes[skipped...], from: name) ?? (repaired(bytes), "\(name) cannot be decoded")
+        }
+        let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+        let declared = [charset, declaredEncoding(in: bytes)].compactMap { $0.flatMap(CharacterSetName.canonical) }
+            .first { !$0.hasPrefix("utf-16") && !$0.hasPrefix("utf-32") }
+        let isASCII = !bytes.contains { $0 >= 0x80 }
+        // Valid sequences of several bytes do not come about by chance, whatever is declared.
+        if String(validating: bytes, as: UTF8.self) != nil, !isASCII || declared?.hasPrefix("iso-2022") != true {
+            return (bytes, nil)
+        }
+        switch declared ?? "utf-8" {
+        case "utf-8": return decodeBrokenUTF8(bytes)
+        case "windows-1252": return (fromWindows1252(bytes), nil)
+        case let name:
+            return Iconv.utf8(bytes[...], from: name) ?? (fromWindows1252(bytes), "the encoding \(name) is not known")
+        }
+    }
+
+    private static func decodeBrokenUTF8(_ bytes: [UInt8]) -> (text: [UInt8], fault: String?) {
+        var parser = Unicode.UTF8.ForwardParser()
+        var source = bytes.makeIterator()
+        var valid = 0
+        var invalid = 0
+        loop: while true {
+            switch parser.parseScalar(from: &source) {
+            case .valid(let scalar): if scalar.count > 1 { valid += 1 }
+            case .error: invalid += 1
+            case .emptyInput: break loop
+            }
+        }
+        return valid > invalid
+            ? (repaired(bytes), "\(invalid) byte sequences are not UTF-8")
+            : (fromWindows1252(bytes), "the text is not UTF-8; read as windows-1252")
+    }
+
+    private static func repaired(_ bytes: [UInt8]) -> [UInt8] { Array(String(decoding: bytes, as: UTF8.self).utf8) }
+
+    private static func fromWindows1252(_ bytes: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count + bytes.count / 4)
+        Windows1252.appendUTF8(bytes, to: &text)
+        return text
+    }
+
+    /// UTF-16 and UTF-32 show in the first four bytes, with or without a mark (XML 1.0 appendix F).
+    private static func wideEncoding(of bytes: [UInt8]) -> (name: String, skipped: Int)? {
+        switch Array(bytes.prefix(4)) {
+        case [0xFF, 0xFE, 0, 0]: return ("utf-32le", 4)
+        case [0, 0, 0xFE, 0xFF]: return ("utf-32be", 4)
+        case [0x3C, 0, 0, 0]: return ("utf-32le", 0)
+        case [0, 0, 0, 0x3C]: return ("utf-32be", 0)
+        case let first where first.starts(with: [0xFF, 0xFE]): return ("utf-16le", 2)
+        case let first where first.starts(with: [0xFE, 0xFF]): return ("utf-16be", 2)
+        case let first where first.count == 4 && first[0] == 0x3C && first[1] == 0 && first[3] == 0:
+            return ("utf-16le", 0)
+        case let first where first.count == 4 && first[1] == 0x3C && first[0] == 0 && first[2] == 0:
+            return ("utf-16be", 0)
+        default: return nil
+        }
+    }
+
+    private static func declaredEncoding(in bytes: [UInt8]) -> String? {
+        let head = String(decoding: bytes.prefix(declarationBytes), as: UTF8.self)
+        guard let start = head.firstRange(of: "<?xml"), let end = head[start.upperBound...].firstIndex(of: ">"),
+            let name = head[start.upperBound..<end].firstRange(of: "encoding")
+        else { return nil }
+        let value = head[name.upperBound..<end].drop { $0 == " " || $0 == "=" }
+        guard let quote = value.first, quote == "\"" || quote == "'" else { return nil }
+        return String(value.dropFirst().prefix { $0 != quote })
+    }
+}

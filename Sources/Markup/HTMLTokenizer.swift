@@ -1,0 +1,142 @@
+/// Splits HTML into texts and tags, as tolerant as a browser where it matters for reading text.
+package struct HTMLTokenizer {
+    package enum Token {
+        /// Text with its references still undecoded.
+        case text(ArraySlice<UInt8>)
+        case start(Tag)
+        case end(name: String)
+    }
+
+    package struct Tag {
+        /// Lower case.
+        package let name: String
+        /// As written, angle brackets included.
+        let source: ArraySlice<UInt8>
+        private let rest: ArraySlice<UInt8>
+
+        init(name: String, source: ArraySlice<UInt8>, rest: ArraySlice<UInt8>) {
+            self.name = name
+            self.source = source
+            self.rest = rest
+        }
+
+        /// The decoded value of the first attribute of this lower-case name; empty for one without a value.
+        package func attribute(_ wanted: String) -> String? {
+            var input = XMLRepairInput(Array(rest))
+            guard let tag = input.takeAttributes() else { return nil }
+            for (name, value) in tag.attributes where String(decoding: name, as: UTF8.self).lowercased() == wanted {
+                var decoded: [UInt8] = []
+                HTMLEntities.appendDecoded(value == name ? [] : value, to: &decoded)
+                return String(decoding: decoded, as: UTF8.self)
+            }
+            return nil
+        }
+    }
+
+    private let bytes: [UInt8]
+    private var position = 0
+    /// From here on no `>` stands any more: looked for once, or a text of `<a` would take quadratic time.
+    private let lastBracket: Int
+    /// Elements whose end tag was looked for to the end of the text in vain.
+    private var neverEnded: Set<String> = []
+
+    package init(_ html: String) {
+        self.init(Array(html.utf8))
+    }
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        lastBracket = bytes.lastIndex(of: 0x3E) ?? -1
+    }
+
+    package mutating func next() -> Token? {
+        while position < bytes.count {
+            guard bytes[position] == 0x3C, position < lastBracket else { return takeText() }
+            switch byte(1) {
+            case 0x21: skipDeclaration()
+            case 0x3F: position = end(of: 0x3E, from: position)
+            case 0x2F where isLetter(byte(2)): return takeEndTag()
+            case let next where isLetter(next): return takeStartTag()
+            default: return takeText()
+            }
+        }
+        return nil
+    }
+
+    /// Skips to behind the end tag of an element whose content is not wanted; stays where it is when there is none.
+    package mutating func skipContent(of name: String) {
+        guard !neverEnded.contains(name) else { return }
+        let start = position
+        while let token = next() {
+            if case .end(name) = token { return }
+        }
+        position = start
+        neverEnded.insert(name)
+    }
+
+    private func byte(_ offset: Int) -> UInt8 {
+        position + offset < bytes.count ? bytes[position + offset] : 0
+    }
+
+    private func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte | 0x20 }
+
+    private mutating func takeText() -> Token {
+        let start = position
+        position += 1
+        while position < bytes.count, bytes[position] != 0x3C { position += 1 }
+        return .text(bytes[start..<position])
+    }
+
+    /// Comments, CDATA and document types: all of no interest.
+    ///
+    /// `-->` ends a comment, `>` what is none.
+    private mutating func skipDeclaration() {
+        guard byte(2) == 0x2D, byte(3) == 0x2D else {
+            position = end(of: 0x3E, from: position)
+            return
+        }
+        var index = position + 4
+        while index < bytes.count {
+            if bytes[index] == 0x3E, bytes[index - 1] == 0x2D, bytes[index - 2] == 0x2D { break }
+            index += 1
+        }
+        position = min(bytes.count, index + 1)
+    }
+
+    private mutating func takeEndTag() -> Token {
+        let name = takeName(at: position + 2)
+        position = end(of: 0x3E, from: position)
+        return .end(name: name)
+    }
+
+    private mutating func takeStartTag() -> Token {
+        let start = position
+        let name = takeName(at: start + 1)
+        let rest = start + 1 + name.utf8.count
+        var index = rest
+        var quote: UInt8?
+        while index < bytes.count {
+            let byte = bytes[index]
+            if let open = quote {
+                if byte == open { quote = nil }
+            } else if byte == 0x3E {
+                break
+            } else if byte == 0x22 || byte == 0x27, bytes[..<index].last(where: { $0 != 0x20 }) == 0x3D {
+                quote = byte
+            }
+            index += 1
+        }
+        // A quotation mark that never ends: the tag ends at the first bracket.
+        position = index < bytes.count ? index + 1 : end(of: 0x3E, from: start)
+        return .start(Tag(name: name, source: bytes[start..<position], rest: bytes[min(rest, position)..<position]))
+    }
+
+    private func takeName(at start: Int) -> String {
+        let name = bytes[start...].prefix { !XMLRepairInput.endsName($0) }.prefix(64)
+        return String(decoding: name, as: UTF8.self).lowercased()
+    }
+
+    private func end(of byte: UInt8, from start: Int) -> Int {
+        (bytes[start...].firstIndex(of: byte) ?? bytes.count - 1) + 1
+    }
+}

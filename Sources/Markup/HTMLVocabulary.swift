@@ -1,0 +1,35 @@
+/// What must be known of HTML's elements to turn them into text.
+enum HTMLVocabulary {
+    /// Elements that have no end tag (HTML §13.1.2).
+    private static let void: Set<String> = [
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+    ]
+
+    /// Elements whose content is not for readers, or not for readers of plain text.
+    private static let hidden: Set<String> = [
+        "script", "style", "noscript", "iframe", "object", "applet", "template", "head",
+    ]
+
+    /// Elements that part the words on both sides.
+    private static let block: Set<String> = [
+        "address", "article", "aside", "blockquote", "br", "dd", "details", "dialog", "div", "dl", "dt", "fieldset",
+        "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main",
+        "nav", "ol", "option", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
+        "ul",
+    ]
+
+    private static let inline: Set<String> = [
+        "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "center", "cite", "code", "del", "dfn", "em", "font", "i",
+        "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var",
+        "audio", "button", "canvas", "label", "map", "picture", "svg", "video", "body", "html", "title",
+    ]
+
+    static func isVoid(_ name: String) -> Bool { void.contains(name) }
+    static func isHidden(_ name: String) -> Bool { hidden.contains(name) }
+    static func isBlock(_ name: String) -> Bool { block.contains(name) }
+
+    /// Whether HTML has an element of this name, given in lower case.
+    static func isKnown(_ name: String) -> Bool {
+        inline.contains(name) || block.contains(name) || void.contains(name) || hidden.contains(name)
+    }
+}

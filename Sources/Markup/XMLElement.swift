@@ -1,0 +1,126 @@
+/// One element of an ``XMLTree``.
+package struct XMLElement: Sendable {
+    let tree: XMLTree
+    let index: Int32
+
+    private var node: XMLTree.Node { tree.nodes[Int(index)] }
+
+    private var number: Int32 { tree.canonical[Int(node.name)] }
+
+    /// The canonical name, as the reader's naming made it.
+    package var name: String { tree.names[Int(node.name)] }
+
+    /// The name without prefix, as written.
+    package var localName: String { tree.localNames[Int(node.name)] }
+
+    package var namespace: String? { tree.namespaces[Int(node.name)] }
+
+    /// False when the document ended inside this element.
+    package var isClosed: Bool { node.isClosed }
+
+    package var parent: XMLElement? { node.parent < 0 ? nil : XMLElement(tree: tree, index: node.parent) }
+
+    package var children: Children { Children(tree: tree, following: node.firstChild) }
+
+    package func first(_ name: String) -> XMLElement? {
+        guard let number = tree.number(of: name) else { return nil }
+        return children.first { $0.number == number }
+    }
+
+    package func all(_ names: String...) -> [XMLElement] {
+        let numbers = names.compactMap { tree.number(of: $0) }
+        return numbers.isEmpty ? [] : children.filter { numbers.contains($0.number) }
+    }
+
+    package func attribute(_ name: String) -> String? {
+        guard let number = tree.number(of: name) else { return nil }
+        for attribute in tree.attributes[node.start..<node.start + node.count]
+        where tree.canonical[Int(attribute.name)] == number {
+            return String(decoding: tree.bytes[attribute.value], as: UTF8.self)
+        }
+        return nil
+    }
+
+    package var hasChildElements: Bool { children.first { _ in true } != nil }
+
+    /// The text of this element and of all below it, in document order.
+    package var text: String {
+        var result: [UInt8] = []
+        appendText(of: index, to: &result)
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// What stands between the element's tags, written as HTML: names without prefix, text escaped.
+    package var innerMarkup: String {
+        var result: [UInt8] = []
+        appendMarkup(below: index, to: &result)
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// The depth of the recursion is bounded by ``XMLLimits/depth``.
+    private func appendText(of index: Int32, to result: inout [UInt8]) {
+        var child = tree.nodes[Int(index)].firstChild
+        while child >= 0 {
+            let node = tree.nodes[Int(child)]
+            if node.name < 0 {
+                result += tree.bytes[node.start..<node.start + node.count]
+            } else {
+                appendText(of: child, to: &result)
+            }
+            child = node.next
+        }
+    }
+
+    private func appendMarkup(below index: Int32, to result: inout [UInt8]) {
+        var child = tree.nodes[Int(index)].firstChild
+        while child >= 0 {
+            let node = tree.nodes[Int(child)]
+            if node.name < 0 {
+                Self.appendEscaped(tree.bytes[node.start..<node.start + node.count], to: &result)
+            } else {
+                appendTags(of: child, node, to: &result)
+            }
+            child = node.next
+        }
+    }
+
+    private func appendTags(of index: Int32, _ node: XMLTree.Node, to result: inout [UInt8]) {
+        let name = tree.localNames[Int(node.name)]
+        result += "<\(name)".utf8
+        for attribute in tree.attributes[node.start..<node.start + node.count] {
+            result += " \(tree.localNames[Int(attribute.name)])=\"".utf8
+            Self.appendEscaped(tree.bytes[attribute.value], to: &result)
+            result.append(0x22)
+        }
+        result.append(0x3E)
+        guard !HTMLVocabulary.isVoid(name) else { return }
+        appendMarkup(below: index, to: &result)
+        result += "</\(name)>".utf8
+    }
+
+    private static func appendEscaped(_ bytes: ArraySlice<UInt8>, to result: inout [UInt8]) {
+        for byte in bytes {
+            switch byte {
+            case 0x22: result += "&quot;".utf8
+            case 0x26: result += "&amp;".utf8
+            case 0x3C: result += "&lt;".utf8
+            default: result.append(byte)
+            }
+        }
+    }
+
+    /// The child elements in document order; texts between them are left out.
+    package struct Children: Sequence, IteratorProtocol {
+        let tree: XMLTree
+        var following: Int32
+
+        package mutating func next() -> XMLElement? {
+            while following >= 0 {
+                let index = following
+                following = tree.nodes[Int(index)].next
+                if tree.nodes[Int(index)].name >= 0 { return XMLElement(tree: tree, index: index) }
+            }
+            return nil
+        }
+    }
+}

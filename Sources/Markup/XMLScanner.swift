@@ -1,0 +1,59 @@
+internal import CLibXML2
+
+/// Reads XML through libxml2, never loading a DTD or anything else, and reading on where a document is not well-formed.
+///
+/// Most documents pass the strict parse. One that does not is rewritten by ``XMLRepair`` first, because libxml2's own
+/// recovery drops or displaces text: after the first error it leaves out every entity reference.
+package enum XMLScanner {
+    /// Reads a document that has been decoded to UTF-8.
+    ///
+    /// - Returns: The tree, empty when there is no element in it.
+    package static func tree(of utf8: [UInt8], vocabulary: XMLVocabulary) -> XMLTree {
+        let strict = XMLTreeBuilder(naming: vocabulary.naming, policy: .strict)
+        strict.parse(utf8)
+        guard strict.fault != nil || strict.metForeignEntity, !strict.reachedLimit else {
+            return strict.tree(fault: strict.fault ?? strict.namespaceFault, isComplete: !strict.reachedLimit)
+        }
+        var repair = XMLRepair(utf8, vocabulary: vocabulary)
+        repair.run()
+        let lenient = XMLTreeBuilder(naming: vocabulary.naming, policy: .recovering)
+        lenient.parse(repair.output)
+        return lenient.tree(
+            fault: strict.fault ?? strict.namespaceFault,
+            isComplete: repair.isComplete && !lenient.reachedLimit
+        )
+    }
+
+    /// - Throws: The first fault; a document type declaration is one.
+    static func check(_ utf8: [UInt8]) throws(XMLSyntaxError) {
+        let builder = XMLTreeBuilder(naming: { $0.local }, policy: .withoutDoctype)
+        builder.parse(utf8)
+        if let fault = builder.fault { throw fault }
+        guard builder.hasRoot else { throw XMLSyntaxError(line: 1, reason: "the document has no element") }
+    }
+}
+
+/// What a scanner knows of the documents it reads.
+package struct XMLVocabulary: Sendable {
+    /// Names of root elements, lower case, without prefix: where a document begins that has rubbish before it.
+    let roots: Set<String>
+    /// Names of elements that hold records, lower case, without prefix.
+    let containers: Set<String>
+    /// Names of elements that are never inside one of their own kind, lower case: the start of one ends another that
+    /// was left open.
+    let records: Set<String>
+    /// The one name by which the reader knows an element or attribute, however its document spells it.
+    let naming: @Sendable (XMLName) -> String
+
+    package init(
+        roots: Set<String>,
+        containers: Set<String>,
+        records: Set<String>,
+        naming: @escaping @Sendable (XMLName) -> String
+    ) {
+        self.roots = roots
+        self.containers = containers
+        self.records = records
+        self.naming = naming
+    }
+}

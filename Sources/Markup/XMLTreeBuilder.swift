@@ -1,0 +1,226 @@
+internal import CLibXML2
+
+/// Takes libxml2's events of one parse and makes the tree of them.
+///
+/// One builder serves one parse, on the thread that called it.
+final class XMLTreeBuilder {
+    enum Policy {
+        /// Stops at the first fault.
+        case strict
+        /// Stops at the first fault, and at a document type declaration.
+        case withoutDoctype
+        /// Goes on after faults.
+        case recovering
+    }
+
+    private struct NameKey: Hashable {
+        let local: UnsafePointer<xmlChar>?
+        let prefix: UnsafePointer<xmlChar>?
+        let namespace: UnsafePointer<xmlChar>?
+    }
+
+    private let naming: (XMLName) -> String
+    private let policy: Policy
+    private var context: xmlParserCtxtPtr?
+
+    private var nodes: [XMLTree.Node] = []
+    private var attributes: [XMLTree.Attribute] = []
+    private var bytes: [UInt8] = []
+    private var names: [String] = []
+    private var localNames: [String] = []
+    private var namespaces: [String?] = []
+    private var nameIndex: [NameKey: Int32] = [:]
+    private var open: [Int32] = []
+
+    private(set) var fault: XMLSyntaxError?
+    /// The first prefix that was never declared: no matter of well-formedness, but of a publisher's care.
+    private(set) var namespaceFault: XMLSyntaxError?
+    private(set) var reachedLimit = false
+    /// A reference was met to an entity that XML itself does not define.
+    private(set) var metForeignEntity = false
+
+    init(naming: @escaping (XMLName) -> String, policy: Policy) {
+        self.naming = naming
+        self.policy = policy
+    }
+
+    var hasRoot: Bool { !nodes.isEmpty }
+
+    func tree(fault: XMLSyntaxError?, isComplete: Bool) -> XMLTree {
+        XMLTree(
+            nodes: nodes,
+            attributes: attributes,
+            bytes: bytes,
+            names: names,
+            localNames: localNames,
+            namespaces: namespaces,
+            fault: fault,
+            isComplete: isComplete && nodes.first?.isClosed == true
+        )
+    }
+
+    func parse(_ utf8: [UInt8]) {
+        guard let size = Int32(exactly: utf8.count), let context = xmlNewParserCtxt() else {
+            reachedLimit = true
+            return
+        }
+        defer { xmlFreeParserCtxt(context) }
+        self.context = context
+        defer { self.context = nil }
+        XMLCallbacks.install(in: context, for: self)
+        // Neither NOENT nor DTDLOAD nor HUGE: entities stay unexpanded, no DTD is read, libxml2's limits stay on.
+        var options = XML_PARSE_NONET.rawValue | XML_PARSE_NOWARNING.rawValue | XML_PARSE_IGNORE_ENC.rawValue
+        if policy == .recovering { options |= XML_PARSE_RECOVER.rawValue }
+        utf8.withUnsafeBytes { buffer in
+            let text = buffer.bindMemory(to: CChar.self).baseAddress
+            let document = xmlCtxtReadMemory(context, text, size, nil, nil, Int32(options))
+            if let document { xmlFreeDoc(document) }
+        }
+    }
+
+    // MARK: Events
+
+    func start(
+        _ local: UnsafePointer<xmlChar>?,
+        _ prefix: UnsafePointer<xmlChar>?,
+        _ namespace: UnsafePointer<xmlChar>?,
+        attributeCount: Int,
+        _ values: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
+    ) {
+        guard open.count < XMLLimits.depth else { return stop("elements are nested deeper than \(XMLLimits.depth)") }
+        guard let name = index(of: NameKey(local: local, prefix: prefix, namespace: namespace)) else { return }
+        let first = attributes.count
+        for number in 0..<min(attributeCount, XMLLimits.attributes) {
+            guard let values, let start = values[5 * number + 3], let end = values[5 * number + 4] else { continue }
+            let key = NameKey(
+                local: values[5 * number],
+                prefix: values[5 * number + 1],
+                namespace: values[5 * number + 2]
+            )
+            guard let name = index(of: key) else { return }
+            attributes.append(XMLTree.Attribute(name: name, value: appendValue(start, end)))
+        }
+        guard let node = append(name: name, start: first, count: attributes.count - first) else { return }
+        open.append(node)
+    }
+
+    func end() {
+        guard let node = open.popLast() else { return }
+        nodes[Int(node)].isClosed = true
+    }
+
+    func text(_ start: UnsafePointer<xmlChar>, count: Int) {
+        guard let parent = open.last else { return }
+        let last = nodes[Int(parent)].lastChild
+        if last >= 0, nodes[Int(last)].name < 0 {
+            let room = XMLLimits.fieldBytes - nodes[Int(last)].count
+            guard room > 0 else { return }
+            nodes[Int(last)].count += min(count, room)
+            bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: min(count, room)))
+            return
+        }
+        let kept = min(count, XMLLimits.fieldBytes)
+        guard append(name: -1, start: bytes.count, count: kept) != nil else { return }
+        bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: kept))
+    }
+
+    func entity(_ name: UnsafePointer<xmlChar>?) -> xmlEntityPtr? {
+        if let predefined = xmlGetPredefinedEntity(name) { return predefined }
+        metForeignEntity = true
+        return nil
+    }
+
+    func doctype() {
+        guard policy == .withoutDoctype else { return }
+        record("a document type declaration is not allowed", line: context.map { Int(xmlSAX2GetLineNumber($0)) } ?? 1)
+        stop()
+    }
+
+    func report(_ error: UnsafePointer<xmlError>) {
+        let code = UInt32(bitPattern: error.pointee.code)
+        guard error.pointee.level == XML_ERR_FATAL || code == XML_NS_ERR_UNDEFINED_NAMESPACE.rawValue,
+            code != XML_ERR_USER_STOP.rawValue
+        else { return }
+        let message = Self.sentence(error.pointee.message.map { String(cString: $0) } ?? "not well-formed")
+        guard error.pointee.level == XML_ERR_FATAL else {
+            if namespaceFault == nil { namespaceFault = XMLSyntaxError(line: Int(error.pointee.line), reason: message) }
+            return
+        }
+        record(message, line: Int(error.pointee.line))
+        if policy != .recovering { stop() }
+    }
+
+    // MARK: Building
+
+    private func append(name: Int32, start: Int, count: Int) -> Int32? {
+        guard nodes.count < XMLLimits.nodes else {
+            stop("the document has more than \(XMLLimits.nodes) elements and texts")
+            return nil
+        }
+        let index = Int32(nodes.count)
+        let parent = open.last ?? -1
+        nodes.append(XMLTree.Node(name: name, parent: parent, start: start, count: count))
+        guard parent >= 0 else { return index }
+        let last = nodes[Int(parent)].lastChild
+        if last >= 0 { nodes[Int(last)].next = index } else { nodes[Int(parent)].firstChild = index }
+        nodes[Int(parent)].lastChild = index
+        return index
+    }
+
+    /// Without `NOENT` libxml2 hands every ampersand of a value over as `&#38;`.
+    private func appendValue(_ start: UnsafePointer<xmlChar>, _ end: UnsafePointer<xmlChar>) -> Range<Int> {
+        let first = bytes.count
+        let value = UnsafeBufferPointer(start: start, count: min(end - start, XMLLimits.fieldBytes))
+        var rest = value[...]
+        while let ampersand = rest.firstIndex(of: 0x26) {
+            bytes.append(contentsOf: rest[...ampersand])
+            rest = rest[(ampersand + 1)...]
+            if rest.starts(with: "#38;".utf8) { rest = rest.dropFirst(4) }
+        }
+        bytes.append(contentsOf: rest)
+        return first..<bytes.count
+    }
+
+    private func index(of key: NameKey) -> Int32? {
+        if let index = nameIndex[key] { return index }
+        guard names.count < XMLLimits.names else {
+            stop("the document uses more than \(XMLLimits.names) different names")
+            return nil
+        }
+        let name = XMLName(
+            namespace: Self.string(key.namespace),
+            prefix: Self.string(key.prefix),
+            local: Self.string(key.local) ?? ""
+        )
+        let index = Int32(names.count)
+        names.append(naming(name))
+        localNames.append(name.local)
+        namespaces.append(name.namespace)
+        nameIndex[key] = index
+        return index
+    }
+
+    private func stop(_ limit: String) {
+        reachedLimit = true
+        record(limit, line: context.map { Int(xmlSAX2GetLineNumber($0)) } ?? 1)
+        stop()
+    }
+
+    private func stop() {
+        if let context { xmlStopParser(context) }
+    }
+
+    private func record(_ reason: String, line: Int) {
+        if fault == nil { fault = XMLSyntaxError(line: max(1, line), reason: reason) }
+    }
+
+    private static func string(_ text: UnsafePointer<xmlChar>?) -> String? {
+        text.map { String(cString: $0) }
+    }
+
+    /// libxml2's messages end in a line break, begin with a capital and may quote the document.
+    private static func sentence(_ message: String) -> String {
+        let line = PlainText.clean(message, limit: 200)
+        return line.hasPrefix("XML") ? line : line.prefix(1).lowercased() + line.dropFirst()
+    }
+}

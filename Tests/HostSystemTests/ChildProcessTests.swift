@@ -1,0 +1,181 @@
+import Glibc
+import HostSystem
+import Testing
+
+/// `sh` stands in for handlers here; ``ChildProcess`` itself never uses a shell.
+@Suite struct ChildProcessTests {
+    private func shell(_ script: String, timeout: Duration = .seconds(30)) -> ChildProcess {
+        ChildProcess(
+            arguments: ["/bin/sh", "-c", script],
+            environment: ["PATH": "/usr/bin:/bin"],
+            timeout: timeout,
+            killGrace: .milliseconds(100)
+        )
+    }
+
+    @Test func `arguments, environment and input arrive as given and both outputs come back`() async throws {
+        var child = shell("printf '%s|' \"$@\"; env; cat; echo oops >&2; exit 3")
+        child.arguments += ["name", "a b", "$(id)", "`x`; rm", ""]
+        child.environment = ["NEWSWIRE_ID": "1=2 $HOME"]
+        child.input = "body\n"
+        let outcome = try await child.run()
+        #expect(outcome.ending == .exited(3))
+        #expect(outcome.standardOutput.hasPrefix("a b|$(id)|`x`; rm||"))
+        #expect(outcome.standardOutput.contains("NEWSWIRE_ID=1=2 $HOME\n"))
+        #expect(!outcome.standardOutput.contains("HOME=/"))
+        #expect(outcome.standardOutput.hasSuffix("body\n"))
+        #expect(outcome.standardError == "oops\n")
+        #expect(!outcome.isSuccess)
+        #expect(outcome.description == "exited with code 3")
+    }
+
+    @Test func `a program by name is found in the path`() async throws {
+        #expect(try await ChildProcess(arguments: ["true"]).run().isSuccess)
+    }
+
+    @Test func `a program that cannot be started is told with the reason`() async {
+        let error = await #expect(throws: HostError.self) {
+            try await ChildProcess(arguments: ["/nonexistent/handler"]).run()
+        }
+        #expect(error?.description == "cannot run '/nonexistent/handler': no such file or directory")
+        await #expect(throws: HostError.self) { try await ChildProcess(arguments: ["/etc/passwd"]).run() }
+        await #expect(throws: HostError.self) { try await ChildProcess(arguments: []).run() }
+        await #expect(throws: HostError.self) { try await ChildProcess(arguments: ["true", "a\u{0}b"]).run() }
+    }
+
+    @Test func `input larger than a pipe is fed while output larger than a pipe is read`() async throws {
+        var child = shell("cat")
+        child.input = String(repeating: "0123456789abcdef", count: 65_536)
+        child.maximumOutputBytes = 2_000_000
+        let outcome = try await child.run()
+        #expect(outcome.isSuccess)
+        #expect(outcome.standardOutput == child.input)
+        #expect(!outcome.isOutputTruncated)
+    }
+
+    @Test func `a program that does not read its input is no error`() async throws {
+        var child = shell("exec true")
+        child.input = String(repeating: "x", count: 1_000_000)
+        #expect(try await child.run().isSuccess)
+    }
+
+    @Test func `output beyond the bound is dropped and the program goes on`() async throws {
+        var child = shell("head -c 1000000 /dev/zero | tr '\\0' x; echo end >&2")
+        child.maximumOutputBytes = 1_000
+        let outcome = try await child.run()
+        #expect(outcome.isSuccess)
+        #expect(outcome.standardOutput.utf8.count == 1_000)
+        #expect(outcome.standardError == "end\n")
+        #expect(outcome.isOutputTruncated)
+    }
+
+    @Test func `a program that takes too long is ended with all it started`() async throws {
+        let outcome = try await shell("sleep 1000 & echo $!; wait", timeout: .milliseconds(150)).run()
+        #expect(outcome.interruption == .timedOut)
+        #expect(outcome.ending == .signalled(SIGTERM))
+        let grandchild = try #require(pid_t(outcome.standardOutput.prefix { $0.isNumber }))
+        // Dead, or a zombie that init has yet to reap: in neither case does it run.
+        #expect(await isGone(grandchild))
+    }
+
+    @Test func `a program that ignores SIGTERM is killed`() async throws {
+        let outcome = try await shell("trap '' TERM; echo on; while :; do sleep 1; done", timeout: .milliseconds(150))
+            .run()
+        #expect(outcome.ending == .signalled(SIGKILL))
+        #expect(outcome.interruption == .timedOut)
+        #expect(outcome.standardOutput == "on\n")
+    }
+
+    @Test func `cancelling the task ends the program`() async throws {
+        let scratch = try ScratchDirectory()
+        #expect(mkfifo(scratch.file("started"), 0o600) == 0)
+        let child = shell(": > \(scratch.file("started")); sleep 1000")
+        let task = Task { try await child.run() }
+        // Opening the pipe returns when the program has opened the other end.
+        let path = scratch.file("started")
+        await Task.detached { _ = close(open(path, O_RDONLY)) }.value
+        task.cancel()
+        let outcome = try await task.value
+        #expect(outcome.interruption == .cancelled)
+        #expect(!outcome.isSuccess)
+    }
+
+    @Test func `a task cancelled before starts nothing`() async throws {
+        let scratch = try ScratchDirectory()
+        let child = shell(": > \(scratch.file("started"))")
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await child.run()
+        }
+        task.cancel()
+        #expect(try await task.value.interruption == .cancelled)
+        #expect(scratch.names.isEmpty)
+    }
+
+    @Test func `what a program leaves running is neither waited for nor ended`() async throws {
+        let outcome = try await shell("sleep 1000 & echo $!").run()
+        #expect(outcome.isSuccess)
+        let left = try #require(pid_t(outcome.standardOutput.prefix { $0.isNumber }))
+        #expect(kill(left, SIGKILL) == 0)
+    }
+
+    @Test func `a program gets the three standard descriptors, default signals and a group of its own`() async throws {
+        TerminationSignals.ignoreBrokenPipes()
+        let leak = open("/dev/null", O_RDONLY)
+        defer { close(leak) }
+        let outcome = try await shell(
+            "ls /proc/self/fd | wc -l; grep -E 'Sig(Ign|Blk)' /proc/self/status; cut -d' ' -f1,5 /proc/$$/stat"
+        ).run()
+        let lines = outcome.standardOutput.split(separator: "\n")
+        try #require(lines.count == 4)
+        // The three, and the directory that ls reads.
+        #expect(lines[0] == "4")
+        // glibc leaves its own two signals, 32 and 33, ignored in a child; programs cannot use them.
+        #expect(lines[1].hasSuffix("\t0000000000000000"))
+        #expect(["\t0000000000000000", "\t0000000180000000"].contains { lines[2].hasSuffix($0) })
+        let group = lines[3].split(separator: " ")
+        #expect(group.first == group.last)
+    }
+
+    @Test func `many runs at once leave neither zombies nor descriptors`() async {
+        // In a process of its own, where nobody else opens any.
+        await #expect(processExitsWith: .success) {
+            let before = Self.openDescriptors()
+            let areRight = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for index in 0..<300 {
+                    group.addTask {
+                        let child = ChildProcess(arguments: ["/bin/sh", "-c", "exit \(index % 2)"])
+                        return try await child.run().ending == .exited(Int32(index % 2))
+                    }
+                }
+                return try await group.allSatisfy { $0 }
+            }
+            #expect(areRight)
+            #expect(Self.openDescriptors() < before + 30)
+            #expect(waitpid(-1, nil, WNOHANG) == -1 && errno == ECHILD)
+        }
+    }
+
+    private static func openDescriptors() -> Int {
+        (0..<20_000).count { fcntl(Int32($0), F_GETFD) >= 0 }
+    }
+
+    /// Waits for the kernel to be done with a process that was sent SIGKILL.
+    private func isGone(_ process: pid_t) async -> Bool {
+        for _ in 0..<100_000 {
+            if kill(process, 0) != 0 { return true }
+            if state(of: process) == "Z" || state(of: process) == nil { return true }
+            await Task.yield()
+        }
+        return false
+    }
+
+    private func state(of process: pid_t) -> Character? {
+        guard let file = fopen("/proc/\(process)/stat", "r") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 512)
+        let count = fread(&bytes, 1, bytes.count, file)
+        let text = String(decoding: bytes.prefix(count), as: UTF8.self)
+        return text.split(separator: ")").last?.drop { $0 == " " }.first
+    }
+}

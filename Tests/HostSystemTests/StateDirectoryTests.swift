@@ -1,0 +1,64 @@
+import HostSystem
+import Testing
+
+@Suite struct StateDirectoryTests {
+    private let scratch: ScratchDirectory
+
+    init() throws {
+        scratch = try ScratchDirectory()
+    }
+
+    @Test func `systemd's directory comes before XDG's, and XDG's before the home`() throws {
+        var environment = [
+            "STATE_DIRECTORY": "\(scratch.path)/unit:/elsewhere", "XDG_STATE_HOME": "\(scratch.path)/xdg",
+            "HOME": "\(scratch.path)/home",
+        ]
+        func path() throws -> String {
+            try StateDirectory.locate(role: "agent", profile: "work", environment: environment).path
+        }
+        #expect(try path() == "\(scratch.path)/unit")
+        environment["STATE_DIRECTORY"] = nil
+        #expect(try path() == "\(scratch.path)/xdg/newswire/agent/work")
+        environment["XDG_STATE_HOME"] = "relative/is/ignored"
+        #expect(try path() == "\(scratch.path)/home/.local/state/newswire/agent/work")
+    }
+
+    @Test func `an override wins and no profile adds no segment`() throws {
+        let environment = ["XDG_STATE_HOME": scratch.path]
+        let directory = try StateDirectory.locate(role: "hub", environment: environment)
+        #expect(directory.file("hub.sqlite") == "\(scratch.path)/newswire/hub/hub.sqlite")
+        let other = try StateDirectory.locate(
+            role: "hub",
+            override: scratch.file("mine"),
+            environment: ["STATE_DIRECTORY": "/elsewhere"]
+        )
+        #expect(other.path == scratch.file("mine"))
+    }
+
+    @Test func `what is made is closed to others and what is there is left as it is`() throws {
+        let environment = ["XDG_STATE_HOME": scratch.file("state")]
+        let directory = try StateDirectory.locate(role: "hub", environment: environment)
+        #expect(mode(of: directory.path) == 0o700)
+        #expect(mode(of: scratch.file("state")) == 0o700)
+        #expect(try StateDirectory.locate(role: "hub", environment: environment) == directory)
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", ".hidden", "a b", "ä", String(repeating: "a", count: 65)])
+    func `a profile that is no plain name is refused`(_ profile: String) {
+        #expect(throws: HostError.self) {
+            try StateDirectory.locate(
+                role: "agent",
+                profile: profile,
+                environment: ["XDG_STATE_HOME": scratch.path]
+            )
+        }
+    }
+
+    @Test func `a file in the place of the directory is an error that names it`() throws {
+        try PrivateFile.write("x", to: scratch.file("occupied"))
+        let error = #expect(throws: HostError.self) {
+            try StateDirectory.locate(role: "hub", override: scratch.file("occupied"), environment: [:])
+        }
+        #expect(error?.description == "cannot use state directory '\(scratch.path)/occupied': not a directory")
+    }
+}

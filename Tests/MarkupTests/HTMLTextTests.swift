@@ -1,0 +1,50 @@
+import Testing
+
+@testable import Markup
+
+struct HTMLTextTests {
+    @Test(arguments: [
+        ("plain", "plain"), ("a <b>bold</b>er", "a bolder"), ("<p>one</p><p>two</p>", "one two"), ("a<br>b", "a b"),
+        ("a<br/>b<hr>c", "a b c"), ("<ul><li>x<li>y</ul>", "x y"), ("a &amp; b &lt;i&gt;", "a & b <i>"),
+        ("&#8217;&#x2019;&rsquo;", "’’’"), ("&#146;&#128;", "’€"), ("&nosuch; &amp", "&nosuch; &"),
+        ("?a=1&copy=2 &copy; &copy", "?a=1&copy=2 © ©"), ("x<script>alert('<p>')</script>y", "xy"),
+        ("x<style>p{}</style><!-- no > --> y", "x y"), ("a\u{A0}\n\t b", "a b"), ("5 < 6 > 4", "5 < 6 > 4"),
+        ("a <img src=x alt='pic'> b", "a b"), ("<a href='>'>x</a>", "x"), ("<a title=\"it's\">x</a>", "x"),
+        ("<p", "<p"), ("x <script>unfinished", "x unfinished"), ("<![CDATA[x]]>", ""), ("&#0;&#xD800;x", "\u{FFFD}x"),
+        ("it's <em>5 o'clock</em>", "it's 5 o'clock"), ("<A HREF=\"x\">X</A><BR>y", "X y"),
+        ("&notin;&NotEqualTilde;", "∉≂̸"),
+    ])
+    func `HTML becomes text`(html: String, expected: String) {
+        #expect(HTMLText.plain(html, limit: 100) == expected)
+    }
+
+    @Test(arguments: [
+        ("<antirez> & friends", "<antirez> & friends"), ("<b>News</b> <x>", "News <x>"), ("AT&amp;T", "AT&T"),
+    ])
+    func `a title keeps names in brackets`(html: String, expected: String) {
+        #expect(HTMLText.plain(html, limit: 100, style: .title) == expected)
+    }
+
+    @Test(arguments: [
+        ("5 < 6", false), ("<antirez>", false), ("AT&T", false), ("AT&amp;T", true), ("<b>x</b>", true),
+        ("a<br>", true),
+        ("x</b>", true), ("&#39;", true),
+    ])
+    func `markup is told from text`(text: String, expected: Bool) {
+        #expect(HTMLText.isLikelyMarkup(text) == expected)
+    }
+
+    @Test func `references are decoded once`() {
+        #expect(HTMLText.plain("&amp;lt;b&amp;gt; &amp;#39;", limit: 100) == "&lt;b&gt; &#39;")
+    }
+
+    /// Beginning, repeated part and end: whole, they would fill the log.
+    @Test(arguments: [
+        ("", "<a", ""), ("", "<script>", ""), ("", "<a b='", ""), ("", "&", ""), ("", "<!--", ""), ("", "</a", ">"),
+        ("<b x=", "\"'", ""), ("<p", " ", "\">"), ("", "&#", ";"), ("<a href=\"", "<a>", ""),
+    ])
+    func `hostile text takes linear time`(start: String, part: String, end: String) {
+        let html = start + String(repeating: part, count: 200_000) + end
+        #expect(HTMLText.plain(html, limit: 50).count <= 50)
+    }
+}

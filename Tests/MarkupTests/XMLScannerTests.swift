@@ -1,0 +1,110 @@
+import Testing
+
+@testable import Markup
+
+struct XMLScannerTests {
+    private static let vocabulary = XMLVocabulary(
+        roots: ["rss"],
+        containers: ["rss", "channel"],
+        records: ["item"],
+        naming: { name in name.prefix.map { "\($0):\(name.local)" } ?? name.local }
+    )
+
+    private func tree(_ text: String) -> XMLTree {
+        XMLScanner.tree(of: Array(text.utf8), vocabulary: Self.vocabulary)
+    }
+
+    @Test func `a tree keeps order, attributes and text`() throws {
+        let tree = tree("<rss v='1' w='a &amp; b'><t>one</t>two<t>t<b>hre</b>e</t></rss>")
+        let root = try #require(tree.root)
+        #expect(tree.isComplete && tree.fault == nil)
+        #expect(root.attribute("v") == "1")
+        #expect(root.attribute("w") == "a & b")
+        #expect(root.all("t").map(\.text) == ["one", "three"])
+        #expect(root.text == "onetwothree")
+        #expect(root.all("t").last?.innerMarkup == "t<b>hre</b>e")
+    }
+
+    /// The kinds of fault in feeds.md §8, with what their authors meant.
+    @Test(arguments: [
+        ("space before the declaration", "\n <?xml version='1.0'?><rss><t>x</t></rss>", "x"),
+        ("text before the root", "<br />\n<b>Warning</b>: x\n<?xml version='1.0'?><rss><t>x</t></rss>", "x"),
+        ("text after the root", "<rss><t>x</t></rss><script>var a;</script>", "x"),
+        ("HTML entities", "<rss><t>a&nbsp;b&rsquo;c</t></rss>", "a\u{A0}b\u{2019}c"),
+        ("bare ampersands", "<rss><t>AT&T x d & e &amp; f</t></rss>", "AT&T x d & e & f"),
+        ("control characters", "<rss><t>a\u{1}b&#3;c</t></rss>", "abc"),
+        ("a bracket in text", "<rss><t>5 < 6, <3</t></rss>", "5 < 6, <3"),
+        ("an unclosed tag", "<rss><t>a<br>b</t></rss>", "ab"),
+        ("a surplus end tag", "<rss></item></p><t>x</t></rss>", "x"),
+        ("crossed tags", "<rss><t><b>x<i>y</b>z</i></t></rss>", "xyz"),
+        ("a duplicate attribute", "<rss><t a='1' a='2'>x</t></rss>", "x"),
+        ("an unquoted attribute", "<rss><t><a href=http://x.example/?a>x</a></t></rss>", "x"),
+        ("an unclosed root's channel", "<rss><channel><t>x</t></rss>", "x"),
+        ("a mail address in brackets", "<rss><t>me <me@x.example></t></rss>", "me <me@x.example>"),
+        ("a declared entity", "<!DOCTYPE rss [<!ENTITY co 'A &#38; B'>]><rss><t>&co;</t></rss>", "A & B"),
+    ])
+    func `a careless document keeps its text`(label: String, text: String, expected: String) throws {
+        let tree = tree(text)
+        #expect(tree.isComplete, "\(label)")
+        #expect(tree.root?.text == expected, "\(label)")
+    }
+
+    @Test func `a link's ampersands survive recovery`() throws {
+        let root = try #require(tree("<rss><t u='?a=1&b=2&copy=3'>?a=1&b=2&amp;c=3</t></rss>").root)
+        #expect(root.first("t")?.text == "?a=1&b=2&c=3")
+        #expect(root.first("t")?.attribute("u") == "?a=1&b=2&copy=3")
+    }
+
+    @Test func `the start of a record ends one left open`() throws {
+        let root = try #require(tree("<rss><item><t>1</t><item><t>2</t></item><c><item><t>3</t></item></rss>").root)
+        #expect(root.all("item").map(\.text) == ["1", "2", "3"])
+    }
+
+    @Test func `a surplus end of the root does not hide what follows`() throws {
+        let root = try #require(tree("<rss><item>1</item></rss><item>2</item></rss>").root)
+        #expect(root.all("item").map(\.text) == ["1", "2"])
+    }
+
+    @Test(arguments: [
+        "<rss><item>1</item><item>2", "<rss><item>1</item><item><t>2</t><![CDATA[x", "<rss><item>1</item><item><!-- x",
+        "<rss><item>1</item><item a='", "<rss><item>1</item><", "<rss><item>1</item>",
+    ])
+    func `a cut document says so`(text: String) throws {
+        let tree = tree(text)
+        #expect(!tree.isComplete)
+        #expect(tree.fault != nil)
+        #expect(tree.root?.all("item").filter(\.isClosed).map(\.text) == ["1"])
+    }
+
+    @Test func `entities of entities are not expanded`() throws {
+        let bomb = """
+            <!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>
+            <rss><t>&c;</t></rss>
+            """
+        #expect(tree(bomb).root?.text.utf8.count ?? .max < 100)
+        let value = String(repeating: "x", count: 1_000)
+        let flat = "<!DOCTYPE rss [<!ENTITY a '\(value)'>]><rss>" + String(repeating: "&a;", count: 100_000) + "</rss>"
+        #expect(tree(flat).root?.text.utf8.count ?? .max < 2_000_000)
+    }
+
+    @Test func `external entities are not read`() {
+        let text = "<!DOCTYPE rss SYSTEM 'file:///etc/passwd' [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><rss>&x;</rss>"
+        #expect(tree(text).root?.text == "&x;")
+    }
+
+    @Test func `depth, names and attributes are bounded`() {
+        let deep = tree("<rss><item>1</item>" + String(repeating: "<a>", count: 100_000))
+        #expect(!deep.isComplete)
+        #expect(deep.root?.all("item").map(\.text) == ["1"])
+        let names = tree("<rss>" + (0..<20_000).map { "<n\($0)/>" }.joined() + "</rss>")
+        #expect(!names.isComplete && names.fault != nil)
+        let attributes = tree("<rss " + (0..<20_000).map { "a\($0)='1' " }.joined() + ">x</rss>")
+        #expect(attributes.root?.text == "x")
+    }
+
+    @Test func `a huge text is kept up to its bound`() {
+        let text = String(repeating: "x", count: 3 * XMLLimits.fieldBytes)
+        let tree = tree("<rss><t>\(text)</t><t>y</t></rss>")
+        #expect(tree.root?.all("t").map(\.text.utf8.count) == [XMLLimits.fieldBytes, 1])
+    }
+}
