@@ -30,10 +30,14 @@ let package = Package(
         .target(name: "ServerSentEvents"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
 
+        // Vocabularies: what feeds say, what travels between hub and clients.
+        .target(name: "Feeds", dependencies: ["Markup", .crypto]),
+
         // Tests: a folder a module, a scripted peer, and the built program.
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
         .testTarget(name: "HostSystemTests", dependencies: ["HostSystem"]),
+        .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup"]),
     ]
 )
 

@@ -1,0 +1,59 @@
+/// Names of months, half days and zones in dates.
+enum DateNames {
+    /// One line a month: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Greek, Hungarian,
+    /// Swedish; short and long, case endings where dates use them.
+    private static let monthNames = [
+        "jan january januar jänner janv janvier ene enero gen gennaio janeiro januari sty stycznia янв января ιαν "
+            + "ιανουαρίου január",
+        "feb february februar fév févr février feb febrero febbraio fev fevereiro februari lut lutego фев февр февраля "
+            + "φεβ φεβρουαρίου február",
+        "mar march mär märz mrz mars marzo março mrt maart marca марта мар μαρ μάρ μαρτίου márc március",
+        "apr april avr avril abr abril aprile kwi kwietnia апр апреля απρ απριλίου ápr április",
+        "may mai mayo mag maggio maio mei maj maja мая май μαϊ μάι μαΐου máj május",
+        "jun june juni juin junio giu giugno junho cze czerwca июн июня ιουν ιούν ιουνίου jún június",
+        "jul july juli juil juillet julio lug luglio julho lip lipca июл июля ιουλ ιούλ ιουλίου júl július",
+        "aug august août aou ago agosto augustus sie sierpnia авг августа αυγ αύγ αυγούστου augusztus augusti",
+        "sep sept september septembre septiembre set settembre setembro wrz września сен сент сентября σεπ "
+            + "σεπτεμβρίου szept szeptember",
+        "oct october okt oktober octobre octubre ott ottobre out outubro paź października окт октября οκτ οκτωβρίου "
+            + "október",
+        "nov november novembre noviembre novembro lis listopada ноя нояб ноября νοε νοέ νοεμβρίου",
+        "dec december dez dezember déc décembre dic diciembre dicembre dezembro gru grudnia дек декабря δεκ "
+            + "δεκεμβρίου",
+    ]
+
+    private static let months: [String: Int] = {
+        var table: [String: Int] = [:]
+        for (index, names) in monthNames.enumerated() {
+            for name in names.split(separator: " ") { table[String(name)] = index + 1 }
+        }
+        return table
+    }()
+
+    /// Hours east of UTC.
+    ///
+    /// `IST` is India's more often than Ireland's or Israel's.
+    private static let zones: [String: Double] = [
+        "gmt": 0, "utc": 0, "ut": 0, "wet": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6,
+        "pst": -8, "pdt": -7, "akst": -9, "akdt": -8, "hst": -10, "ast": -4, "adt": -3, "nst": -3.5, "brt": -3,
+        "bst": 1, "west": 1, "cet": 1, "mez": 1, "cest": 2, "mesz": 2, "eet": 2, "sast": 2, "eest": 3, "msk": 3,
+        "ist": 5.5, "sgt": 8, "hkt": 8, "jst": 9, "kst": 9, "aest": 10, "aedt": 11, "nzst": 12, "nzdt": 13,
+    ]
+
+    static func month(_ word: String) -> Int? { months[word] }
+
+    /// Seconds east of UTC.
+    ///
+    /// The military letters are UTC: RFC 822 has their signs wrong.
+    static func zone(_ word: String) -> Int? {
+        word.utf8.count == 1 ? 0 : zones[word].map { Int($0 * 3_600) }
+    }
+
+    static func isAfternoon(_ word: String) -> Bool? {
+        switch word {
+        case "am", "오전", "午前", "上午": false
+        case "pm", "오후", "午後", "下午": true
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,42 @@
+internal import Crypto
+internal import FoundationEssentials
+
+/// What an entry is remembered by: 16 bytes of a SHA-256, so that a hostile identifier of a megabyte costs nothing.
+///
+/// Stable across runs and versions: it is stored. A key means something only inside its own feed, but a link's key
+/// is the same in every feed.
+package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
+    package static let byteCount = 16
+
+    private let high: UInt64
+    private let low: UInt64
+
+    /// Restores a stored key; `nil` unless there are exactly ``byteCount`` bytes.
+    package init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        low = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Hashes parts in order; the parts' boundaries count, so that ("ab", "c") differs from ("a", "bc").
+    init(_ parts: String...) {
+        var hash = SHA256()
+        for part in parts {
+            withUnsafeBytes(of: UInt64(part.utf8.count).littleEndian) { hash.update(bufferPointer: $0) }
+            var part = part
+            part.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        }
+        let digest = Array(hash.finalize())
+        high = digest[0..<8].reduce(0) { $0 << 8 | UInt64($1) }
+        low = digest[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    package var bytes: [UInt8] {
+        [high, low].flatMap { half in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) }
+        }
+    }
+
+    package var description: String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

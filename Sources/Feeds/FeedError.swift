@@ -1,0 +1,34 @@
+/// Why a document yields no feed.
+package enum FeedError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The body has no bytes, or white space only.
+    ///
+    /// Never read as "the feed is empty now".
+    case empty
+    /// A web page came instead of a feed: a consent wall, an error page, or the wrong address.
+    case html(discovered: [String])
+    /// Well enough formed, but of a vocabulary that is no feed.
+    case notAFeed(root: String)
+    /// The body exceeds ``FeedReader/maximumBytes``.
+    case tooLarge(limit: Int)
+    /// No document can be made out in the bytes.
+    case unreadable(reason: String)
+
+    package var description: String {
+        switch self {
+        case .empty:
+            "the document is empty"
+        case .html(let discovered):
+            if let first = discovered.first {
+                "the document is a web page, not a feed; the page names the feed \(first)"
+            } else {
+                "the document is a web page, not a feed, and names no feed"
+            }
+        case .notAFeed(let root):
+            "the document is not a feed: its root is '\(root)'"
+        case .tooLarge(let limit):
+            "the document is larger than \(limit) bytes"
+        case .unreadable(let reason):
+            "the document cannot be read: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// A feed's format and version, such as `rss-2.0`.
+package struct FeedFormat: Sendable, Hashable, CustomStringConvertible {
+    package enum Family: String, Sendable {
+        case rss, atom, json
+    }
+
+    package let family: Family
+    /// `nil` when the document states none that anybody defined.
+    package let version: String?
+
+    package init(_ family: Family, version: String?) {
+        self.family = family
+        self.version = version
+    }
+
+    package var description: String {
+        version.map { "\(family.rawValue)-\($0)" } ?? family.rawValue
+    }
+}

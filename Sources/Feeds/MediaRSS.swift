@@ -1,0 +1,33 @@
+internal import Markup
+
+/// Reads the pictures of Media RSS, at an entry or grouped below it.
+///
+/// Its other files are renditions of what the entry shows, not attachments.
+struct MediaRSS {
+    private let context: FeedContext
+    private let contents: [XMLElement]
+    private let thumbnails: [XMLElement]
+
+    init(_ item: XMLElement, context: FeedContext) {
+        self.context = context
+        let places = [item] + item.all("media:group")
+        contents = places.flatMap { $0.all("media:content") }
+        thumbnails = places.flatMap { $0.all("media:thumbnail") } + contents.flatMap { $0.all("media:thumbnail") }
+    }
+
+    /// The widest picture; the first of those whose width is not given.
+    var image: String? {
+        let pictures = contents.filter(Self.isImage)
+        let widest = pictures.max { Self.width($0) < Self.width($1) }
+        return ((widest.map { [$0] } ?? []) + thumbnails).lazy.compactMap { element in
+            context.link(element.attribute("url"), at: element)
+        }.first
+    }
+
+    private static func isImage(_ content: XMLElement) -> Bool {
+        if let medium = content.attribute("medium") { return medium.lowercased() == "image" }
+        return content.attribute("type")?.lowercased().hasPrefix("image/") ?? false
+    }
+
+    private static func width(_ content: XMLElement) -> Int { content.attribute("width").flatMap { Int($0) } ?? 0 }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+@testable import Feeds
+
+struct AtomReaderTests {
+    private func entry(_ markup: String) throws -> Entry {
+        let feed = try read("<feed xmlns='http://www.w3.org/2005/Atom'><entry>\(markup)</entry></feed>")
+        return try #require(feed.entries.first)
+    }
+
+    @Test func `a feed of Atom 1_0 is read whole`() throws {
+        let feed = try read(
+            """
+            <feed xmlns="http://www.w3.org/2005/Atom" xml:lang="de" xml:base="https://news.example/a/">
+              <title>Courier</title><id>tag:x</id><updated>2026-11-20T10:00:00Z</updated>
+              <link href="."/><link rel="self" href="/feed"/><link rel="hub" href="https://hub.example/"/>
+              <author><name>Feed Author</name></author>
+              <entry xml:base="b/">
+                <id> ./relative </id><title>x</title><updated>2026-11-20T11:00:00Z</updated>
+                <published>2026-11-20T09:00:00+01:00</published>
+                <link rel="enclosure" href="f.mp3" type="audio/mpeg" length="7"/>
+                <link rel="alternate" type="application/json" href="x.json"/><link href="x.html"/>
+                <category term="World" label="Welt"/><summary>short</summary><content>long</content>
+              </entry>
+            </feed>
+            """
+        )
+        #expect(feed.format.description == "atom-1.0")
+        #expect(feed.title == "Courier" && feed.language == "de")
+        #expect(feed.link == "https://news.example/a/")
+        #expect(feed.selfURL == "https://news.example/feed")
+        #expect(feed.hubs == ["https://hub.example/"])
+        let entry = try #require(feed.entries.first)
+        #expect(entry.id == "./relative")
+        #expect(entry.link == "https://news.example/a/b/x.html")
+        #expect(entry.enclosures == [Enclosure(url: "https://news.example/a/b/f.mp3", type: "audio/mpeg", length: 7)])
+        #expect(text(entry.published) == "2026-11-20T08:00:00Z")
+        #expect(text(entry.updated) == "2026-11-20T11:00:00Z")
+        #expect(entry.categories == ["World"])
+        #expect(entry.summary == "short")
+        #expect(entry.author == "Feed Author")
+    }
+
+    @Test(arguments: [
+        ("<title>1 &lt; 2 &amp;amp; &lt;b&gt;</title>", "1 < 2 &amp; <b>"),
+        ("<title type='text'>&lt;i&gt;</title>", "<i>"),
+        ("<title type='html'>&lt;i&gt;a&lt;/i&gt; &amp;amp; b</title>", "a & b"),
+        ("<title type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>a<br/>b <i>c</i>d</div></title>", "a b cd"),
+        ("<title>a <b>b</b></title>", "a b"),
+    ])
+    func `text constructs mean what their type says`(markup: String, expected: String) throws {
+        #expect(try entry(markup).title == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("<content src='/v'/>", "https://news.example/v"),
+            ("<link rel='self' href='/s'/>", "https://news.example/s"),
+            ("<id>https://x.example/1</id>", "https://x.example/1"), ("<id>urn:x</id>", nil),
+            ("<link rel='http://www.iana.org/assignments/relation/alternate' href='/i'/>", "https://news.example/i"),
+            ("<link rel='replies' href='/r'/>", nil), ("<link href='data:x'/>", nil),
+        ] as [(String, String?)]
+    )
+    func `without a plain link the next best is taken`(markup: String, expected: String?) throws {
+        #expect(try entry(markup).link == expected)
+    }
+
+    @Test func `Atom 0_3 has other names and modes`() throws {
+        let feed = try read(
+            """
+            <feed version="0.3" xmlns="http://purl.org/atom/ns#"><title mode="escaped" type="text/html">a &lt;b&gt;b&lt;/b&gt;</title>
+            <entry><title>t</title><issued>2003-12-13T08:29:29-04:00</issued><modified>2003-12-13T18:30:02Z</modified>
+            <summary mode="base64" type="text/html">PGI+aGk8L2I+</summary></entry></feed>
+            """
+        )
+        #expect(feed.format.description == "atom-0.3")
+        #expect(feed.title == "a b")
+        let entry = try #require(feed.entries.first)
+        #expect(text(entry.published) == "2003-12-13T12:29:29Z")
+        #expect(text(entry.updated) == "2003-12-13T18:30:02Z")
+        #expect(entry.summary == "hi")
+    }
+
+    @Test func `a bare entry is a document`() throws {
+        let feed = try read("<entry xmlns='http://www.w3.org/2005/Atom'><id>1</id><title>x</title></entry>")
+        #expect(feed.entries.map(\.id) == ["1"])
+    }
+
+    @Test func `prefixed and undeclared Atom are read`() throws {
+        let prefixed = "<a:feed xmlns:a='http://www.w3.org/2005/Atom/'><a:entry><a:title>x</a:title></a:entry></a:feed>"
+        #expect(try read(prefixed).entries.map(\.title) == ["x"])
+        #expect(try read("<feed><entry><title>x</title></entry></feed>").entries.map(\.title) == ["x"])
+    }
+}
