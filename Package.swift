@@ -32,12 +32,14 @@ let package = Package(
 
         // Vocabularies: what feeds say, what travels between hub and clients.
         .target(name: "Feeds", dependencies: ["Markup", .crypto]),
+        .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
 
         // Tests: a folder a module, a scripted peer, and the built program.
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
         .testTarget(name: "HostSystemTests", dependencies: ["HostSystem"]),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup"]),
+        .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
     ]
 )
 

@@ -1,0 +1,83 @@
+import FoundationEssentials
+
+/// A point in time as the calendar names it, in UTC and the proleptic Gregorian calendar.
+///
+/// By arithmetic rather than a formatter: no locale and no time zone data can change what travels.
+struct CivilTime: Equatable {
+    var year: Int
+    var month: Int
+    var day: Int
+    var hour: Int
+    var minute: Int
+    var second: Int
+    /// In units of 100 ns, 0 ..< 10,000,000: the precision that .NET writes.
+    var fraction = 0
+
+    static let secondsPerDay = 86_400
+    static let unitsPerSecond = 10_000_000
+    /// The first second of year 1 and of year 10000, in seconds since 1970.
+    private static let range = -62_135_596_800..<253_402_300_800
+
+    init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, fraction: Int = 0) {
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
+        self.fraction = fraction
+    }
+
+    /// Dates outside the years 1 to 9999 are moved to the nearest second within; what is no date at all is 1970.
+    init(_ date: Date) {
+        let given = date.timeIntervalSince1970
+        let instant =
+            given.isNaN ? 0 : min(max(given, Double(Self.range.lowerBound)), Double(Self.range.upperBound - 1))
+        let floor = instant.rounded(.down)
+        fraction = min(Int((instant - floor) * Double(Self.unitsPerSecond)), Self.unitsPerSecond - 1)
+        let seconds = Int(floor) - Self.range.lowerBound
+        let days = seconds / Self.secondsPerDay
+        let rest = seconds % Self.secondsPerDay
+        (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60)
+
+        // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days; day 0 is 0000-03-01 here.
+        let shifted = days + 306
+        let era = shifted / 146_097
+        let dayOfEra = shifted % 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// `nil` for a day that the calendar does not have; a leap second counts as the second after it.
+    var date: Date? {
+        guard (1...9_999).contains(year), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
+            (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
+        else { return nil }
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = shiftedYear / 400
+        let yearOfEra = shiftedYear % 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = era * 146_097 + dayOfEra - 719_468
+        let seconds = days * Self.secondsPerDay + hour * 3_600 + minute * 60 + second
+        return Date(timeIntervalSince1970: Double(seconds) + Double(fraction) / Double(Self.unitsPerSecond))
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// `value` with leading zeros.
+    static func padded(_ value: Int, _ width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

@@ -1,0 +1,99 @@
+/// The parts of a connection string's endpoint.
+struct Endpoint: Sendable, Equatable {
+    static let maximumLength = 512
+
+    /// `sb`, `https` or `http`.
+    let scheme: String
+    /// In lower case; an IPv6 address without its brackets.
+    let host: String
+    let port: Int?
+
+    init(_ text: String) throws(ConnectionStringError) {
+        func refuse(_ reason: String) -> ConnectionStringError { .badEndpoint(text, reason: reason) }
+
+        guard text.utf8.count <= Self.maximumLength else {
+            throw refuse("is longer than \(Self.maximumLength) characters")
+        }
+        guard let separator = text.range(ofASCII: "://") else { throw refuse("has no scheme; it begins with sb://") }
+        scheme = text[..<separator.lowerBound].lowercased()
+        guard ["sb", "https", "http"].contains(scheme) else { throw refuse("is none of sb, https, http") }
+        var authority = text[separator.upperBound...]
+        if authority.last == "/" { authority.removeLast() }
+        guard !authority.contains(where: { $0 == "/" || $0 == "?" || $0 == "#" }) else {
+            throw refuse("has a path; a hub is the first path segment, so nothing may stand before it")
+        }
+        guard !authority.contains("@") else { throw refuse("holds a user name or password") }
+
+        let name: Substring
+        var rest: Substring
+        if authority.first == "[" {
+            guard let end = authority.firstIndex(of: "]") else { throw refuse("has a '[' without ']'") }
+            name = authority[..<end].dropFirst()
+            rest = authority[end...].dropFirst()
+            guard !name.isEmpty, name.unicodeScalars.allSatisfy({ $0.isHexadecimalDigit || $0 == ":" || $0 == "." })
+            else { throw refuse("has no valid IPv6 address in its brackets") }
+        } else {
+            name = authority.prefix { $0 != ":" }
+            rest = authority.dropFirst(name.count)
+            guard !name.isEmpty else { throw refuse("has no host") }
+            guard name.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "." || $0 == "_" })
+            else { throw refuse("has a host that is not letters, digits, '-' and '.'") }
+        }
+        host = name.lowercased()
+
+        guard let colon = rest.popFirst() else {
+            port = nil
+            return
+        }
+        guard colon == ":", rest.allSatisfy(\.isASCIIDigit), let number = Int(rest), (1...65_535).contains(number)
+        else { throw refuse("has a port that is not a number from 1 to 65535") }
+        port = number
+    }
+
+    var authority: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port.map { "\(name):\($0)" } ?? name
+    }
+
+    /// Whether only this machine can be meant: `localhost`, `127.0.0.0/8` in four numbers, `::1`.
+    var isLoopback: Bool {
+        if host == "localhost" || host == "::1" { return true }
+        let octets = host.split(separator: ".", omittingEmptySubsequences: false)
+        return octets.count == 4 && octets.first == "127"
+            && octets.allSatisfy { $0.allSatisfy(\.isASCIIDigit) && UInt8($0) != nil }
+    }
+}
+
+extension Character {
+    var isASCIIDigit: Bool { self >= "0" && self <= "9" && isASCII }
+}
+
+extension Unicode.Scalar {
+    var isHexadecimalDigit: Bool { isASCII && properties.isASCIIHexDigit }
+}
+
+extension StringProtocol {
+    /// Without spaces, tabs and line ends around it.
+    var trimmed: SubSequence {
+        let isSpace = { (scalar: Unicode.Scalar) in
+            scalar == " " || scalar == "\t" || scalar == "\n" || scalar == "\r"
+        }
+        let scalars = unicodeScalars
+        guard let first = scalars.firstIndex(where: { !isSpace($0) }),
+            let last = scalars.lastIndex(where: { !isSpace($0) })
+        else { return self[endIndex...] }
+        return self[first..<scalars.index(after: last)]
+    }
+
+    func range(ofASCII needle: String, from start: Index? = nil) -> Range<Index>? {
+        let bytes = Array(needle.utf8)
+        var position = start ?? startIndex
+        while position < endIndex {
+            if utf8[position...].starts(with: bytes) {
+                return position..<utf8.index(position, offsetBy: bytes.count)
+            }
+            position = utf8.index(after: position)
+        }
+        return nil
+    }
+}

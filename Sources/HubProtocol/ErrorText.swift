@@ -1,0 +1,28 @@
+extension String {
+    /// The text as it may stand in an error: without control or format characters and at most 80 scalars long.
+    var excerpt: String {
+        let limit = 80
+        var shown = String.UnicodeScalarView()
+        for scalar in unicodeScalars.prefix(limit) {
+            shown.append(scalar.isPrintable ? scalar : "\u{FFFD}")
+        }
+        return String(shown) + (unicodeScalars.dropFirst(limit).isEmpty ? "" : "…")
+    }
+}
+
+extension Unicode.Scalar {
+    /// The scalar as an error names it: in quotes, or by number where it cannot be seen.
+    var named: String {
+        if self == " " { return "a space" }
+        if isPrintable { return "'\(self)'" }
+        let digits = String(value, radix: 16, uppercase: true)
+        return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    fileprivate var isPrintable: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .surrogate, .unassigned, .privateUse, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
+    }
+}

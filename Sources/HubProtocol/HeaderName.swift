@@ -1,0 +1,18 @@
+/// Names of the headers that carry protocol meaning; HTTP compares them ignoring case.
+///
+/// Source: protocol §2, §4.1, §5.1; design §6 for our own.
+package enum HeaderName {
+    package static let format = "ServiceBusNotification-Format"
+    package static let tags = "ServiceBusNotification-Tags"
+    package static let deviceHandle = "ServiceBusNotification-DeviceHandle"
+    package static let scheduleTime = "ServiceBusNotification-ScheduleTime"
+    package static let apnsExpiry = "ServiceBusNotification-Apns-Expiry"
+    package static let trackingID = "TrackingId"
+    package static let correlationID = "x-ms-correlation-request-id"
+    package static let continuationToken = "X-MS-ContinuationToken"
+    package static let version = "x-ms-version"
+    /// Our own: the secret of a `stream` installation.
+    package static let pushChannel = "Newswire-Push-Channel"
+    package static let idempotencyKey = "Idempotency-Key"
+    package static let lastEventID = "Last-Event-ID"
+}

@@ -1,0 +1,58 @@
+/// The name of a hub: the first path segment of all its addresses.
+///
+/// Names that differ in case only are the same hub, since clients lower-case what they sign.
+package struct HubName: Sendable, Codable, CustomStringConvertible {
+    /// Longest name, in characters (protocol §3.8).
+    package static let maximumLength = 260
+    /// First segments that the server itself answers (design §6).
+    package static let refused = ["api", "healthz", "readyz", "metrics", "$Resources"]
+
+    package let text: String
+
+    /// - Throws: ``ProtocolError`` 400 saying what is wrong with the name.
+    package init(_ text: String) throws(ProtocolError) {
+        guard !text.isEmpty else { throw .badRequest("the hub name is empty") }
+        guard !Self.refused.contains(where: { $0.lowercased() == text.lowercased() }) else {
+            throw .badRequest("hub name '\(text.excerpt)' is taken by the server itself")
+        }
+        guard text.utf8.count <= Self.maximumLength else {
+            throw .badRequest("the hub name is longer than \(Self.maximumLength) characters")
+        }
+        guard let first = text.unicodeScalars.first, first.isASCIILetterOrDigit,
+            text.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "_" || $0 == "." })
+        else {
+            throw .badRequest(
+                "hub name '\(text.excerpt)' must begin with a letter or digit and hold only letters, digits and -_."
+            )
+        }
+        self.text = text
+    }
+
+    package var description: String { text }
+
+    package init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}
+
+extension HubName: Hashable {
+    package static func == (left: HubName, right: HubName) -> Bool {
+        left.text.lowercased() == right.text.lowercased()
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(text.lowercased()) }
+}
+
+extension Unicode.Scalar {
+    var isASCIILetterOrDigit: Bool {
+        switch value {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
+    }
+}

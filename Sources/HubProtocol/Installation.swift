@@ -1,0 +1,145 @@
+package import FoundationEssentials
+
+/// A device's or agent's full record: where to push, which tags, which templates.
+///
+/// `Codable` is for stores; what travels is ``init(json:id:as:)`` and ``encodedJSON(as:)``.
+///
+/// Source: protocol §4.
+package struct Installation: Sendable, Equatable, Codable {
+    /// Largest JSON document, in bytes; the protocol's limit for a request.
+    package static let maximumBytes = 65_536
+    /// Tags of an installation together with those of one template (§3.8).
+    package static let maximumTags = 60
+    /// Length of all tags joined by commas, in characters (§3.8).
+    package static let maximumTagsLength = 8_000
+    package static let maximumTemplates = 50
+    /// Longest name of a template, in characters (§3.8).
+    package static let maximumTemplateNameLength = 200
+    package static let maximumPushVariables = 100
+    package static let maximumSecondaryTiles = 16
+
+    /// Who wrote a document decides what it must hold.
+    package enum Direction: Sendable {
+        /// A PUT: complete and within every limit. Server-assigned tags are refused.
+        case request
+        /// What a hub answers. It may leave the push channel out, and is believed beyond its types.
+        case reply
+    }
+
+    package var id: InstallationID
+    package var userID: UserID?
+    package var platform: Platform
+    /// `nil` where it was left out of a reply, or was taken off because only its digest is kept.
+    package var pushChannel: PushChannel?
+    package var pushChannelExpired: Bool
+    /// `nil` for never.
+    package var expirationTime: Date?
+    /// Without the server-assigned ones, in the client's order, no two equal.
+    package var tags: [Tag]
+    /// The device's own values for template properties; no two names differ in case only.
+    package var pushVariables: [String: String]
+    package var templates: [String: InstallationTemplate]
+    package var secondaryTiles: [String: SecondaryTile]
+
+    package init(
+        id: InstallationID,
+        userID: UserID? = nil,
+        platform: Platform,
+        pushChannel: PushChannel?,
+        pushChannelExpired: Bool = false,
+        expirationTime: Date? = nil,
+        tags: [Tag] = [],
+        pushVariables: [String: String] = [:],
+        templates: [String: InstallationTemplate] = [:],
+        secondaryTiles: [String: SecondaryTile] = [:]
+    ) {
+        self.id = id
+        self.userID = userID
+        self.platform = platform
+        self.pushChannel = pushChannel
+        self.pushChannelExpired = pushChannelExpired
+        self.expirationTime = expirationTime
+        self.tags = tags
+        self.pushVariables = pushVariables
+        self.templates = templates
+        self.secondaryTiles = secondaryTiles
+    }
+}
+
+extension Installation {
+    /// `$InstallationId:{…}` and, with a user, `$UserId:{…}`: what the hub adds, in its order (§4.3).
+    package var serverAssignedTags: [Tag] {
+        [Tag.installation(id)] + (userID.map { [Tag.user($0)] } ?? [])
+    }
+
+    /// Every tag the client gave, on the installation, a template or a secondary tile: all that a rule about tags has
+    /// to look at.
+    package var allTags: Set<Tag> {
+        var all = Set(tags)
+        for template in templates.values { all.formUnion(template.tags) }
+        for tile in secondaryTiles.values {
+            all.formUnion(tile.tags)
+            for template in tile.templates.values { all.formUnion(template.tags) }
+        }
+        return all
+    }
+
+    /// Puts back tags of an earlier state that this one omits, each where it was, if that place still exists.
+    ///
+    /// Meant for the reserved ones, which only a bearer of Manage may take off (design §6).
+    package mutating func keepTags(of earlier: Installation, where isKept: (Tag) -> Bool) {
+        Self.keep(earlier.tags, in: &tags, where: isKept)
+        Self.keep(earlier.templates, in: &templates, where: isKept)
+        for (name, tile) in earlier.secondaryTiles {
+            guard var kept = secondaryTiles[name] else { continue }
+            Self.keep(tile.tags, in: &kept.tags, where: isKept)
+            Self.keep(tile.templates, in: &kept.templates, where: isKept)
+            secondaryTiles[name] = kept
+        }
+    }
+
+    private static func keep(
+        _ earlier: [String: InstallationTemplate],
+        in templates: inout [String: InstallationTemplate],
+        where isKept: (Tag) -> Bool
+    ) {
+        for (name, template) in earlier {
+            guard var kept = templates[name] else { continue }
+            keep(template.tags, in: &kept.tags, where: isKept)
+            templates[name] = kept
+        }
+    }
+
+    private static func keep(_ earlier: [Tag], in tags: inout [Tag], where isKept: (Tag) -> Bool) {
+        let present = Set(tags)
+        tags.append(contentsOf: earlier.filter { isKept($0) && !present.contains($0) })
+    }
+}
+
+extension Installation {
+    /// The document in the member order of the service's replies; absent members are left out.
+    ///
+    /// A reply leaves out the push channel of platform `stream`, which is a secret, and names a far expiration time
+    /// for none.
+    package func encodedJSON(as direction: Direction) -> String {
+        let isReply = direction == .reply
+        var members = [("installationId", JSONText.string(id.text))]
+        if let userID { members.append(("userId", JSONText.string(userID.text))) }
+        if let pushChannel, !(isReply && platform == .stream) { members.append(("pushChannel", pushChannel.json)) }
+        if isReply { members.append(("pushChannelExpired", pushChannelExpired ? "true" : "false")) }
+        members.append(("platform", JSONText.string(platform.rawValue)))
+        if let expirationTime {
+            members.append(("expirationTime", JSONText.string(ISODateTime.format(expirationTime))))
+        } else if isReply {
+            members.append(("expirationTime", JSONText.string(ISODateTime.never)))
+        }
+        if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0.text) }))) }
+        if !pushVariables.isEmpty { members.append(("pushVariables", JSONText.object(pushVariables))) }
+        if !templates.isEmpty { members.append(("templates", SecondaryTile.json(templates))) }
+        if !secondaryTiles.isEmpty {
+            let tiles = secondaryTiles.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) }
+            members.append(("secondaryTiles", JSONText.object(tiles)))
+        }
+        return JSONText.object(members)
+    }
+}

@@ -1,0 +1,144 @@
+/// One operation of a patch, understood.
+enum InstallationChange: Sendable, Equatable {
+    case userID(UserID?)
+    case pushVariables([String: String])
+    /// A `nil` value removes the variable.
+    case pushVariable(name: String, value: String?)
+    /// A `nil` tile removes it.
+    case tile(name: String, SecondaryTile?)
+    /// On the installation itself, or on one of its secondary tiles.
+    case target(tile: String?, TargetChange)
+
+    /// What an installation and a secondary tile have in common.
+    enum TargetChange: Sendable, Equatable {
+        case pushChannel(PushChannel)
+        case tags(template: String?, TagChange)
+        case template(name: String, TemplateChange)
+    }
+
+    enum TagChange: Sendable, Equatable {
+        case add([Tag])
+        case replace([Tag])
+        case remove(Tag)
+    }
+
+    enum TemplateChange: Sendable, Equatable {
+        case set(InstallationTemplate)
+        case remove
+        /// A removed body leaves an empty one, which the rules refuse unless a later operation sets it.
+        case body(String)
+        case expiry(String?)
+        case headers([String: String])
+    }
+}
+
+extension InstallationChange {
+    func apply(to installation: inout Installation) {
+        switch self {
+        case .userID(let id): installation.userID = id
+        case .pushVariables(let variables): installation.pushVariables = variables
+        case .pushVariable(let name, let value): installation.pushVariables[name] = value
+        case .tile(let name, let tile): installation.secondaryTiles[name] = tile
+        case .target(nil, let change):
+            var target = SecondaryTile(
+                pushChannel: installation.pushChannel,
+                pushChannelExpired: installation.pushChannelExpired,
+                tags: installation.tags,
+                templates: installation.templates
+            )
+            change.apply(to: &target)
+            installation.pushChannel = target.pushChannel
+            installation.pushChannelExpired = target.pushChannelExpired
+            installation.tags = target.tags
+            installation.templates = target.templates
+        case .target(let name?, let change):
+            if installation.secondaryTiles[name] == nil, change.isRemoval { return }
+            change.apply(to: &installation.secondaryTiles[name, default: SecondaryTile()])
+        }
+    }
+
+    var addedTags: [Tag] {
+        switch self {
+        case .target(_, .tags(_, .add(let tags))), .target(_, .tags(_, .replace(let tags))): tags
+        case .target(_, .template(_, .set(let template))): template.tags
+        case .tile(_, let tile?): tile.tags + tile.templates.values.flatMap(\.tags)
+        default: []
+        }
+    }
+
+    var clearsTags: Bool {
+        switch self {
+        case .target(_, .tags(_, .replace)), .target(_, .template(_, .set)), .target(_, .template(_, .remove)), .tile:
+            true
+        default: false
+        }
+    }
+}
+
+extension InstallationChange.TargetChange {
+    /// Whether it only takes away, so that it must not bring its tile or template into being.
+    var isRemoval: Bool {
+        switch self {
+        case .pushChannel: false
+        case .tags(_, let change): change.isRemoval
+        case .template(_, let change): change.isRemoval
+        }
+    }
+
+    func apply(to target: inout SecondaryTile) {
+        switch self {
+        case .pushChannel(let channel):
+            target.pushChannel = channel
+            // A new address has not failed yet.
+            target.pushChannelExpired = false
+        case .tags(nil, let change): change.apply(to: &target.tags)
+        case .tags(let name?, let change):
+            if target.templates[name] == nil, change.isRemoval { return }
+            change.apply(to: &target.templates[name, default: InstallationTemplate(body: "")].tags)
+        case .template(let name, let change):
+            if target.templates[name] == nil, change.isRemoval { return }
+            change.apply(to: &target.templates, name: name)
+        }
+    }
+}
+
+extension InstallationChange.TemplateChange {
+    fileprivate var isRemoval: Bool {
+        switch self {
+        case .set: false
+        case .remove: true
+        case .body(let body): body.isEmpty
+        case .expiry(let expiry): expiry == nil
+        case .headers(let headers): headers.isEmpty
+        }
+    }
+
+    fileprivate func apply(to templates: inout [String: InstallationTemplate], name: String) {
+        switch self {
+        case .set(let template): templates[name] = template
+        case .remove: templates[name] = nil
+        case .body(let body): templates[name, default: InstallationTemplate(body: "")].body = body
+        case .expiry(let expiry): templates[name, default: InstallationTemplate(body: "")].expiry = expiry
+        case .headers(let headers): templates[name, default: InstallationTemplate(body: "")].headers = headers
+        }
+    }
+}
+
+extension InstallationChange.TagChange {
+    fileprivate var isRemoval: Bool {
+        switch self {
+        case .add(let tags), .replace(let tags): tags.isEmpty
+        case .remove: true
+        }
+    }
+
+    fileprivate func apply(to tags: inout [Tag]) {
+        switch self {
+        case .add(let new):
+            var present = Set(tags)
+            for tag in new where present.insert(tag).inserted { tags.append(tag) }
+        case .replace(let new): tags = new
+        case .remove(let old): tags.removeAll { $0 == old }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+/// Reads one operation of a patch: `{"op":…, "path":…, "value":…}`.
+///
+/// Source: protocol §4.4; RFC 6901 for the path.
+struct InstallationOperationReader {
+    private(set) var problems = ProblemList()
+    private let members: JSONMembers
+    private let number: Int
+    private var isRemoval = false
+    private var isReplacement = false
+    private var label = ""
+
+    init(_ members: JSONMembers, number: Int) {
+        self.members = members
+        self.number = number
+        label = "operation \(number)"
+    }
+
+    /// `nil` when the operation is refused; ``problems`` then says why.
+    mutating func read() -> InstallationChange? {
+        guard let op = members.text("op", at: "\(label): op", &problems),
+            let path = members.text("path", at: "\(label): path", &problems)
+        else {
+            problems.add("\(label) needs an 'op' and a 'path'")
+            return nil
+        }
+        label = "operation \(number) (\(op.excerpt) \(path.excerpt))"
+        switch op.lowercased() {
+        case "add": break
+        case "replace": isReplacement = true
+        case "remove": isRemoval = true
+        default:
+            problems.add("\(label): the op is none of add, remove, replace")
+            return nil
+        }
+        guard let segments = JSONPointer.segments(path), !segments.contains("") else {
+            problems.add("\(label): the path is not a JSON pointer with names between its slashes")
+            return nil
+        }
+        return change(segments[...])
+    }
+
+    private mutating func change(_ path: ArraySlice<String>) -> InstallationChange? {
+        switch (path.first, path.count) {
+        case ("userId", 1): return userID()
+        case ("pushVariables", 1): return isRemoval ? .pushVariables([:]) : texts().map { .pushVariables($0) }
+        case ("pushVariables", 2):
+            let name = path[path.startIndex + 1]
+            if isRemoval { return .pushVariable(name: name, value: nil) }
+            return text().map { .pushVariable(name: name, value: $0) }
+        case ("secondaryTiles", 2):
+            let name = path[path.startIndex + 1]
+            if isRemoval { return .tile(name: name, nil) }
+            guard let members = object() else { return nil }
+            return accepted(.tile(name: name, SecondaryTile(members, at: "\(label): ", &problems)))
+        case ("secondaryTiles", 3...):
+            let name = path[path.startIndex + 1]
+            return targetChange(path.dropFirst(2)).map { .target(tile: name, $0) }
+        default:
+            return targetChange(path).map { .target(tile: nil, $0) }
+        }
+    }
+
+    private mutating func targetChange(_ path: ArraySlice<String>) -> InstallationChange.TargetChange? {
+        switch (path.first, path.count) {
+        case ("pushChannel", 1):
+            guard !isRemoval else { return refuse("a push channel cannot be removed") }
+            guard let value = value(), let channel = PushChannel(value, at: "\(label): value", &problems) else {
+                return nil
+            }
+            return .pushChannel(channel)
+        case ("tags", 1...2):
+            return tagChange(path.dropFirst()).map { .tags(template: nil, $0) }
+        case ("templates", 2...):
+            let name = path[path.startIndex + 1]
+            let rest = path.dropFirst(2)
+            if rest.first == "tags", rest.count <= 2 {
+                return tagChange(rest.dropFirst()).map { .tags(template: name, $0) }
+            }
+            return templateChange(rest).map { .template(name: name, $0) }
+        default:
+            return unknownPath()
+        }
+    }
+
+    private mutating func templateChange(_ path: ArraySlice<String>) -> InstallationChange.TemplateChange? {
+        guard path.count <= 1 else { return unknownPath() }
+        switch path.first {
+        case nil:
+            if isRemoval { return .remove }
+            guard let members = object() else { return nil }
+            return InstallationTemplate(members, at: "\(label): value", &problems).flatMap { accepted(.set($0)) }
+        case "body": return isRemoval ? .body("") : text().map { .body($0) }
+        case "expiry": return isRemoval ? .expiry(nil) : text().map { .expiry($0) }
+        case "headers": return isRemoval ? .headers([:]) : texts().map { .headers($0) }
+        default: return unknownPath()
+        }
+    }
+
+    /// `/tags` with its value, or `/tags/{tag}`, where the path says all.
+    private mutating func tagChange(_ path: ArraySlice<String>) -> InstallationChange.TagChange? {
+        if let name = path.first {
+            guard let tag = TagList.read(name, at: label, &problems) else { return nil }
+            return isRemoval ? .remove(tag) : .add([tag])
+        }
+        if isRemoval { return .replace([]) }
+        guard let value = value() else { return nil }
+        var tags: [Tag] = []
+        if let text = value.string, text.trimmed.first != "[" {
+            guard let tag = TagList.read(text, at: label, &problems) else { return nil }
+            tags = [tag]
+        } else {
+            guard let list = structured() else { return nil }
+            tags = TagList.read(list, at: "\(label): value", &problems)
+        }
+        return accepted(isReplacement ? .replace(tags) : .add(tags))
+    }
+
+    private mutating func userID() -> InstallationChange? {
+        if isRemoval { return .userID(nil) }
+        guard let text = text() else { return nil }
+        return problems.catching(at: label) { () throws(ProtocolError) in .userID(try UserID(text)) }
+    }
+}
+
+extension InstallationOperationReader {
+    private mutating func refuse<Change>(_ reason: String) -> Change? {
+        problems.add("\(label): \(reason)")
+        return nil
+    }
+
+    private mutating func unknownPath<Change>() -> Change? {
+        refuse(
+            "the path is none of /pushChannel, /userId, /tags, /pushVariables, /templates/{name} and "
+                + "/secondaryTiles/{tile}, nor a part of one"
+        )
+    }
+
+    /// The change, unless reading it has noted a problem.
+    private func accepted<Change>(_ change: Change) -> Change? { problems.isEmpty ? change : nil }
+
+    private mutating func value() -> JSONNode? { members["value"] ?? refuse("it needs a value") }
+
+    private mutating func text() -> String? {
+        guard let value = value() else { return nil }
+        return value.string ?? refuse("the value is \(value.kind), not a string")
+    }
+
+    /// The value, read from its text where it is a string.
+    private mutating func structured() -> JSONNode? {
+        guard let value = value() else { return nil }
+        guard let text = value.string else { return value }
+        do {
+            return try JSONReader.read(Array(text.utf8))
+        } catch {
+            return refuse("the value is a string, but not JSON: \(error.reason), at byte \(error.offset)")
+        }
+    }
+
+    private mutating func object() -> JSONMembers? {
+        guard let node = structured() else { return nil }
+        guard case .object(let members) = node.content else {
+            return refuse("the value is \(node.kind), not an object")
+        }
+        return JSONMembers(members)
+    }
+
+    private mutating func texts() -> [String: String]? {
+        guard let node = structured() else { return nil }
+        return accepted(JSONMembers.texts(node, at: "\(label): value", &problems))
+    }
+}
+
+/// Paths of RFC 6901.
+enum JSONPointer {
+    /// The unescaped names between the slashes; `nil` when the text does not begin with `/` or holds a bad escape.
+    static func segments(_ text: String) -> [String]? {
+        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
+        var segments: [String] = []
+        for raw in text.unicodeScalars.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            var segment = String.UnicodeScalarView()
+            var rest = raw.makeIterator()
+            while let scalar = rest.next() {
+                guard scalar == "~" else {
+                    segment.append(scalar)
+                    continue
+                }
+                switch rest.next() {
+                case "0": segment.append("~")
+                case "1": segment.append("/")
+                default: return nil
+                }
+            }
+            segments.append(String(segment))
+        }
+        return segments
+    }
+}

@@ -1,0 +1,65 @@
+/// A partial update of an installation: all of its operations, or none.
+///
+/// Source: protocol §4.4.
+package struct InstallationPatch: Sendable, Equatable {
+    /// Most operations in one request.
+    package static let maximumOperations = 200
+
+    let changes: [InstallationChange]
+
+    /// Reads the array of operations.
+    ///
+    /// Values may be JSON, or JSON as text inside a string, as every client sends it.
+    ///
+    /// - Throws: ``ProtocolError`` 400 naming every operation that cannot be one, 413 above the limit of a request.
+    package init(json: [UInt8]) throws(ProtocolError) {
+        let root = try JSONDocument.read(json, maximumBytes: Installation.maximumBytes, called: "the patch")
+        guard case .array(let operations) = root.content else {
+            throw .badRequest("the patch is \(root.kind), not an array of operations")
+        }
+        guard operations.count <= Self.maximumOperations else {
+            throw .badRequest("the patch has more than \(Self.maximumOperations) operations")
+        }
+        var problems = ProblemList()
+        var changes: [InstallationChange] = []
+        for (index, operation) in operations.enumerated() {
+            guard case .object(let members) = operation.content else {
+                problems.add("operation \(index + 1) is \(operation.kind), not an object")
+                continue
+            }
+            var reader = InstallationOperationReader(JSONMembers(members), number: index + 1)
+            if let change = reader.read() { changes.append(change) }
+            for problem in reader.problems.problems { problems.add(problem) }
+        }
+        try problems.throwIfAny()
+        self.changes = changes
+    }
+
+    /// The installation with every operation applied in order.
+    ///
+    /// - Throws: ``ProtocolError`` 400 naming every rule that the result would break; the original is untouched.
+    package func applied(to installation: Installation) throws(ProtocolError) -> Installation {
+        var result = installation
+        for change in changes { change.apply(to: &result) }
+        var problems = ProblemList()
+        // A hub keeps only the digest of a stream's channel, so there is none to look at unless the patch brings one.
+        let hasHiddenChannel = installation.platform == .stream && result.pushChannel == nil
+        result.checkRules(&problems, requiresPushChannel: !hasHiddenChannel)
+        if result.encodedJSON(as: .request).utf8.count > Installation.maximumBytes {
+            problems.add("the installation would be larger than \(Installation.maximumBytes) bytes")
+        }
+        try problems.throwIfAny()
+        return result
+    }
+
+    /// Tags whose removal is asked for by name, anywhere in the installation.
+    package var removedTags: [Tag] {
+        changes.compactMap { if case .target(_, .tags(_, .remove(let tag))) = $0 { tag } else { nil } }
+    }
+
+    /// Tags that are to be added, anywhere in the installation.
+    package var addedTags: [Tag] { changes.flatMap(\.addedTags) }
+
+    /// Whether it takes tags off without naming them: all of a list, or with the template or tile that has them.
+    package var clearsTags: Bool { changes.contains(where: \.clearsTags) }
+}

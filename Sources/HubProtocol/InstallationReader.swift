@@ -1,0 +1,148 @@
+import FoundationEssentials
+
+extension Installation {
+    /// Reads the JSON of an installation.
+    ///
+    /// Null counts as absent and unknown members are passed over, as clients need it (protocol §4.2).
+    ///
+    /// - Parameters:
+    ///   - json: The body.
+    ///   - id: The id of the request's path, which the document's must equal.
+    ///   - direction: Whose document it is.
+    /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a document above ``maximumBytes``.
+    package init(
+        json: [UInt8],
+        id: InstallationID? = nil,
+        as direction: Direction = .request
+    ) throws(ProtocolError) {
+        let document = try JSONDocument.object(json, maximumBytes: Self.maximumBytes, called: "the installation")
+        let members = JSONMembers(document)
+        var problems = ProblemList()
+
+        let name = members.text("installationId", &problems)
+        let identifier = name.flatMap { text in
+            problems.catching { () throws(ProtocolError) in try InstallationID(text) }
+        }
+        if members["installationId"] == nil { problems.add("installationId is missing") }
+        if let identifier, let id, identifier != id {
+            problems.add("installationId '\(identifier)' is not the id of the path, '\(id)'")
+        }
+        let platformName = members.text("platform", &problems)
+        if members["platform"] == nil { problems.add("platform is missing") }
+        let userID = members.text("userId", &problems).flatMap { text in
+            text.isEmpty ? nil : problems.catching { () throws(ProtocolError) in try UserID(text) }
+        }
+        let read = Installation.Parts(members, direction, &problems)
+
+        guard let identifier, let platformName else {
+            try problems.throwIfAny()
+            throw .badRequest("the installation is not complete")
+        }
+        self.init(
+            id: identifier,
+            userID: userID,
+            platform: Platform(rawValue: platformName),
+            pushChannel: read.target.pushChannel,
+            pushChannelExpired: read.target.pushChannelExpired,
+            expirationTime: read.expirationTime,
+            tags: read.target.tags,
+            pushVariables: read.pushVariables,
+            templates: read.target.templates,
+            secondaryTiles: read.secondaryTiles
+        )
+        if direction == .request { checkRules(&problems) }
+        try problems.throwIfAny()
+    }
+
+    private struct Parts {
+        let target: SecondaryTile
+        let expirationTime: Date?
+        let pushVariables: [String: String]
+        let secondaryTiles: [String: SecondaryTile]
+
+        init(_ members: JSONMembers, _ direction: Direction, _ problems: inout ProblemList) {
+            var target = SecondaryTile(members, at: "", &problems)
+            // Read-only in effect: a client cannot declare its own channel dead or alive (§4.2).
+            if direction == .request { target.pushChannelExpired = false }
+            self.target = target
+            expirationTime = members.text("expirationTime", &problems).flatMap { text in
+                let date = ISODateTime.parse(text)
+                if date == nil { problems.add("expirationTime '\(text.excerpt)' is not an ISO 8601 date-time") }
+                return date.flatMap { ISODateTime.isNever($0) ? nil : $0 }
+            }
+            pushVariables = members.texts("pushVariables", at: "pushVariables", &problems)
+            secondaryTiles = members.objects("secondaryTiles", at: "secondaryTiles", &problems) {
+                name,
+                tile,
+                problems in
+                SecondaryTile(tile, at: "secondaryTiles/\(name.excerpt)/", &problems)
+            }
+        }
+    }
+}
+
+extension SecondaryTile {
+    /// Reads the members that an installation and a secondary tile have in common.
+    ///
+    /// `label` stands before a member's name in a problem: empty, or a path that ends in `/`.
+    init(_ members: JSONMembers, at label: String, _ problems: inout ProblemList) {
+        self.init(
+            pushChannel: members["pushChannel"].flatMap { PushChannel($0, at: "\(label)pushChannel", &problems) },
+            pushChannelExpired: members["pushChannelExpired"]?.content == .bool(true),
+            tags: members["tags"].map { TagList.read($0, at: "\(label)tags", &problems) } ?? [],
+            templates: members.objects("templates", at: "\(label)templates", &problems) { name, template, problems in
+                InstallationTemplate(template, at: "\(label)templates/\(name.excerpt)", &problems)
+            }
+        )
+    }
+}
+
+extension InstallationTemplate {
+    init?(_ members: JSONMembers, at label: String, _ problems: inout ProblemList) {
+        guard let body = members.text("body", at: "\(label)/body", &problems) else {
+            problems.add("\(label) has no body")
+            return nil
+        }
+        self.init(
+            body: body,
+            headers: members.texts("headers", at: "\(label)/headers", &problems),
+            expiry: members.text("expiry", at: "\(label)/expiry", &problems),
+            tags: members["tags"].map { TagList.read($0, at: "\(label)/tags", &problems) } ?? []
+        )
+    }
+}
+
+/// Tags as a client lists them.
+enum TagList {
+    static func read(_ node: JSONNode, at label: String, _ problems: inout ProblemList) -> [Tag] {
+        guard case .array(let elements) = node.content else {
+            problems.add("\(label) is \(node.kind), not an array of strings")
+            return []
+        }
+        var tags: [Tag] = []
+        var seen: Set<Tag> = []
+        for element in elements {
+            guard let text = element.string else {
+                problems.add("\(label) holds \(element.kind); tags are strings")
+                continue
+            }
+            guard let tag = read(text, at: label, &problems), seen.insert(tag).inserted else { continue }
+            tags.append(tag)
+        }
+        return tags
+    }
+
+    /// One tag; those that begin with `$` are the hub's to give.
+    static func read(_ text: String, at label: String, _ problems: inout ProblemList) -> Tag? {
+        guard text.unicodeScalars.first != "$" else {
+            problems.add("\(label): tag '\(text.excerpt)' begins with '$'; the hub itself assigns such tags")
+            return nil
+        }
+        do {
+            return try Tag(text)
+        } catch {
+            problems.add("\(label): \(error.detail)")
+            return nil
+        }
+    }
+}

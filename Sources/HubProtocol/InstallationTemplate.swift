@@ -1,0 +1,63 @@
+/// A template as an installation carries it.
+///
+/// Source: protocol §4.2.
+package struct InstallationTemplate: Sendable, Equatable, Codable {
+    /// The text of the template; compile it with ``Template/init(parsing:)``.
+    package var body: String
+    /// Template expressions by header name; for `wns`, `mpns` and `apns`.
+    package var headers: [String: String]
+    /// A template expression, a date-time or `0`; for `apns`.
+    package var expiry: String?
+    /// In addition to the installation's own.
+    package var tags: [Tag]
+
+    package init(body: String, headers: [String: String] = [:], expiry: String? = nil, tags: [Tag] = []) {
+        self.body = body
+        self.headers = headers
+        self.expiry = expiry
+        self.tags = tags
+    }
+
+    var json: String {
+        var members = [("body", JSONText.string(body))]
+        if !headers.isEmpty { members.append(("headers", JSONText.object(headers))) }
+        if let expiry { members.append(("expiry", JSONText.string(expiry))) }
+        if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0.text) }))) }
+        return JSONText.object(members)
+    }
+}
+
+/// A second live tile of a Windows app, with a channel, tags and templates of its own.
+///
+/// Source: protocol §4.2.
+package struct SecondaryTile: Sendable, Equatable, Codable {
+    package var pushChannel: PushChannel?
+    package var pushChannelExpired: Bool
+    package var tags: [Tag]
+    package var templates: [String: InstallationTemplate]
+
+    package init(
+        pushChannel: PushChannel? = nil,
+        pushChannelExpired: Bool = false,
+        tags: [Tag] = [],
+        templates: [String: InstallationTemplate] = [:]
+    ) {
+        self.pushChannel = pushChannel
+        self.pushChannelExpired = pushChannelExpired
+        self.tags = tags
+        self.templates = templates
+    }
+
+    var json: String {
+        var members: [(name: String, value: String)] = []
+        if let pushChannel { members.append(("pushChannel", pushChannel.json)) }
+        members.append(("pushChannelExpired", pushChannelExpired ? "true" : "false"))
+        if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0.text) }))) }
+        if !templates.isEmpty { members.append(("templates", Self.json(templates))) }
+        return JSONText.object(members)
+    }
+
+    static func json(_ templates: [String: InstallationTemplate]) -> String {
+        JSONText.object(templates.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
+    }
+}

@@ -1,0 +1,44 @@
+/// Opens a request's JSON body, with the refusals that all of them share.
+enum JSONDocument {
+    static func read(_ bytes: [UInt8], maximumBytes: Int, called name: String) throws(ProtocolError) -> JSONNode {
+        guard bytes.count <= maximumBytes else { throw .tooLarge("\(name) is larger than \(maximumBytes) bytes") }
+        do {
+            return try JSONReader.read(bytes)
+        } catch {
+            throw .badRequest("\(name) is not valid JSON: \(error.reason), at byte \(error.offset)")
+        }
+    }
+
+    static func object(
+        _ bytes: [UInt8],
+        maximumBytes: Int,
+        called name: String
+    ) throws(ProtocolError) -> [JSONMember] {
+        let node = try read(bytes, maximumBytes: maximumBytes, called: name)
+        guard case .object(let members) = node.content else {
+            throw .badRequest("\(name) is \(node.kind), not a JSON object")
+        }
+        return members
+    }
+}
+
+/// Problems of one document, told together so that its author mends it once.
+struct ProblemList {
+    /// How many are spelled out; a hostile document may have thousands.
+    static let maximumShown = 20
+
+    private(set) var problems: [String] = []
+    private var hidden = 0
+
+    var isEmpty: Bool { problems.isEmpty }
+
+    mutating func add(_ problem: String) {
+        if problems.count < Self.maximumShown { problems.append(problem) } else { hidden += 1 }
+    }
+
+    func throwIfAny() throws(ProtocolError) {
+        guard !problems.isEmpty else { return }
+        let more = hidden > 0 ? "; and \(hidden) more" : ""
+        throw .badRequest(problems.joined(separator: "; ") + more)
+    }
+}

@@ -1,0 +1,55 @@
+/// The value of `ServiceBusNotification-Format`: how a message's body is to be read.
+///
+/// Open vocabulary, compared ignoring case (protocol §5.1).
+package struct MessageFormat: RawRepresentable, Sendable, Codable, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Properties that each recipient's own template renders; also what an absent header means.
+    package static let template = MessageFormat(rawValue: "template")
+    /// Native to the hub's own event stream; unknown to Azure.
+    package static let stream = MessageFormat(rawValue: "stream")
+    package static let apple = MessageFormat(rawValue: "apple")
+    package static let windows = MessageFormat(rawValue: "windows")
+    package static let windowsphone = MessageFormat(rawValue: "windowsphone")
+    package static let gcm = MessageFormat(rawValue: "gcm")
+    package static let fcmv1 = MessageFormat(rawValue: "fcmv1")
+    package static let adm = MessageFormat(rawValue: "adm")
+    package static let baidu = MessageFormat(rawValue: "baidu")
+    package static let browser = MessageFormat(rawValue: "browser")
+    package static let xiaomi = MessageFormat(rawValue: "xiaomi")
+
+    package static let known: [MessageFormat] = [
+        .template, .stream, .apple, .windows, .windowsphone, .gcm, .fcmv1, .adm, .baidu, .browser, .xiaomi,
+    ]
+
+    package var isKnown: Bool { Self.known.contains(self) }
+
+    /// The platform whose native registrations a message of this format reaches; `nil` for templates and unknown ones.
+    package var platform: Platform? {
+        switch rawValue.lowercased() {
+        case "stream": .stream
+        case "apple": .apns
+        case "windows": .wns
+        case "windowsphone": .mpns
+        case "gcm": .gcm
+        case "fcmv1": .fcmv1
+        case "adm": .adm
+        case "baidu": .baidu
+        case "browser": .browser
+        case "xiaomi": .xiaomi
+        default: nil
+        }
+    }
+
+    package var description: String { rawValue }
+}
+
+extension MessageFormat: Hashable {
+    package static func == (left: MessageFormat, right: MessageFormat) -> Bool {
+        left.rawValue.lowercased() == right.rawValue.lowercased()
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(rawValue.lowercased()) }
+}

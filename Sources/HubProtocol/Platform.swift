@@ -1,0 +1,40 @@
+/// What kind of push service, or of connection, an installation is reached by.
+///
+/// Open vocabulary: an unknown name survives a round trip, spelled as it came; comparison ignores case, because the
+/// clients spell `fcmV1` in three ways (protocol §4.2).
+package struct Platform: RawRepresentable, Sendable, Codable, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// A subscriber agent or browser page on the hub's own event stream; unknown to Azure.
+    package static let stream = Platform(rawValue: "stream")
+    package static let apns = Platform(rawValue: "apns")
+    package static let wns = Platform(rawValue: "wns")
+    package static let mpns = Platform(rawValue: "mpns")
+    package static let gcm = Platform(rawValue: "gcm")
+    package static let fcmv1 = Platform(rawValue: "fcmv1")
+    package static let adm = Platform(rawValue: "adm")
+    package static let baidu = Platform(rawValue: "baidu")
+    package static let browser = Platform(rawValue: "browser")
+    package static let xiaomi = Platform(rawValue: "xiaomi")
+
+    package static let known: [Platform] = [
+        .stream, .apns, .wns, .mpns, .gcm, .fcmv1, .adm, .baidu, .browser, .xiaomi,
+    ]
+
+    package var isKnown: Bool { Self.known.contains(self) }
+
+    package var description: String { rawValue }
+
+    /// Whether templates of this platform are XML; all others are JSON objects.
+    var takesXML: Bool { self == .wns || self == .mpns }
+}
+
+extension Platform: Hashable {
+    package static func == (left: Platform, right: Platform) -> Bool {
+        left.rawValue == right.rawValue || left.rawValue.lowercased() == right.rawValue.lowercased()
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(rawValue.lowercased()) }
+}

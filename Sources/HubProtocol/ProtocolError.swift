@@ -1,0 +1,109 @@
+/// A refusal as it travels between hub and client: a status, a code and one sentence.
+package struct ProtocolError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The HTTP status of the reply, 400–599.
+    package let status: Int
+    /// The service's five-digit sub-code where it has one (`40103`), else the status.
+    package let code: Int
+    /// What was wrong and with what, without the tracking suffix; never holds a key, a push handle or a body.
+    package let detail: String
+
+    package init(status: Int, code: Int? = nil, detail: String) {
+        self.status = status
+        self.code = code ?? status
+        self.detail = detail
+    }
+
+    package var description: String { detail }
+}
+
+extension ProtocolError {
+    /// Why a token was refused.
+    ///
+    /// The text names come first in the detail, because clients and people search for them. Source: protocol §1.6.
+    package enum TokenProblem: Sendable, Equatable {
+        case missingToken
+        /// With what is wrong in the header, never its content.
+        case malformedToken(String)
+        case invalidSignature
+        case expiredToken
+        /// Signed for another resource than the one addressed.
+        case invalidAudience
+        /// The token's rule lacks a right that the operation needs; the first of manage, send, listen is named.
+        case claimRequired(AccessRights)
+    }
+
+    /// `401` with a body: newer front ends answer a missing claim with an empty 403, which one SDK retries (§1.6).
+    package static func unauthorized(_ problem: TokenProblem) -> ProtocolError {
+        switch problem {
+        case .missingToken:
+            ProtocolError(
+                status: 401,
+                code: 40102,
+                detail: "MissingToken: The request has no SharedAccessSignature token."
+            )
+        case .malformedToken(let reason):
+            ProtocolError(status: 401, code: 40105, detail: "MalformedToken: \(reason)")
+        case .invalidSignature:
+            ProtocolError(status: 401, code: 40103, detail: "InvalidSignature: The token has an invalid signature.")
+        case .expiredToken:
+            ProtocolError(status: 401, code: 40106, detail: "ExpiredToken: The token is expired.")
+        case .invalidAudience:
+            ProtocolError(
+                status: 401,
+                code: 40104,
+                detail: "InvalidAudience: The token is signed for another resource."
+            )
+        case .claimRequired(let rights):
+            ProtocolError(
+                status: 401,
+                code: 40100,
+                detail: "\(rights.strongestName) claim is required for this operation."
+            )
+        }
+    }
+
+    package static func badRequest(_ detail: String) -> ProtocolError { ProtocolError(status: 400, detail: detail) }
+
+    package static func forbidden(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 403, code: 40300, detail: detail)
+    }
+
+    package static func notFound(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 404, code: 40400, detail: detail)
+    }
+
+    package static func methodNotAllowed(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 405, detail: detail)
+    }
+
+    /// `409`, with the service's own opening words (§2).
+    package static func conflict(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 409, code: 40900, detail: "SubCode=40900. Conflict. \(detail)")
+    }
+
+    package static func gone(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 410, code: 41000, detail: detail)
+    }
+
+    package static func preconditionFailed(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 412, detail: detail)
+    }
+
+    package static func tooLarge(_ detail: String) -> ProtocolError { ProtocolError(status: 413, detail: detail) }
+
+    package static func unprocessable(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 422, detail: detail)
+    }
+
+    package static func throttled(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 429, code: 42900, detail: detail)
+    }
+
+    package static func internalError(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 500, detail: detail)
+    }
+
+    package static func unavailable(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 503, code: 50004, detail: detail)
+    }
+}

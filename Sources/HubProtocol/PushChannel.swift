@@ -1,0 +1,94 @@
+/// The address that a push service delivers an installation's notifications to.
+package enum PushChannel: Sendable, Equatable {
+    /// A device token, registration id, channel URI, or the secret of a `stream` installation.
+    case handle(String)
+    case browser(BrowserPushChannel)
+
+    /// Longest handle, in bytes; the longest known, of WNS, stay below 1,024.
+    package static let maximumLength = 4_096
+}
+
+/// A browser's push subscription (RFC 8030, RFC 8291).
+package struct BrowserPushChannel: Sendable, Equatable, Codable {
+    package let endpoint: String
+    /// The browser's public key, base64url.
+    package let p256dh: String
+    /// The shared secret, base64url.
+    package let auth: String
+    /// Whether it came as JSON text inside a string, and so goes back: .NET and Java could not read an object there
+    /// (protocol §4.2).
+    package let isText: Bool
+
+    package init(endpoint: String, p256dh: String, auth: String, isText: Bool = false) {
+        self.endpoint = endpoint
+        self.p256dh = p256dh
+        self.auth = auth
+        self.isText = isText
+    }
+}
+
+extension PushChannel {
+    /// Reads a `pushChannel` member: a string, an object, or an object as text.
+    init?(_ node: JSONNode, at label: String, _ problems: inout ProblemList) {
+        switch node.content {
+        case .string(let text) where text.trimmed.first == "{":
+            guard let object = try? JSONReader.read(Array(text.utf8)) else {
+                problems.add("\(label) begins with '{' but is not a JSON object")
+                return nil
+            }
+            self.init(object: object, isText: true, at: label, &problems)
+        case .string(let text):
+            self = .handle(text)
+        case .object:
+            self.init(object: node, isText: false, at: label, &problems)
+        default:
+            problems.add("\(label) is \(node.kind), not a string or an object")
+            return nil
+        }
+    }
+
+    private init?(object: JSONNode, isText: Bool, at label: String, _ problems: inout ProblemList) {
+        guard case .object(let members) = object.content else {
+            problems.add("\(label) is not a JSON object")
+            return nil
+        }
+        func member(_ name: String) -> String? { members.first { $0.name == name }?.value.string }
+        guard let endpoint = member("endpoint"), let p256dh = member("p256dh"), let auth = member("auth") else {
+            problems.add("\(label) lacks a text 'endpoint', 'p256dh' or 'auth'")
+            return nil
+        }
+        self = .browser(BrowserPushChannel(endpoint: endpoint, p256dh: p256dh, auth: auth, isText: isText))
+    }
+
+    /// The member's value as JSON.
+    var json: String {
+        switch self {
+        case .handle(let text): return JSONText.string(text)
+        case .browser(let browser):
+            let object = JSONText.object([
+                ("endpoint", JSONText.string(browser.endpoint)), ("p256dh", JSONText.string(browser.p256dh)),
+                ("auth", JSONText.string(browser.auth)),
+            ])
+            return browser.isText ? JSONText.string(object) : object
+        }
+    }
+}
+
+extension PushChannel: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            self = .handle(text)
+        } else {
+            self = .browser(try container.decode(BrowserPushChannel.self))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .handle(let text): try container.encode(text)
+        case .browser(let browser): try container.encode(browser)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Crypto
+import FoundationEssentials
+
+/// The secret by which an agent proves that a `stream` installation is its own (design §6).
+///
+/// Made on the device, sent in the installation's `pushChannel` and the header `Newswire-Push-Channel`; the hub keeps
+/// its digest only. 256 random bits need no slow hash.
+package struct PushChannelSecret: Sendable, Equatable {
+    /// 32 bytes in unpadded base64url.
+    package static let length = 43
+
+    /// Never log it.
+    package let text: String
+
+    /// - Throws: ``ProtocolError`` 400 unless the text is 43 characters of base64url; it is not quoted.
+    package init(_ text: String) throws(ProtocolError) {
+        guard text.utf8.count == Self.length,
+            text.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "_" })
+        else {
+            throw .badRequest("a push channel of platform 'stream' is \(Self.length) characters of A-Z a-z 0-9 - _")
+        }
+        self.text = text
+    }
+
+    package static func random() -> PushChannelSecret {
+        let base64 = Data(RandomBytes.make(count: 32)).base64EncodedString()
+        let url = base64.utf8.compactMap { byte -> UInt8? in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            case UInt8(ascii: "="): nil
+            default: byte
+            }
+        }
+        return PushChannelSecret(unchecked: String(decoding: url, as: UTF8.self))
+    }
+
+    /// SHA-256 of the text, 32 bytes.
+    package var digest: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+
+    /// Compares in constant time.
+    package func matches(digest other: [UInt8]) -> Bool { ConstantTime.equal(digest, other) }
+
+    private init(unchecked text: String) { self.text = text }
+}

@@ -1,0 +1,147 @@
+import Crypto
+import FoundationEssentials
+
+/// A `SharedAccessSignature` token: proof of a key, for a resource, until a time.
+///
+/// Source: protocol §1.2–§1.4.
+package struct SharedAccessToken: Sendable, Equatable {
+    /// Longest header accepted, in bytes.
+    package static let maximumHeaderLength = 8_192
+    /// How far the clocks of two machines may differ, in seconds.
+    package static let allowedClockSkew: Int64 = 60
+
+    /// `sr` exactly as received: the signature covers this text, so it is never decoded and encoded again.
+    package let rawResource: String
+    package let keyName: String
+    /// In seconds since 1970.
+    package let expiresAt: Int64
+
+    private let rawExpiry: String
+    private let signature: String
+
+    /// Reads an `Authorization` value; nothing is verified yet.
+    ///
+    /// - Throws: ``ProtocolError`` 40102 for an empty header or another scheme, 40105 for a token that cannot be read.
+    package init(parsing header: String) throws(ProtocolError) {
+        let text = header.trimmed
+        guard !text.isEmpty else { throw .unauthorized(.missingToken) }
+        guard text.utf8.count <= Self.maximumHeaderLength else {
+            throw .unauthorized(.malformedToken("The token is longer than \(Self.maximumHeaderLength) bytes."))
+        }
+        let scheme = text.prefix { $0 != " " && $0 != "\t" }
+        guard scheme.lowercased() == "sharedaccesssignature" else { throw .unauthorized(.missingToken) }
+
+        var fields: [String: Substring] = [:]
+        for pair in text.dropFirst(scheme.count).trimmed.split(separator: "&") {
+            guard let equals = pair.firstIndex(of: "=") else { continue }
+            let name = pair[..<equals].lowercased()
+            guard Self.fieldNames.contains(name) else { continue }
+            guard fields.updateValue(pair[equals...].dropFirst(), forKey: name) == nil else {
+                throw .unauthorized(.malformedToken("The token names '\(name)' twice."))
+            }
+        }
+        func field(_ name: String) throws(ProtocolError) -> Substring {
+            guard let value = fields[name], !value.isEmpty else {
+                throw .unauthorized(.malformedToken("The token has no '\(name)'."))
+            }
+            return value
+        }
+        let resource = try field("sr")
+        let expiry = try field("se")
+        guard expiry.allSatisfy(\.isASCIIDigit), let seconds = Int64(expiry) else {
+            throw .unauthorized(.malformedToken("The token's 'se' is not a time in whole seconds."))
+        }
+        guard let signature = PercentEncoding.decode(try field("sig")),
+            let keyName = PercentEncoding.decode(try field("skn"))
+        else {
+            throw .unauthorized(.malformedToken("The token's 'sig' or 'skn' is not percent-encoded UTF-8."))
+        }
+        rawResource = String(resource)
+        rawExpiry = String(expiry)
+        expiresAt = seconds
+        self.signature = signature
+        self.keyName = keyName
+    }
+
+    private static let fieldNames: Set<String> = ["sr", "sig", "se", "skn"]
+}
+
+extension SharedAccessToken {
+    /// A whole `Authorization` value.
+    ///
+    /// - Parameters:
+    ///   - resource: The address to sign for; its paths below are covered too. Signed in lower case (§1.2).
+    ///   - keyName: The rule that the key belongs to.
+    ///   - key: The key as written; its base64 is not decoded (§1.1).
+    ///   - expiresAt: In seconds since 1970.
+    /// - Returns: The scheme and the four fields.
+    package static func sign(resource: String, keyName: String, key: String, expiresAt: Int64) -> String {
+        let raw = PercentEncoding.encode(resource.lowercased(), uppercase: false)
+        let signature = PercentEncoding.encode(signature(resource: raw, expiry: String(expiresAt), key: key))
+        let name = PercentEncoding.encode(keyName)
+        return "SharedAccessSignature sr=\(raw)&sig=\(signature)&se=\(expiresAt)&skn=\(name)"
+    }
+
+    /// Whether the token was made with `key`; takes the same time for any wrong signature.
+    package func isSigned(with key: String) -> Bool {
+        ConstantTime.equal(
+            Self.signature(resource: rawResource, expiry: rawExpiry, key: key).utf8,
+            signature.utf8
+        )
+    }
+
+    /// Whether `now`, in seconds since 1970, is past the expiry by more than clocks may differ.
+    package func isExpired(at now: Int64) -> Bool {
+        now > expiresAt && now - expiresAt > Self.allowedClockSkew
+    }
+
+    private static func signature(resource: String, expiry: String, key: String) -> String {
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("\(resource)\n\(expiry)".utf8),
+            using: SymmetricKey(data: Array(key.utf8))
+        )
+        return Data(code).base64EncodedString()
+    }
+}
+
+extension SharedAccessToken {
+    /// Whether the signed resource is `path` or stands above it, compared segment by segment and ignoring case.
+    ///
+    /// Scheme, host, port and query are not looked at (§1.4.5): behind a proxy the host differs. A path with `.` or
+    /// `..` segments is covered by nothing, because what it means depends on who reads it. The path is given as it was
+    /// received, with or without its query.
+    package func covers(path: String) -> Bool {
+        guard let scope = Self.scope(of: rawResource) else { return false }
+        let segments = Self.segments(path.utf8.prefix { !Self.endsPath($0) })
+        guard !segments.contains("."), !segments.contains("..") else { return false }
+        return segments.starts(with: scope)
+    }
+
+    /// The path segments of `sr`; `nil` when it is no absolute URL even after it is decoded a second time, which some
+    /// clients make necessary.
+    ///
+    /// Bytes are looked at, not characters: a combining mark behind a slash would hide the slash.
+    private static func scope(of rawResource: String) -> [String]? {
+        var text = rawResource
+        for _ in 0..<2 where text.range(ofASCII: "://") == nil {
+            guard let decoded = PercentEncoding.decode(text) else { return nil }
+            text = decoded
+        }
+        guard let separator = text.range(ofASCII: "://") else { return nil }
+        let rest = text.utf8[separator.upperBound...].prefix { !endsPath($0) }
+        let host = rest.prefix { $0 != UInt8(ascii: "/") }
+        guard !host.isEmpty else { return nil }
+        let segments = segments(rest.dropFirst(host.count))
+        return segments.contains(".") || segments.contains("..") ? nil : segments
+    }
+
+    private static func endsPath(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
+
+    /// Decodes each segment by itself, so that an escaped slash cannot move a boundary.
+    private static func segments(_ path: Substring.UTF8View) -> [String] {
+        path.split(separator: UInt8(ascii: "/")).map { bytes in
+            let raw = String(decoding: bytes, as: UTF8.self)
+            return (PercentEncoding.decode(raw) ?? raw).lowercased()
+        }
+    }
+}

@@ -1,0 +1,93 @@
+/// A boolean formula over tags, which decides who receives a message.
+///
+/// Source: protocol §6.
+package struct TagExpression: Sendable, Hashable, CustomStringConvertible {
+    /// How large an expression may be; the protocol's own numbers are ``standard``.
+    package struct Limits: Sendable, Equatable {
+        package static let standard = Limits()
+
+        /// Tags when `||` is the only operator; each occurrence counts.
+        package var tagsInDisjunction = 20
+        /// Tags when `&&` or `!` occurs.
+        package var tags = 6
+        /// Open parentheses and `!` around one tag; each is a level of recursion.
+        package var nesting = 32
+        /// Unicode scalars of the whole text; well above twenty of the longest tags.
+        package var length = 4_096
+
+        package init() {}
+    }
+
+    package indirect enum Node: Sendable, Hashable {
+        case tag(Tag)
+        case not(Node)
+        /// At least two.
+        case and([Node])
+        /// At least two.
+        case or([Node])
+    }
+
+    package let root: Node
+    /// As it was written.
+    package let text: String
+
+    package init(parsing text: String, limits: Limits = .standard) throws(TagExpressionError) {
+        var parser = TagExpressionParser(text, limits: limits)
+        root = try parser.parse()
+        self.text = text
+    }
+
+    /// The expression that `tag` alone is.
+    package init(_ tag: Tag) {
+        root = .tag(tag)
+        text = tag.text
+    }
+
+    /// Every tag that occurs, negated or not.
+    package var tags: Set<Tag> {
+        var tags: Set<Tag> = []
+        root.collect(into: &tags)
+        return tags
+    }
+
+    package func matches(_ contains: (Tag) -> Bool) -> Bool { root.matches(contains) }
+
+    package var description: String { text }
+}
+
+extension TagExpression.Node {
+    func matches(_ contains: (Tag) -> Bool) -> Bool {
+        switch self {
+        case .tag(let tag): contains(tag)
+        case .not(let node): !node.matches(contains)
+        case .and(let nodes): nodes.allSatisfy { $0.matches(contains) }
+        case .or(let nodes): nodes.contains { $0.matches(contains) }
+        }
+    }
+
+    func collect(into tags: inout Set<Tag>) {
+        switch self {
+        case .tag(let tag): tags.insert(tag)
+        case .not(let node): node.collect(into: &tags)
+        case .and(let nodes), .or(let nodes): for node in nodes { node.collect(into: &tags) }
+        }
+    }
+}
+
+/// Why a tag expression was refused.
+package struct TagExpressionError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// In Unicode scalars from the start of the expression.
+    package let offset: Int
+    /// What stands there, or what would have to.
+    package let reason: String
+
+    package init(offset: Int, reason: String) {
+        self.offset = offset
+        self.reason = reason
+    }
+
+    package var description: String { "the tag expression is not valid at character \(offset): \(reason)" }
+
+    /// The same as a reply.
+    package var protocolError: ProtocolError { .badRequest(description) }
+}

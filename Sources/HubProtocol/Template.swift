@@ -1,0 +1,136 @@
+/// A body with expressions in it, compiled once and rendered for each message.
+///
+/// Source: protocol §7.
+package struct Template: Sendable, Hashable, CustomStringConvertible {
+    /// Largest body, in bytes of UTF-8: the protocol's limit for the request that brings it.
+    package static let maximumBytes = 65_536
+    /// Most expressions in one body; a message of full size could fill each of them.
+    package static let maximumExpressions = 256
+    /// Largest result, in bytes; the first value that would exceed it is left out, and all after it.
+    ///
+    /// Some hundred times what any push service takes, and a bound on what a stranger's template can make the hub
+    /// produce.
+    package static let maximumRenderedBytes = 1_048_576
+
+    package enum Syntax: Sendable, Hashable {
+        case json
+        case xml
+    }
+
+    /// As it was registered.
+    package let body: String
+    package let syntax: Syntax
+    /// What it can look up, in the message or in a device's variables; in lower case.
+    package let propertyNames: Set<String>
+    private let segments: [TemplateSegment]
+
+    /// Compiles a JSON object or an XML document; the first character that is not a space decides which.
+    ///
+    /// - Throws: ``TemplateError`` for a body that is neither, or with an expression that does not parse.
+    package init(parsing body: String) throws(TemplateError) {
+        guard body.utf8.count <= Self.maximumBytes else {
+            throw TemplateError(offset: 0, reason: "the body is larger than \(Self.maximumBytes) bytes")
+        }
+        let bytes = Array(body.utf8)
+        let segments: [TemplateSegment]
+        switch bytes.first(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }) {
+        case UInt8(ascii: "{"):
+            syntax = .json
+            segments = try JSONTemplateCompiler.compile(bytes)
+        case UInt8(ascii: "<"):
+            syntax = .xml
+            segments = try XMLTemplateCompiler.compile(body)
+        default:
+            throw TemplateError(offset: 0, reason: "the body is neither a JSON object nor an XML document")
+        }
+        var names: Set<String> = []
+        for case .value(let expression, _) in segments { names.formUnion(expression.propertyNames) }
+        self.body = body
+        self.segments = segments
+        propertyNames = names
+    }
+
+    /// The body with every expression replaced by its value; everything else stays byte for byte.
+    ///
+    /// The recipient's own `variables`, with names in any case, stand in for what the message lacks. A property that
+    /// nobody has renders as nothing: it is never an error (protocol §7.3).
+    package func render(_ message: MessageProperties, variables: [String: String] = [:]) -> String {
+        var output: [UInt8] = []
+        output.reserveCapacity(body.utf8.count + 512)
+        var isFull = false
+        for segment in segments {
+            switch segment {
+            case .literal(let bytes):
+                output.append(contentsOf: bytes)
+            case .value(let expression, let escaping):
+                let mark = output.count
+                let value = isFull ? "" : expression.render(message, variables: variables)
+                escaping.append(expression, value, to: &output)
+                if output.count > Self.maximumRenderedBytes, !value.isEmpty {
+                    isFull = true
+                    output.removeSubrange(mark...)
+                    escaping.append(expression, "", to: &output)
+                }
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    package var description: String { body }
+
+    package static func == (left: Template, right: Template) -> Bool { left.body == right.body }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(body) }
+}
+
+/// A piece of a compiled template.
+enum TemplateSegment: Sendable {
+    case literal([UInt8])
+    case value(TemplateExpression, TemplateEscaping)
+}
+
+/// Gathers the pieces of a template while a compiler walks over its text.
+struct TemplateSegmentBuilder {
+    private let bytes: [UInt8]
+    private(set) var segments: [TemplateSegment] = []
+    private var copied = 0
+    private var expressions = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Replaces `range` by what `text`, which stands there with escapes resolved, evaluates to.
+    ///
+    /// `source` gives the byte offset of the n-th scalar of `text`, and is asked only when that does not parse.
+    mutating func add(
+        _ text: String,
+        replacing range: Range<Int>,
+        as escaping: TemplateEscaping,
+        source: (Int) -> Int
+    ) throws(TemplateError) {
+        let expression: TemplateExpression
+        do {
+            expression = try TemplateExpression(parsing: text)
+        } catch {
+            throw TemplateError(offset: scalarOffset(ofByte: source(error.offset)), reason: error.reason)
+        }
+        guard !expression.isLiteral else { return }
+        expressions += 1
+        guard expressions <= Template.maximumExpressions else {
+            throw TemplateError(
+                offset: scalarOffset(ofByte: range.lowerBound),
+                reason: "the template has more than \(Template.maximumExpressions) expressions"
+            )
+        }
+        segments.append(.literal(Array(bytes[copied..<range.lowerBound])))
+        segments.append(.value(expression, escaping))
+        copied = range.upperBound
+    }
+
+    func finished() -> [TemplateSegment] {
+        segments + [.literal(Array(bytes[copied...]))]
+    }
+
+    func scalarOffset(ofByte offset: Int) -> Int {
+        String(decoding: bytes.prefix(offset), as: UTF8.self).unicodeScalars.count
+    }
+}

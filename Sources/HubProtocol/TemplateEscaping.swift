@@ -1,0 +1,84 @@
+/// How a value is written at the place where its expression stood, so that it stays a value there.
+///
+/// Source: protocol §7.3.
+enum TemplateEscaping: Sendable {
+    case json
+    case xmlText
+    /// With the quote that encloses the attribute.
+    case xmlAttribute(quote: UInt8)
+
+    func append(_ expression: TemplateExpression, _ value: String, to output: inout [UInt8]) {
+        switch self {
+        case .json:
+            if expression.isNumber, JSONNumber.matches(value) {
+                output.append(contentsOf: value.utf8)
+            } else {
+                JSONText.append(string: value, to: &output)
+            }
+        case .xmlText: XMLText.append(escaped: value, quote: nil, to: &output)
+        case .xmlAttribute(let quote): XMLText.append(escaped: value, quote: quote, to: &output)
+        }
+    }
+}
+
+/// What `#(p)` may write without quotes: `(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`, so no sign (protocol §7.3).
+enum JSONNumber {
+    static func matches(_ text: String) -> Bool {
+        var rest = text.utf8[...]
+        let whole = digits(&rest)
+        guard whole.count == 1 || (whole.count > 1 && whole.first != UInt8(ascii: "0")) else { return false }
+        if rest.first == UInt8(ascii: ".") {
+            rest = rest.dropFirst()
+            guard !digits(&rest).isEmpty else { return false }
+        }
+        if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
+            rest = rest.dropFirst()
+            if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
+            guard !digits(&rest).isEmpty else { return false }
+        }
+        return rest.isEmpty
+    }
+
+    private static func digits(_ rest: inout Substring.UTF8View) -> Substring.UTF8View {
+        let digits = rest.prefix { (0x30...0x39).contains($0) }
+        rest = rest.dropFirst(digits.count)
+        return digits
+    }
+}
+
+/// Character data of XML 1.0.
+enum XMLText {
+    static func escaped(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        append(escaped: text, quote: nil, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func append(_ text: StaticString, to bytes: inout [UInt8]) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
+    /// Escapes text, or an attribute's value when `quote` encloses it.
+    ///
+    /// White space that a parser would change is written as a reference; characters that XML 1.0 cannot hold at all
+    /// (§2.2) become U+FFFD.
+    static func append(escaped text: String, quote: UInt8?, to bytes: inout [UInt8]) {
+        let isAttribute = quote != nil
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": append("&amp;", to: &bytes)
+            case "<": append("&lt;", to: &bytes)
+            case ">": append("&gt;", to: &bytes)
+            case "\"" where isAttribute: append("&quot;", to: &bytes)
+            case "'" where quote == UInt8(ascii: "'"): append("&apos;", to: &bytes)
+            case "\r": append("&#13;", to: &bytes)
+            case "\n" where isAttribute: append("&#10;", to: &bytes)
+            case "\t" where isAttribute: append("&#9;", to: &bytes)
+            case "\n", "\t": bytes.append(UInt8(scalar.value))
+            default:
+                let isForbidden: Bool = scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF
+                bytes.append(contentsOf: (isForbidden ? "\u{FFFD}" : scalar).utf8)
+            }
+        }
+    }
+}

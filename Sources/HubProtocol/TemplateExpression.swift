@@ -1,0 +1,68 @@
+/// A text that is an expression of the template language, or plain text where its first character says so.
+///
+/// The values of headers, expiry and priority are of this kind, and every text inside a template.
+///
+/// Source: protocol §7.1, §7.2, §7.4.
+package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
+    /// Longest text of one expression, in Unicode scalars.
+    package static let maximumLength = 65_536
+
+    package let text: String
+    /// Empty for plain text.
+    let terms: [TemplateTerm]
+
+    /// - Throws: ``TemplateError`` when the first character makes it an expression and the rest is not one.
+    package init(parsing text: String) throws(TemplateError) {
+        self.text = text
+        guard let first = text.unicodeScalars.first, Self.opens(first) else {
+            terms = []
+            return
+        }
+        guard text.utf8.count <= Self.maximumLength else {
+            throw TemplateError(
+                offset: Self.maximumLength,
+                reason: "an expression is longer than \(Self.maximumLength) characters"
+            )
+        }
+        var parser = TemplateExpressionParser(Array(text.unicodeScalars))
+        terms = try parser.parse()
+    }
+
+    /// Whether this is plain text, rendered as it stands.
+    package var isLiteral: Bool { terms.isEmpty }
+
+    /// What it can look up, in lower case.
+    package var propertyNames: Set<String> {
+        var names: Set<String> = []
+        for case .property(let property) in terms { names.insert(property.name) }
+        return names
+    }
+
+    /// The text, with no escaping applied.
+    package func render(_ message: MessageProperties, variables: [String: String] = [:]) -> String {
+        switch terms.count {
+        case 0: text
+        case 1: terms[0].value(message, variables)
+        default: terms.map { $0.value(message, variables) }.joined()
+        }
+    }
+
+    package var description: String { text }
+
+    package static func == (left: TemplateExpression, right: TemplateExpression) -> Bool { left.text == right.text }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+
+    /// Whether a text that begins with this character is an expression.
+    static func opens(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "$", "%", ".", "#", "{": true
+        default: false
+        }
+    }
+
+    /// Whether this is one `#(p)` and nothing else, which JSON templates write without quotes.
+    var isNumber: Bool {
+        if terms.count == 1, case .property(let property) = terms[0], property.use == .number { true } else { false }
+    }
+}

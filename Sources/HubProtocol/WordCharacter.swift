@@ -1,0 +1,31 @@
+extension Unicode.Scalar {
+    /// Whether a regular expression's `\w` takes this scalar, as .NET defines it: letters, combining marks, decimal
+    /// digits and connecting punctuation.
+    ///
+    /// Spacing marks are taken too, which .NET leaves out: without them most words of Hindi or Tamil could not be tags.
+    var isWordCharacter: Bool {
+        if isASCII {
+            switch value {
+            case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: return true
+            default: return false
+            }
+        }
+        switch properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark,
+            .spacingMark, .decimalNumber, .connectorPunctuation:
+            return true
+        default: return false
+        }
+    }
+
+    /// `[-_@#.:\w]`, the alphabet of a tag (protocol §6).
+    var isTagCharacter: Bool {
+        switch self {
+        case "-", "@", "#", ".", ":": true
+        default: isWordCharacter
+        }
+    }
+
+    /// `[-_@#.:=\w]`, the alphabet of installation and user ids (protocol §6).
+    var isIdentifierCharacter: Bool { self == "=" || isTagCharacter }
+}

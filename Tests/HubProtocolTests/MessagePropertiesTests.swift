@@ -1,0 +1,57 @@
+import Testing
+
+@testable import HubProtocol
+
+@Suite struct MessagePropertiesTests {
+    @Test func `texts, numbers and booleans become text, null is absence`() throws {
+        let message = try MessageProperties(
+            json: #"{"Title":"é\n😀","n":1.50e1,"yes":true,"no":false,"gone":null,"half":"\ud83d"}"#.bytes
+        )
+        #expect(message["title"] == "é\n😀")
+        #expect(message["N"] == "1.50e1")
+        #expect(message["yes"] == "true")
+        #expect(message["no"] == "false")
+        #expect(message["gone"] == nil)
+        #expect(message["half"] == "\u{FFFD}")
+        #expect(message.names == ["Title", "half", "n", "no", "yes"])
+    }
+
+    @Test func `what is encoded is read back, in one order`() throws {
+        let message = MessageProperties(["b": "\"\\\u{1}", "A": "1", "c": ""])
+        #expect(message.encoded() == #"{"A":"1","b":"\"\\\u0001","c":""}"#.bytes)
+        #expect(try MessageProperties(json: message.encoded()) == message)
+        #expect(MessageProperties([:]).encoded() == "{}".bytes)
+    }
+
+    @Test(arguments: [
+        ("[]", "not a JSON object"), ("", "not valid JSON"), ("{\"a\":{}}", "'a' is an object"),
+        ("{\"a\":[1],\"b\":{}}", "'b' is an object"), ("{\"a b\":\"\"}", "'a b' needs a name"),
+        ("{\"\":\"\"}", "needs a name"),
+        ("{\"é\":\"\"}", "needs a name"), ("{\"a\":\"\",\"A\":\"\"}", "differ in case only"),
+        ("{\"a\":\"\",\"a\":\"\"}", "twice"),
+        ("{\"\(String(repeating: "a", count: 121))\":\"\"}", "needs a name"),
+    ])
+    func `what no template can insert is refused and named`(json: String, part: String) {
+        #expect { try MessageProperties(json: json.bytes) } throws: { error in
+            (error as? ProtocolError)?.status == 400 && "\(error)".contains(part)
+        }
+    }
+
+    @Test func `size, depth and encoding are bounded`() {
+        let large = "{\"a\":\"\(String(repeating: "x", count: 65_536))\"}"
+        #expect { try MessageProperties(json: large.bytes) } throws: { ($0 as? ProtocolError)?.status == 413 }
+        let deep = "{\"a\":" + String(repeating: "[", count: 60_000)
+        #expect { try MessageProperties(json: deep.bytes) } throws: { ($0 as? ProtocolError)?.status == 400 }
+        #expect(throws: ProtocolError.self) {
+            try MessageProperties(json: Array("{\"a\":\"".utf8) + [0xFF, 0x22, 0x7D])
+        }
+    }
+
+    @Test func `a byte order mark is passed over`() throws {
+        #expect(try MessageProperties(json: [0xEF, 0xBB, 0xBF] + "{\"a\":\"b\"}".bytes)["a"] == "b")
+    }
+
+    @Test func `of names that differ in case the first in order stands`() {
+        #expect(MessageProperties(["a": "2", "A": "1"])["a"] == "1")
+    }
+}
