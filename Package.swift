@@ -24,6 +24,11 @@ let package = Package(
             providers: [.apt(["libxml2-dev"])]
         ),
         .systemLibrary(name: "CHostSystem"),
+        .systemLibrary(
+            name: "CCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]
+        ),
 
         // Leaves: formats and this machine.
         .target(name: "Markup", dependencies: ["CLibXML2"]),
@@ -34,12 +39,22 @@ let package = Package(
         .target(name: "Feeds", dependencies: ["Markup", .crypto]),
         .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
 
+        // Out of this machine, and to a hub.
+        .target(name: "OutboundHTTP", dependencies: ["CCurl"]),
+        .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
+
         // Tests: a folder a module, a scripted peer, and the built program.
+        .target(name: "HubTestServer", path: "Tests/HubTestServer"),
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
         .testTarget(name: "HostSystemTests", dependencies: ["HostSystem"]),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
+        .testTarget(name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "HubTestServer"]),
+        .testTarget(
+            name: "HubClientTests",
+            dependencies: ["HubClient", "HubProtocol", "OutboundHTTP", "ServerSentEvents", "HubTestServer"]
+        ),
     ]
 )
 

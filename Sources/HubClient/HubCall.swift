@@ -1,0 +1,110 @@
+import FoundationEssentials
+import HubProtocol
+import OutboundHTTP
+
+/// One request to a hub, before it is addressed and signed.
+struct HubCall {
+    let method: String
+
+    /// Below the hub, its segments escaped.
+    let path: String
+    var headers: [(name: String, value: String)] = []
+    var body: [UInt8]?
+    var contentType = "application/json"
+    var channel: PushChannelSecret?
+
+    init(_ method: String, _ path: String) {
+        self.method = method
+        self.path = path
+    }
+
+    /// Escapes what is not unreserved in RFC 3986 §2.3.
+    static func segment(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                bytes.append(byte)
+            default:
+                let digits = Array("0123456789ABCDEF".utf8)
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension HubClient {
+    func request(_ call: HubCall) -> OutboundRequest {
+        var headers = call.headers
+        headers.append(("Authorization", tokens.token(now: unixTime)))
+        if call.body != nil { headers.append(("Content-Type", call.contentType)) }
+        if let channel = call.channel { headers.append((HeaderName.pushChannel, channel.text)) }
+        return OutboundRequest(
+            method: call.method,
+            url: "\(hubURL)\(call.path)?api-version=\(Self.apiVersion)",
+            headers: headers,
+            body: call.body,
+            totalTimeout: Self.callTimeout,
+            maximumBodyBytes: Self.maximumReplyBytes,
+            maximumRedirects: 0,
+            addresses: .any
+        )
+    }
+
+    /// Sends a call; `absences` are statuses that say in an orderly way that there is nothing.
+    ///
+    /// - Returns: A reply with a 2xx status; `nil` for an absence.
+    func succeed(_ call: HubCall, unless absences: Set<Int>) async throws(HubClientError) -> OutboundResponse? {
+        let reply: OutboundResponse
+        do throws(OutboundError) {
+            reply = try await http.send(request(call))
+        } catch {
+            throw HubClientError(error)
+        }
+        if (200..<300).contains(reply.status) { return reply }
+        if absences.contains(reply.status) { return nil }
+        let body = String(decoding: reply.body.prefix(ProtocolError.maximumXMLBytes), as: UTF8.self)
+        throw HubClientError(status: reply.status, headers: reply.headers, body: body, now: unixTime)
+    }
+
+    @discardableResult
+    func succeed(_ call: HubCall) async throws(HubClientError) -> OutboundResponse {
+        guard let reply = try await succeed(call, unless: []) else { throw .malformedReply("no answer") }
+        return reply
+    }
+
+    func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from reply: OutboundResponse,
+        as name: String
+    ) throws(HubClientError) -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: Data(reply.body))
+        } catch {
+            throw .malformedReply("\(name) cannot be read")
+        }
+    }
+
+    func encode(_ value: some Encodable) throws(HubClientError) -> [UInt8] {
+        do {
+            return Array(try JSONEncoder().encode(value))
+        } catch {
+            throw .malformedReply("the request cannot be written")
+        }
+    }
+
+    /// Seconds since 1970.
+    var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
+
+    /// For a whole call; the hub answers within one commit.
+    private static let callTimeout = Duration.seconds(30)
+
+    /// Demanded by Azure; our hub takes any.
+    private static let apiVersion = "2020-06"
+
+    /// Bytes; an installation is 64 KiB at most.
+    private static let maximumReplyBytes = 1_048_576
+}

@@ -1,0 +1,50 @@
+package import HubProtocol
+import OutboundHTTP
+
+extension HubClient {
+    /// Opens the event stream of a `stream` installation.
+    ///
+    /// `after` is the cursor: the last event id that is safely stored; `nil` starts at the installation's creation.
+    ///
+    /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 404 also when the secret is wrong.
+    package func events(
+        installation id: InstallationID,
+        channel: PushChannelSecret,
+        after: String?
+    ) async throws(HubClientError) -> HubEventStream {
+        var call = HubCall("GET", path(id) + "/stream")
+        call.channel = channel
+        call.headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-cache")]
+        if let after { call.headers.append((HeaderName.lastEventID, after)) }
+        var request = request(call)
+        request.totalTimeout = nil
+        request.idleTimeout = HubEventStream.idleTimeout
+        let result: Result<HubEventStream, HubClientError>
+        do throws(OutboundError) {
+            result = try await open(http.stream(request))
+        } catch {
+            throw HubClientError(error)
+        }
+        return try result.get()
+    }
+
+    /// The event stream that a reply is, or what else it says.
+    private func open(
+        _ reply: OutboundStream
+    ) async throws(OutboundError) -> Result<HubEventStream, HubClientError> {
+        if reply.status == 200 {
+            let type = reply.headers["Content-Type"] ?? "none"
+            if type.lowercased().hasPrefix("text/event-stream") { return .success(HubEventStream(reply)) }
+            return .failure(.malformedReply("the stream's content type is '\(type)'"))
+        }
+        var words = ""
+        do throws(OutboundError) {
+            words = try await reply.text(limit: ProtocolError.maximumXMLBytes)
+        } catch .cancelled {
+            throw .cancelled
+        } catch {
+            // A refusal is one even when its words do not arrive.
+        }
+        return .failure(HubClientError(status: reply.status, headers: reply.headers, body: words, now: unixTime))
+    }
+}

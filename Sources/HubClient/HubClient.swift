@@ -1,0 +1,156 @@
+package import FoundationEssentials
+package import HubProtocol
+package import OutboundHTTP
+
+/// One hub, ours or any other that speaks the Notification Hubs protocol.
+///
+/// Requests carry a token signed for the hub, valid an hour. Redirects are not followed: no hub sends them, and the
+/// token should not travel.
+package struct HubClient: Sendable {
+    let hubURL: String
+    let tokens: TokenSource
+    let http: OutboundClient
+    let now: @Sendable () -> Date
+
+    /// Takes the base address and key of the connection; `allowPlainHTTP` permits `http` to a host that is not this
+    /// machine.
+    ///
+    /// - Throws: When the connection string's endpoint must not or cannot be called.
+    package init(
+        connection: ConnectionString,
+        hub: HubName,
+        http: OutboundClient,
+        allowPlainHTTP: Bool = false,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(ConnectionStringError) {
+        let base = try connection.baseURL(allowingPlainHTTP: allowPlainHTTP)
+        self.hubURL = "\(base)/\(hub.text)"
+        self.tokens = TokenSource(resource: hubURL, connection: connection)
+        self.http = http
+        self.now = now
+    }
+
+    /// The hub's address, for messages; it holds no secret.
+    package var address: String { hubURL }
+}
+
+// MARK: - Installations
+
+extension HubClient {
+    /// Creates or overwrites an installation.
+    ///
+    /// `channel` is the secret of the `stream` installation that is there, if one is (design §6); without it an
+    /// overwrite is refused with 409.
+    package func put(
+        _ installation: Installation,
+        channel: PushChannelSecret? = nil
+    ) async throws(HubClientError) {
+        var call = HubCall("PUT", path(installation.id))
+        call.body = Array(installation.encodedJSON(as: .request).utf8)
+        call.channel = channel
+        try await succeed(call)
+    }
+
+    /// - Returns: `nil` when there is none, or none that this secret opens.
+    package func installation(
+        _ id: InstallationID,
+        channel: PushChannelSecret? = nil
+    ) async throws(HubClientError) -> Installation? {
+        var call = HubCall("GET", path(id))
+        call.channel = channel
+        guard let reply = try await succeed(call, unless: [404]) else { return nil }
+        do throws(ProtocolError) {
+            return try Installation(json: reply.body, id: id, as: .reply)
+        } catch {
+            throw .malformedReply("the installation cannot be read: \(error.detail)")
+        }
+    }
+
+    /// Changes parts of an installation, by the JSON array of protocol §4.4.
+    package func patch(
+        _ id: InstallationID,
+        operations: [UInt8],
+        channel: PushChannelSecret? = nil
+    ) async throws(HubClientError) {
+        var call = HubCall("PATCH", path(id))
+        call.body = operations
+        call.contentType = "application/json-patch+json"
+        call.channel = channel
+        try await succeed(call)
+    }
+
+    /// - Returns: `false` when the hub said that there was none; some hubs answer the same in both cases.
+    @discardableResult
+    package func delete(
+        _ id: InstallationID,
+        channel: PushChannelSecret? = nil
+    ) async throws(HubClientError) -> Bool {
+        var call = HubCall("DELETE", path(id))
+        call.channel = channel
+        return try await succeed(call, unless: [404]) != nil
+    }
+
+    func path(_ id: InstallationID) -> String {
+        "/installations/\(HubCall.segment(id.text))"
+    }
+}
+
+// MARK: - Messages
+
+extension HubClient {
+    /// Hands over one message; when this returns, it is the hub's to deliver.
+    ///
+    /// `tags` is a tag expression, `nil` or empty for everybody. `idempotencyKey` makes a repeat of this very call
+    /// deliver nothing more, on hubs of ours.
+    ///
+    /// - Returns: The hub's id of the message, if it gave one.
+    package func send(
+        _ body: [UInt8],
+        tags: String?,
+        idempotencyKey: String?,
+        format: MessageFormat = .template
+    ) async throws(HubClientError) -> MessageID? {
+        var call = HubCall("POST", "/messages/")
+        call.body = body
+        call.contentType = "application/json;charset=utf-8"
+        call.headers = [(HeaderName.format, format.rawValue)]
+        if let tags, !tags.isEmpty { call.headers.append((HeaderName.tags, tags)) }
+        if let idempotencyKey { call.headers.append((HeaderName.idempotencyKey, idempotencyKey)) }
+        let reply = try await succeed(call)
+        let location = reply.headers["Location"]?.prefix { $0 != "?" && $0 != "#" }
+        return location?.split(separator: "/").last.flatMap { try? MessageID(String($0)) }
+    }
+}
+
+// MARK: - Our own routes, absent elsewhere
+
+extension HubClient {
+    /// - Returns: `nil` where the hub has no such route.
+    package func categories() async throws(HubClientError) -> [String]? {
+        // With nothing in the request to be wrong, a 400 is another hub's word for an unknown route.
+        guard let reply = try await succeed(HubCall("GET", "/categories"), unless: [400, 404, 405, 501]) else {
+            return nil
+        }
+        return try decode(CategoryList.self, from: reply, as: "the list of categories").categories
+    }
+
+    /// Replaces the set of categories that this publisher announces.
+    ///
+    /// - Returns: `false` where the hub has no such route.
+    @discardableResult
+    package func setCategories(_ categories: [String], publisher: String) async throws(HubClientError) -> Bool {
+        var call = HubCall("PUT", "/categories/\(HubCall.segment(publisher))")
+        call.body = try encode(CategoryList(categories: categories))
+        return try await succeed(call, unless: [404, 405, 501]) != nil
+    }
+
+    /// Counts whom a tag expression reaches, without sending.
+    ///
+    /// - Returns: `nil` where the hub has no such route.
+    package func recipients(tags: String) async throws(HubClientError) -> RecipientCounts? {
+        var call = HubCall("POST", "/recipients")
+        call.body = try encode(RecipientQuery(tags: tags))
+        guard let reply = try await succeed(call, unless: [404, 405, 501]) else { return nil }
+        return try decode(RecipientCounts.self, from: reply, as: "the count of recipients")
+    }
+}

@@ -1,0 +1,79 @@
+import HubProtocol
+import OutboundHTTP
+
+/// Why a call to a hub did not succeed.
+///
+/// Descriptions are one line and hold no key.
+package enum HubClientError: Error, Sendable, Equatable {
+    /// No reply: host, network, TLS or time.
+    case unreachable(String)
+
+    /// The hub's own refusal, in its words. `code` is the protocol's sub-code (`40103`) where there is one, else the
+    /// status.
+    case refused(status: Int, code: Int, detail: String, retryAfter: Duration?)
+
+    /// The answer is not one that a hub gives.
+    case malformedReply(String)
+
+    /// The calling task was cancelled, or the HTTP client shut down.
+    case cancelled
+
+    /// Whether the same call would be refused again: false for what passes by itself, such as load and absence.
+    ///
+    /// A 403 with a time to wait is throttling (protocol §2).
+    package var isPermanent: Bool {
+        switch self {
+        case .refused(let status, _, _, let retryAfter):
+            (400..<500).contains(status) && ![408, 425, 429].contains(status)
+                && !(status == 403 && retryAfter != nil)
+        case .unreachable, .malformedReply, .cancelled: false
+        }
+    }
+
+    init(_ error: OutboundError) {
+        switch error {
+        case .cancelled, .shutDown: self = .cancelled
+        case .malformedReply, .tooLarge: self = .malformedReply(error.description)
+        default: self = .unreachable(error.description)
+        }
+    }
+
+    /// A refusal from its reply: the protocol's `<Error>` if there is one.
+    init(status: Int, headers: OutboundHeaders, body: String, now: Int64) {
+        if (300..<400).contains(status) {
+            let target = headers["Location"].map { " to '\(redactedURL($0))'" } ?? ""
+            self = .malformedReply("the hub redirects\(target); is the endpoint in the connection string right?")
+            return
+        }
+        let error = ProtocolError(xml: body, status: status)
+        let detail = error.map { Self.line($0.detail) } ?? ""
+        self = .refused(
+            status: status,
+            code: error?.code ?? status,
+            detail: detail.isEmpty ? "no reason given" : detail,
+            retryAfter: headers.retryAfter(now: now)
+        )
+    }
+
+    /// One printable line of bounded length, whatever the other side wrote.
+    private static func line(_ text: String) -> String {
+        let scalars = text.unicodeScalars.map { scalar in
+            scalar.properties.generalCategory == .control || scalar.properties.isBidiControl ? " " : scalar
+        }
+        let line = String(String.UnicodeScalarView(scalars.prefix(maximumDetailLength)))
+        return line.split(separator: " ").joined(separator: " ")
+    }
+
+    private static let maximumDetailLength = 500
+}
+
+extension HubClientError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unreachable(let reason): reason
+        case .refused(let status, _, let detail, _): "the hub refused with \(status): \(detail)"
+        case .malformedReply(let reason): "unexpected answer: \(reason)"
+        case .cancelled: "the call was cancelled"
+        }
+    }
+}

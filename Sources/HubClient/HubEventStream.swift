@@ -1,0 +1,86 @@
+import HubProtocol
+import OutboundHTTP
+package import ServerSentEvents
+import Synchronization
+
+/// The open event stream of one installation.
+///
+/// For one reader.
+///
+/// Let go or cancelled, it closes its connection. The hub is held back while the reader does not read.
+package final class HubEventStream: Sendable {
+    /// Three heartbeats of the hub (design §10): a network that lost the connection without a word must not look like
+    /// a quiet day.
+    package static let idleTimeout = Duration.seconds(45)
+
+    private struct State {
+        var decoder = ServerSentEventDecoder(maximumEventBytes: StreamEvent.maximumBytes)
+        var ready: [ServerSentEvent] = []
+        var next = 0
+        var retry: Duration?
+    }
+
+    private let stream: OutboundStream
+    private let state = Mutex(State())
+
+    init(_ stream: OutboundStream) {
+        self.stream = stream
+    }
+
+    /// The hub's wish how long to wait before connecting again, once it has said so.
+    package var retry: Duration? { state.withLock { $0.retry } }
+
+    /// The next event.
+    ///
+    /// One with an `id` and no `data` is a heartbeat, which moves the cursor only.
+    ///
+    /// - Returns: `nil` when the hub ended the stream in an orderly way.
+    /// - Throws: ``HubClientError/unreachable(_:)`` when it broke off, or nothing came for ``idleTimeout``;
+    ///   ``HubClientError/malformedReply(_:)`` for an event larger than any that is owed;
+    ///   ``HubClientError/cancelled`` when the task or the stream was cancelled.
+    package func next() async throws(HubClientError) -> ServerSentEvent? {
+        while true {
+            if let event = takeReady() { return event }
+            let chunk: [UInt8]?
+            do throws(OutboundError) {
+                chunk = try await stream.nextChunk()
+            } catch {
+                throw HubClientError(error)
+            }
+            guard let chunk else { return nil }
+            do throws(ServerSentEventError) {
+                try decode(chunk)
+            } catch {
+                stream.cancel()
+                throw .malformedReply(error.description)
+            }
+        }
+    }
+
+    package func cancel() {
+        stream.cancel()
+    }
+
+    private func takeReady() -> ServerSentEvent? {
+        state.withLock { state in
+            guard state.next < state.ready.count else { return nil }
+            defer { state.next += 1 }
+            return state.ready[state.next]
+        }
+    }
+
+    private func decode(_ chunk: [UInt8]) throws(ServerSentEventError) {
+        try state.withLock { state throws(ServerSentEventError) in
+            let events = try state.decoder.decode(chunk)
+            for event in events {
+                if let milliseconds = event.retry { state.retry = .milliseconds(min(milliseconds, Self.longestRetry)) }
+            }
+            // What set the reconnection time and nothing else is no event.
+            state.ready = events.filter { $0.id != nil || $0.data != nil || $0.event != nil }
+            state.next = 0
+        }
+    }
+
+    /// Milliseconds; a longer wish is more likely a mistake than meant.
+    private static let longestRetry = 3_600_000
+}

@@ -1,0 +1,103 @@
+/// Decides which waiting transfer may start: so many for each origin, so many in all, origins taking turns.
+///
+/// libcurl's own limits would do the counting, but start the waiting transfers in one common order, in which an origin
+/// that does not answer holds up the others.
+struct Admission<Item> {
+    private struct Lane {
+        var waiting = FirstInFirstOut<Item>()
+        var active = 0
+        var isMultiplexed = false
+        var isListed = false
+
+        /// What it counts toward the connections in all.
+        var connections: Int { isMultiplexed ? min(active, 1) : active }
+    }
+
+    private let maximumConnections: Int
+    private let maximumConnectionsPerOrigin: Int
+    private var lanes: [String: Lane] = [:]
+    private var turns = FirstInFirstOut<String>()
+    private var connections = 0
+
+    init(maximumConnections: Int, maximumConnectionsPerOrigin: Int) {
+        self.maximumConnections = max(1, maximumConnections)
+        self.maximumConnectionsPerOrigin = max(1, maximumConnectionsPerOrigin)
+    }
+
+    mutating func enqueue(_ item: Item, origin: String) {
+        lanes[origin, default: Lane()].waiting.append(item)
+        list(origin)
+    }
+
+    /// The next item that may start, counted as started.
+    mutating func next() -> Item? {
+        while connections < maximumConnections, let origin = turns.popFirst() {
+            guard var lane = lanes[origin] else { continue }
+            lane.isListed = false
+            let item = lane.active < limit(lane) ? lane.waiting.popFirst() : nil
+            if item != nil {
+                connections -= lane.connections
+                lane.active += 1
+                connections += lane.connections
+            }
+            lanes[origin] = lane
+            list(origin)
+            if let item { return item }
+        }
+        return nil
+    }
+
+    /// Counts a started item as done.
+    ///
+    /// `isMultiplexed` says whether the origin spoke HTTP/2, `nil` when that was not seen.
+    mutating func finish(origin: String, isMultiplexed: Bool?) {
+        guard var lane = lanes[origin] else { return }
+        connections -= lane.connections
+        lane.active -= 1
+        lane.isMultiplexed = isMultiplexed ?? lane.isMultiplexed
+        connections += lane.connections
+        lanes[origin] = lane.active == 0 && lane.waiting.isEmpty ? nil : lane
+        list(origin)
+    }
+
+    /// Gives an origin its turn, if it has one coming.
+    private mutating func list(_ origin: String) {
+        guard let lane = lanes[origin], !lane.isListed, !lane.waiting.isEmpty, lane.active < limit(lane) else { return }
+        lanes[origin]?.isListed = true
+        turns.append(origin)
+    }
+
+    private func limit(_ lane: Lane) -> Int {
+        lane.isMultiplexed ? Self.maximumMultiplexed : maximumConnectionsPerOrigin
+    }
+
+    /// Requests at once on an HTTP/2 connection: what RFC 9113 §6.5.2 asks servers to allow at least.
+    private static var maximumMultiplexed: Int { 100 }
+}
+
+/// A queue whose removal at the front costs no shifting.
+struct FirstInFirstOut<Element> {
+    private var elements: [Element?] = []
+    private var start = 0
+
+    var isEmpty: Bool { start == elements.count }
+
+    mutating func append(_ element: Element) {
+        elements.append(element)
+    }
+
+    mutating func popFirst() -> Element? {
+        guard start < elements.count else { return nil }
+        let element = elements[start]
+        elements[start] = nil
+        start += 1
+        if start == elements.count {
+            elements.removeAll(keepingCapacity: elements.count <= 64)
+            start = 0
+        } else if start >= 64, start * 2 >= elements.count {
+            elements.removeFirst(start)
+            start = 0
+        }
+        return element
+    }
+}

@@ -1,0 +1,224 @@
+import CCurl
+import Glibc
+
+/// One libcurl easy handle, set up for one transfer, and what must outlive its run.
+///
+/// Confined to the loop's thread. The handle goes back to the worker's pool; the rest is freed by ``release()``.
+final class EasySession {
+    let easy: UnsafeMutableRawPointer
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    /// - Throws: ``OutboundError/unreachable(host:reason:)`` when libcurl cannot take an option, for want of memory.
+    init(easy: UnsafeMutableRawPointer, transfer: Transfer) throws(OutboundError) {
+        self.easy = easy
+        self.errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        var code = configure(transfer.plan)
+        if code == CURLE_OK {
+            let context = Unmanaged.passUnretained(transfer).toOpaque()
+            code = ccurl_set_callbacks(easy, context, receiveHeader, receiveBody, openSocket, checkConnection)
+        }
+        guard code == CURLE_OK else {
+            release()
+            throw .unreachable(
+                host: transfer.plan.address.displayHost,
+                reason: String(cString: curl_easy_strerror(code)).lowercased()
+            )
+        }
+    }
+
+    deinit {
+        errorText.deallocate()
+    }
+
+    /// Frees what the handle pointed to and makes it fit for another transfer.
+    ///
+    /// Not before it left the multi handle.
+    func release() {
+        curl_easy_reset(easy)
+        curl_slist_free_all(headerList)
+        headerList = nil
+    }
+
+    private func configure(_ plan: TransferPlan) -> CURLcode {
+        var code = CURLE_OK
+        func set(_ next: @autoclosure () -> CURLcode) {
+            if code == CURLE_OK { code = next() }
+        }
+        set(ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
+        set(ccurl_set_text(easy, CURLOPT_URL, plan.address.text))
+        set(ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https"))
+        set(ccurl_set_text(easy, CURLOPT_USERAGENT, plan.userAgent))
+        set(ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0))
+        set(ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1))
+        set(ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1))
+        // Without it, giving up during a name look-up would block the thread, and so every transfer, until it ends.
+        set(ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1))
+        set(ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, plan.connectTimeout.milliseconds)))
+        if let user = plan.address.user {
+            set(ccurl_set_text(easy, CURLOPT_USERNAME, user))
+            set(ccurl_set_text(easy, CURLOPT_PASSWORD, plan.address.password ?? ""))
+        }
+        if let file = plan.certificateAuthorities {
+            set(ccurl_set_text(easy, CURLOPT_CAINFO, file))
+        }
+        if plan.addresses == .publicOnly || plan.address.isLoopback {
+            set(ccurl_set_text(easy, CURLOPT_PROXY, ""))
+        }
+        if plan.isStream {
+            set(ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)))
+            set(ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1))
+            set(ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1))
+            set(ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1))
+        } else {
+            set(ccurl_set_text(easy, CURLOPT_ACCEPT_ENCODING, "gzip, br, zstd"))
+            // Without TLS there is no telling whether a host multiplexes before its first reply is there, however slow.
+            set(ccurl_set_long(easy, CURLOPT_PIPEWAIT, plan.address.scheme == "https" ? 1 : 0))
+        }
+        set(setMethod(plan))
+        set(setHeaders(plan))
+        return code
+    }
+
+    private func setMethod(_ plan: TransferPlan) -> CURLcode {
+        if plan.method == "HEAD" { return ccurl_set_long(easy, CURLOPT_NOBODY, 1) }
+        let bodyMethods = ["POST", "PUT", "PATCH"]
+        guard plan.body != nil || bodyMethods.contains(plan.method) else {
+            return plan.method == "GET" ? CURLE_OK : ccurl_set_text(easy, CURLOPT_CUSTOMREQUEST, plan.method)
+        }
+        let body = plan.body ?? []
+        let code = body.withUnsafeBytes { bytes in
+            withUnsafePointer(to: UInt8(0)) { empty in
+                ccurl_set_body(easy, bytes.baseAddress ?? UnsafeRawPointer(empty), curl_off_t(bytes.count))
+            }
+        }
+        guard code == CURLE_OK, plan.method != "POST" else { return code }
+        return ccurl_set_text(easy, CURLOPT_CUSTOMREQUEST, plan.method)
+    }
+
+    private func setHeaders(_ plan: TransferPlan) -> CURLcode {
+        var lines = plan.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        // libcurl would wait a second for "100 Continue", and would call any body a form.
+        lines.append("Expect:")
+        if !plan.headers.contains(where: { $0.name.isEqualIgnoringCase(to: "Content-Type") }) {
+            lines.append("Content-Type:")
+        }
+        for line in lines {
+            guard let longer = curl_slist_append(headerList, line) else { return CURLE_OUT_OF_MEMORY }
+            headerList = longer
+        }
+        return ccurl_set_list(easy, CURLOPT_HTTPHEADER, headerList)
+    }
+}
+
+// MARK: - What libcurl knows of the transfer
+
+extension EasySession {
+    var errorMessage: String { String(cString: errorText) }
+
+    /// The system's own words for a failed connect, if there was an error of the system.
+    var systemError: String? {
+        let number = long(CURLINFO_OS_ERRNO)
+        return number == 0 ? nil : String(cString: strerror(Int32(number))).lowercased()
+    }
+
+    var isMultiplexed: Bool { long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) }
+
+    /// Bytes of the body as transmitted.
+    var transmittedBytes: Int { size(CURLINFO_SIZE_DOWNLOAD_T) }
+
+    var announcedBytes: Int? {
+        let announced = size(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        return announced >= 0 ? announced : nil
+    }
+
+    /// What a transfer that has no reply yet is doing.
+    var stage: OutboundStage {
+        if size(CURLINFO_NAMELOOKUP_TIME_T) == 0 { return .resolving }
+        return size(CURLINFO_PRETRANSFER_TIME_T) == 0 ? .connecting : .waiting
+    }
+
+    /// Whether a body of so many bytes comes out of a suspiciously small one: beyond 200 to 1, counted from 4 MiB on.
+    ///
+    /// Texts compress up to about 20 to 1. The size bound alone would let a few kilobytes cost 16 MiB for each request.
+    func isExpandingBeyondReason(_ decodedBytes: Int) -> Bool {
+        decodedBytes > 4 * 1_048_576 && decodedBytes / 200 > transmittedBytes + Int(CURL_MAX_WRITE_SIZE)
+    }
+
+    private func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        return ccurl_get_long(easy, info, &value) == CURLE_OK ? value : 0
+    }
+
+    private func size(_ info: CURLINFO) -> Int {
+        var value: curl_off_t = 0
+        return ccurl_get_size(easy, info, &value) == CURLE_OK ? Int(value) : 0
+    }
+}
+
+// MARK: - Callbacks
+
+// Free functions, not closures: a closure inherits its context's isolation and would trap on libcurl's thread.
+
+private func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+    context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func receiveHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let total = size * count
+    guard let transfer = transfer(context) else { return 0 }
+    return transfer.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: total)) ? total : -1
+}
+
+private func receiveBody(
+    _ bytes: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let total = size * count
+    guard let transfer = transfer(context) else { return 0 }
+    switch transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: total)) {
+    case .taken: return total
+    case .paused: return ccurl_pause_writing()
+    case .refused: return -1
+    }
+}
+
+private func openSocket(
+    _ context: UnsafeMutableRawPointer?,
+    _ purpose: curlsocktype,
+    _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let transfer = transfer(context), let address else { return ccurl_no_socket() }
+    guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return ccurl_no_socket() }
+    // libcurl allots the structure with room for longer addresses than `sockaddr`, and `addrlen` says how long.
+    let start = UnsafeRawPointer(address).advanced(by: offset)
+    let bytes = UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen))
+    return transfer.openSocket(address.pointee, target: NetworkAddress(socketAddress: bytes))
+}
+
+private func checkConnection(
+    _ context: UnsafeMutableRawPointer?,
+    _ remote: UnsafeMutablePointer<CChar>?,
+    _ local: UnsafeMutablePointer<CChar>?,
+    _ remotePort: Int32,
+    _ localPort: Int32
+) -> Int32 {
+    guard let transfer = transfer(context), let remote else { return CURL_PREREQFUNC_ABORT }
+    return transfer.acceptConnection(to: String(cString: remote)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}
+
+extension Duration {
+    /// Whole milliseconds, at most 24 days, which is what a C `long` of 32 bits of them holds.
+    var milliseconds: Int {
+        let whole = min(components.seconds, 2_000_000) * 1_000 + components.attoseconds / 1_000_000_000_000_000
+        return Int(whole)
+    }
+}

@@ -1,0 +1,115 @@
+import Glibc
+
+/// An IPv4 or IPv6 address as the kernel is told to connect to it.
+package struct NetworkAddress: Sendable, Hashable {
+    /// 4 or 16 bytes in network order.
+    package let bytes: [UInt8]
+
+    /// - Parameter text: Dotted decimal or RFC 4291 text without brackets; a zone (`%eth0`) is dropped.
+    package init?(_ text: String) {
+        let bare = String(text.prefix { $0 != "%" })
+        var four = in_addr()
+        var sixteen = in6_addr()
+        if inet_pton(AF_INET, bare, &four) == 1 {
+            self.bytes = withUnsafeBytes(of: &four) { Array($0) }
+        } else if inet_pton(AF_INET6, bare, &sixteen) == 1 {
+            self.bytes = withUnsafeBytes(of: &sixteen) { Array($0) }
+        } else {
+            return nil
+        }
+    }
+
+    /// - Parameter socketAddress: A `sockaddr_in` or `sockaddr_in6`, of whatever alignment; `nil` for another family.
+    init?(socketAddress: UnsafeRawBufferPointer) {
+        guard socketAddress.count >= MemoryLayout<sa_family_t>.size else { return nil }
+        let range: Range<Int>
+        switch Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) {
+        case AF_INET: range = 4..<8
+        case AF_INET6: range = 8..<24
+        default: return nil
+        }
+        guard socketAddress.count >= range.upperBound else { return nil }
+        self.bytes = Array(socketAddress[range])
+    }
+
+    /// Whether this is a globally reachable unicast address.
+    ///
+    /// Addresses that carry an IPv4 address to which the connection will go (mapped, NAT64) are judged by that.
+    ///
+    /// Source: IANA special-purpose address registries (RFC 6890); RFC 6598 (carrier-grade NAT).
+    package var isPublic: Bool {
+        if bytes.count == 4 {
+            return !Self.special4.contains { $0.contains(bytes) }
+        }
+        if Self.mapped.contains(bytes) || Self.translated.contains(bytes) {
+            return !Self.special4.contains { $0.contains(Array(bytes.suffix(4))) }
+        }
+        return Self.globalUnicast.contains(bytes) && !Self.special6.contains { $0.contains(bytes) }
+    }
+
+    private static let special4: [Block] = [
+        Block([0], 8),  // this network; 0.0.0.0 connects to the machine itself
+        Block([10], 8),
+        Block([100, 64], 10),  // carrier-grade NAT, and the metadata service of one cloud
+        Block([127], 8),
+        Block([168, 63, 129, 16], 32),  // a cloud's host agent on an otherwise public address
+        Block([169, 254], 16),  // link-local, metadata services
+        Block([172, 16], 12),
+        Block([192, 0, 0], 24),
+        Block([192, 0, 2], 24),
+        Block([192, 88, 99], 24),
+        Block([192, 168], 16),
+        Block([198, 18], 15),
+        Block([198, 51, 100], 24),
+        Block([203, 0, 113], 24),
+        Block([224], 4),  // multicast
+        Block([240], 4),  // reserved, broadcast
+    ]
+
+    /// IPv4 addresses in the clothes of IPv6, `::ffff:0:0/96`.
+    private static let mapped = Block([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 96)
+
+    /// `64:ff9b::/96`, through which networks without IPv4 reach all of it.
+    private static let translated = Block([0, 0x64, 0xFF, 0x9B], 96)
+
+    /// `2000::/3`.
+    ///
+    /// Loopback, unique local, link-local, site-local, multicast and the rest lie outside.
+    private static let globalUnicast = Block([0x20], 3)
+
+    private static let special6: [Block] = [
+        Block([0x20, 0x01], 23),  // protocol assignments: Teredo, benchmarking, ORCHID
+        Block([0x20, 0x01, 0x0D, 0xB8], 32),  // documentation
+        Block([0x20, 0x02], 16),  // 6to4 carries any IPv4 address
+        Block([0x3F, 0xFF], 20),  // documentation
+    ]
+
+    private struct Block {
+        let prefix: [UInt8]
+        let bits: Int
+
+        init(_ prefix: [UInt8], _ bits: Int) {
+            self.prefix = prefix
+            self.bits = bits
+        }
+
+        func contains(_ address: [UInt8]) -> Bool {
+            guard address.count * 8 >= bits else { return false }
+            for index in 0..<((bits + 7) / 8) {
+                let expected = index < prefix.count ? prefix[index] : 0
+                let mask = UInt8(truncatingIfNeeded: 0xFF00 >> min(8, bits - index * 8))
+                guard address[index] & mask == expected & mask else { return false }
+            }
+            return true
+        }
+    }
+}
+
+extension NetworkAddress: CustomStringConvertible {
+    package var description: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        guard inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "?" }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,135 @@
+/// The one way out of this machine over HTTP.
+///
+/// All transfers of one client run on one thread, which exists while it is needed. Cancelling the task that awaits a
+/// reply cancels the transfer. A client that is let go ends its transfers as ``shutdown()`` does, without waiting.
+package final class OutboundClient: Sendable {
+    private let userAgent: String
+    private let certificateAuthorities: String?
+    private let loop: TransferLoop
+
+    /// - Parameters:
+    ///   - userAgent: As RFC 9110 §10.1.5 has it; feeds want a contact address in it.
+    ///   - maximumConnections: Of requests together; the rest wait their turn. Streams do not count.
+    ///   - maximumConnectionsPerHost: Of requests to one origin; over HTTP/2 up to 100 requests share one.
+    ///   - certificateAuthorities: A PEM file in place of the system's authorities.
+    ///   - idleLifetime: How long connections, handles and the thread stay after the last transfer. Common servers close
+    ///     theirs after 60 to 75 seconds.
+    package init(
+        userAgent: String,
+        maximumConnections: Int = 64,
+        maximumConnectionsPerHost: Int = 4,
+        certificateAuthorities: String? = nil,
+        keepsIdleConnectionsFor idleLifetime: Duration = .seconds(60)
+    ) {
+        self.userAgent = userAgent
+        self.certificateAuthorities = certificateAuthorities
+        self.loop = TransferLoop(
+            limits: TransferLoop.Limits(
+                maximumConnections: maximumConnections,
+                maximumConnectionsPerOrigin: maximumConnectionsPerHost,
+                idleLifetime: idleLifetime
+            )
+        )
+    }
+
+    deinit {
+        loop.close()
+    }
+
+    /// Sends a request and collects its reply, following redirects.
+    ///
+    /// - Returns: Whatever the last host answered, error statuses included.
+    package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        if request.allowsFile, LocalFile.isFile(request.url) {
+            return try LocalFile.read(request)
+        }
+        let (last, trail) = try await follow(request, .whole(limit: request.maximumBodyBytes), until: .end)
+        let (head, body) = try last.reply().get()
+        return OutboundResponse(
+            status: head.status,
+            headers: head.headers,
+            body: body,
+            url: trail.address.text,
+            movedPermanentlyTo: trail.movedPermanentlyTo?.textWithCredentials()
+        )
+    }
+
+    /// Sends a request and returns when the reply's header is there, following redirects.
+    ///
+    /// Each stream has a connection of its own, HTTP/1.1, not compressed. Set `totalTimeout` to `nil` for one that
+    /// stays. A stream keeps its client alive; one that is let go is cancelled.
+    package func stream(_ request: OutboundRequest) async throws(OutboundError) -> OutboundStream {
+        let (last, trail) = try await follow(request, .stream, until: .head)
+        let head = try last.head().get()
+        return OutboundStream(
+            status: head.status,
+            headers: head.headers,
+            url: trail.address.text,
+            lease: OutboundStream.Lease(client: self, transfer: last)
+        )
+    }
+
+    /// Ends all transfers with ``OutboundError/shutDown``, refuses new ones, and returns when every connection is closed.
+    package func shutdown() async {
+        loop.close()
+        await loop.closed()
+    }
+
+    func send(_ command: TransferLoop.Command) {
+        loop.send(command)
+    }
+
+    private func follow(
+        _ request: OutboundRequest,
+        _ delivery: TransferPlan.Delivery,
+        until milestone: Transfer.Milestone
+    ) async throws(OutboundError) -> (Transfer, RedirectTrail) {
+        try TransferPlan.check(request)
+        var trail = try RedirectTrail(request)
+        let deadline = request.totalTimeout.map { ContinuousClock.now.advanced(by: $0) }
+        while true {
+            let transfer = Transfer(plan(request, trail, delivery, deadline))
+            let head = try await perform(transfer, until: milestone)
+            guard transfer.plan.followsRedirects, RedirectTrail.isRedirect(head) else { return (transfer, trail) }
+            loop.send(.cancel(transfer))
+            try trail.follow(head)
+        }
+    }
+
+    private func perform(
+        _ transfer: Transfer,
+        until milestone: Transfer.Milestone
+    ) async throws(OutboundError) -> ReplyHead {
+        if Task.isCancelled { throw .cancelled }
+        loop.start(transfer)
+        await withTaskCancellationHandler {
+            await transfer.wait(until: milestone)
+        } onCancel: {
+            loop.send(.cancel(transfer))
+        }
+        return try transfer.head().get()
+    }
+
+    private func plan(
+        _ request: OutboundRequest,
+        _ trail: RedirectTrail,
+        _ delivery: TransferPlan.Delivery,
+        _ deadline: ContinuousClock.Instant?
+    ) -> TransferPlan {
+        TransferPlan(
+            method: trail.method,
+            address: trail.address,
+            headers: trail.headers,
+            body: trail.body,
+            userAgent: userAgent,
+            certificateAuthorities: certificateAuthorities,
+            addresses: trail.addresses,
+            connectTimeout: request.connectTimeout,
+            totalTimeout: request.totalTimeout,
+            deadline: deadline,
+            idleTimeout: request.idleTimeout,
+            delivery: delivery,
+            followsRedirects: request.maximumRedirects > 0
+        )
+    }
+}

@@ -1,0 +1,62 @@
+import CCurl
+
+/// libcurl's results in our words. On the loop's thread, while the session is still there.
+extension Transfer {
+    /// - Returns: `nil` when the transfer is complete.
+    func error(_ code: CURLcode) -> OutboundError? {
+        if let failure { return failure }
+        let host = plan.address.displayHost
+        switch code {
+        case CURLE_OK: return hasHead ? nil : .malformedReply(host: host, reason: "it has no header")
+        case _ where isSettledRedirect: return nil
+        case CURLE_URL_MALFORMAT: return .badURL(reason: "malformed")
+        case CURLE_COULDNT_RESOLVE_HOST: return .unreachable(host: host, reason: "no such host name")
+        case CURLE_COULDNT_RESOLVE_PROXY: return .unreachable(host: host, reason: "the proxy's name is unknown")
+        case CURLE_COULDNT_CONNECT:
+            if let refusedAddress, !hasOpenedSocket {
+                return .refusedAddress(host: host, address: refusedAddress.description)
+            }
+            return .unreachable(host: host, reason: session?.systemError ?? "could not connect")
+        case CURLE_OPERATION_TIMEDOUT: return timedOut(after: plan.connectTimeout)
+        case CURLE_PARTIAL_FILE: return cut
+        case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING:
+            return hasHead ? cut : .unreachable(host: host, reason: "the connection ended without an answer")
+        case CURLE_BAD_CONTENT_ENCODING:
+            return .malformedReply(host: host, reason: "its body is not in the encoding it claims")
+        // The scheme was checked before: this is libcurl's word for a reply without a status line.
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
+            return .malformedReply(host: host, reason: "it is not HTTP")
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_INVALIDCERTSTATUS:
+            return .untrusted(host: host, reason: reason(code))
+        default: return .unreachable(host: host, reason: reason(code))
+        }
+    }
+
+    func error(_ code: CURLMcode) -> OutboundError {
+        .unreachable(
+            host: plan.address.displayHost,
+            reason: String(cString: curl_multi_strerror(code)).lowercased()
+        )
+    }
+
+    func timedOut(after limit: Duration) -> OutboundError {
+        let stage = hasHead ? OutboundStage.reading : session?.stage ?? .queueing
+        return .timedOut(host: plan.address.displayHost, stage: stage, after: limit)
+    }
+
+    private var cut: OutboundError {
+        .cut(
+            host: plan.address.displayHost,
+            received: session?.transmittedBytes ?? 0,
+            expected: session?.announcedBytes
+        )
+    }
+
+    /// One line: what libcurl and OpenSSL say on TLS and the rarer failures.
+    private func reason(_ code: CURLcode) -> String {
+        let detail = session?.errorMessage ?? ""
+        let text = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
+        return text.split { $0.isNewline }.joined(separator: " ")
+    }
+}

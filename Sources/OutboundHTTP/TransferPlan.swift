@@ -1,0 +1,54 @@
+/// One hop, ready to be carried out.
+struct TransferPlan: Sendable {
+    var method: String
+    var address: WebAddress
+    var headers: [(name: String, value: String)]
+    var body: [UInt8]?
+    var userAgent: String
+    var certificateAuthorities: String?
+    var addresses: AddressPolicy
+    var connectTimeout: Duration
+    var totalTimeout: Duration?
+    var deadline: ContinuousClock.Instant?
+    var idleTimeout: Duration?
+    var delivery: Delivery
+
+    /// A redirect's own body is of no interest.
+    var followsRedirects: Bool
+
+    enum Delivery: Sendable {
+        /// The body is collected up to so many bytes.
+        case whole(limit: Int)
+
+        /// The body is handed on as it comes; the peer is held back while more than
+        /// ``Transfer/maximumBufferedBytes`` wait for the reader.
+        case stream
+    }
+
+    var isStream: Bool {
+        if case .stream = delivery { true } else { false }
+    }
+
+    /// - Throws: ``OutboundError/badRequest(reason:)`` for what cannot be written as one request.
+    static func check(_ request: OutboundRequest) throws(OutboundError) {
+        guard isToken(request.method) else { throw .badRequest(reason: "the method is not a token") }
+        for (name, value) in request.headers {
+            guard isToken(name) else { throw .badRequest(reason: "a header's name is not a token") }
+            guard !value.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else {
+                throw .badRequest(reason: "the header '\(name)' has a line break or NUL in its value")
+            }
+        }
+    }
+
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+}

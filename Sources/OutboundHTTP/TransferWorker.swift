@@ -1,0 +1,242 @@
+import CCurl
+import Synchronization
+
+/// Runs transfers on libcurl's multi interface until there has been nothing to do for a while, or the loop is closed.
+///
+/// Confined to its own thread from ``run()`` on.
+final class TransferWorker {
+    private let multi: UnsafeMutableRawPointer
+    private let loop: TransferLoop
+    private let limits: TransferLoop.Limits
+    private let clock = ContinuousClock()
+
+    /// Waiting and running.
+    private var unfinished: [ObjectIdentifier: Transfer] = [:]
+    private var running: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var openStreams = 0
+    private var admission: Admission<Transfer>
+    private var idleHandles: [UnsafeMutableRawPointer] = []
+
+    /// No transfer is overdue before this.
+    private var nextDeadline: ContinuousClock.Instant?
+    private var idleSince: ContinuousClock.Instant
+
+    init(multi: UnsafeMutableRawPointer, loop: TransferLoop, limits: TransferLoop.Limits) {
+        self.multi = multi
+        self.loop = loop
+        self.limits = limits
+        self.admission = Admission(
+            maximumConnections: limits.maximumConnections,
+            maximumConnectionsPerOrigin: limits.maximumConnectionsPerOrigin
+        )
+        self.idleSince = clock.now
+        setKeptConnections()
+    }
+
+    func run() {
+        while true {
+            let mail = loop.takeMail()
+            for command in mail.commands { obey(command) }
+            if mail.isClosed { return close() }
+            startAdmitted()
+            perform()
+            expireOverdue()
+            if unfinished.isEmpty, clock.now - idleSince >= limits.idleLifetime, loop.releaseIdleWorker() {
+                return free()
+            }
+            let code = curl_multi_poll(multi, nil, 0, Int32(waitMilliseconds()), nil)
+            if code != CURLM_OK { failAll(code) }
+        }
+    }
+
+    private func obey(_ command: TransferLoop.Command) {
+        switch command {
+        case .start(let transfer):
+            unfinished[ObjectIdentifier(transfer)] = transfer
+            noteDeadline(transfer.deadline)
+            if transfer.plan.isStream {
+                openStreams += 1
+                setKeptConnections()
+                if openStreams > Self.maximumStreams {
+                    finish(transfer, .badRequest(reason: "more than \(Self.maximumStreams) streams at once"))
+                } else {
+                    begin(transfer)
+                }
+            } else {
+                admission.enqueue(transfer, origin: transfer.plan.address.origin)
+            }
+        case .cancel(let transfer):
+            if unfinished[ObjectIdentifier(transfer)] != nil { finish(transfer, .cancelled) }
+        case .boundRest(let transfer):
+            let limit = clock.now.advanced(by: Self.restTimeout)
+            transfer.deadline = min(transfer.deadline ?? limit, limit)
+            noteDeadline(transfer.deadline)
+        case .resume(let transfer):
+            guard let session = transfer.session else { return }
+            transfer.resume()
+            noteDeadline(nextIdleLook(transfer))
+            let code = ccurl_resume(session.easy)
+            if code != CURLE_OK { finish(transfer, transfer.error(code)) }
+        }
+    }
+
+    private func startAdmitted() {
+        while let transfer = admission.next() {
+            if transfer.isFinished {
+                admission.finish(origin: transfer.plan.address.origin, isMultiplexed: nil)
+            } else {
+                begin(transfer)
+            }
+        }
+    }
+
+    private func begin(_ transfer: Transfer) {
+        guard let easy = idleHandles.popLast() ?? curl_easy_init() else {
+            transfer.isAdmitted = true
+            return finish(
+                transfer,
+                .unreachable(host: transfer.plan.address.displayHost, reason: "out of memory")
+            )
+        }
+        transfer.isAdmitted = true
+        do throws(OutboundError) {
+            let session = try EasySession(easy: easy, transfer: transfer)
+            transfer.session = session
+            running[easy] = transfer
+            let code = curl_multi_add_handle(multi, easy)
+            if code != CURLM_OK { finish(transfer, transfer.error(code)) }
+            noteDeadline(nextIdleLook(transfer))
+        } catch {
+            recycle(easy)
+            finish(transfer, error)
+        }
+    }
+
+    private func perform() {
+        var count: Int32 = 0
+        let code = curl_multi_perform(multi, &count)
+        guard code == CURLM_OK else { return failAll(code) }
+        while let message = curl_multi_info_read(multi, &count) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let transfer = running[easy]
+            else { continue }
+            let result = ccurl_message_result(message)
+            finish(transfer, transfer.error(result))
+        }
+        startAdmitted()
+    }
+
+    private func finish(_ transfer: Transfer, _ error: OutboundError?) {
+        guard unfinished.removeValue(forKey: ObjectIdentifier(transfer)) != nil else { return }
+        let isMultiplexed = transfer.hasHead ? transfer.session?.isMultiplexed : nil
+        if let session = transfer.session {
+            curl_multi_remove_handle(multi, session.easy)
+            session.release()
+            running[session.easy] = nil
+            recycle(session.easy)
+            transfer.session = nil
+        }
+        if transfer.plan.isStream {
+            openStreams -= 1
+            setKeptConnections()
+        } else if transfer.isAdmitted {
+            admission.finish(origin: transfer.plan.address.origin, isMultiplexed: isMultiplexed)
+        }
+        if unfinished.isEmpty { idleSince = clock.now }
+        transfer.finish(error)
+    }
+
+    /// A handle keeps some 10 KB and its TLS sessions; what a burst needed beyond ``maximumIdleHandles`` is given back.
+    private func recycle(_ easy: UnsafeMutableRawPointer) {
+        if idleHandles.count < Self.maximumIdleHandles {
+            idleHandles.append(easy)
+        } else {
+            curl_easy_cleanup(easy)
+        }
+    }
+
+    /// Open streams count among libcurl's kept connections and must not crowd out the others.
+    private func setKeptConnections() {
+        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, limits.maximumConnections + openStreams)
+    }
+
+    private func failAll(_ code: CURLMcode) {
+        for transfer in Array(unfinished.values) { finish(transfer, transfer.error(code)) }
+    }
+
+    private func close() {
+        for transfer in Array(unfinished.values) { finish(transfer, .shutDown) }
+        for easy in idleHandles { curl_easy_cleanup(easy) }
+        idleHandles = []
+        let (late, waiters) = loop.releaseClosedWorker()
+        curl_multi_cleanup(multi)
+        for case .start(let transfer) in late { transfer.finish(.shutDown) }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func free() {
+        for easy in idleHandles { curl_easy_cleanup(easy) }
+        curl_multi_cleanup(multi)
+    }
+
+    private static let maximumIdleHandles = 16
+
+    /// Streams at once through one client; each holds a connection outside ``TransferLoop/Limits``.
+    private static let maximumStreams = 10_000
+}
+
+// MARK: - Time
+
+extension TransferWorker {
+    private func noteDeadline(_ deadline: ContinuousClock.Instant?) {
+        guard let deadline else { return }
+        nextDeadline = min(nextDeadline ?? deadline, deadline)
+    }
+
+    /// When silence will have lasted too long, as far as is known now; `nil` while the peer is not to blame.
+    private func idleDeadline(_ transfer: Transfer) -> ContinuousClock.Instant? {
+        guard let idle = transfer.plan.idleTimeout, let last = transfer.lastActivity, !transfer.isPaused else {
+            return nil
+        }
+        return last.advanced(by: idle)
+    }
+
+    /// When to look at a running transfer again: one that has no connection yet may have been silent since just now.
+    private func nextIdleLook(_ transfer: Transfer) -> ContinuousClock.Instant? {
+        guard let idle = transfer.plan.idleTimeout, transfer.session != nil, !transfer.isPaused else { return nil }
+        return (transfer.lastActivity ?? clock.now).advanced(by: idle)
+    }
+
+    /// Ends what is overdue.
+    ///
+    /// Silence moves a deadline to later only, so that one look at the earliest is enough.
+    private func expireOverdue() {
+        let now = clock.now
+        guard let due = nextDeadline, due <= now else { return }
+        nextDeadline = nil
+        for transfer in Array(unfinished.values) {
+            if let deadline = transfer.deadline, deadline <= now {
+                finish(transfer, transfer.timedOut(after: transfer.plan.totalTimeout ?? Self.restTimeout))
+            } else if let deadline = idleDeadline(transfer), deadline <= now {
+                finish(transfer, transfer.timedOut(after: transfer.plan.idleTimeout ?? .zero))
+            } else {
+                noteDeadline(transfer.deadline)
+                noteDeadline(nextIdleLook(transfer))
+            }
+        }
+    }
+
+    private func waitMilliseconds() -> Int {
+        let now = clock.now
+        var wait = Self.longestWait
+        if let nextDeadline { wait = min(wait, nextDeadline - now) }
+        if unfinished.isEmpty { wait = min(wait, limits.idleLifetime - (now - idleSince)) }
+        return max(0, wait.milliseconds + 1)
+    }
+
+    /// For the rest of a stream that turned out to be a short reply.
+    private static let restTimeout = Duration.seconds(10)
+
+    /// Without deadlines only events wake the thread.
+    private static let longestWait = Duration.seconds(3_600)
+}

@@ -1,0 +1,142 @@
+import CCurl
+
+/// An absolute address, parsed and resolved by libcurl's own parser.
+///
+/// The parser that decides here is the one that connects: two parsers that read one text differently are how address
+/// checks get bypassed.
+struct WebAddress: Sendable, Equatable {
+    /// Normalised, without user information and fragment.
+    let text: String
+    let scheme: String
+
+    /// In small letters; IPv6 in brackets.
+    let host: String
+    let port: Int
+    let user: String?
+    let password: String?
+
+    /// - Throws: ``OutboundError/badURL(reason:)``, which quotes no part that may be secret.
+    init(parsing text: String) throws(OutboundError) {
+        try self.init(text, relativeTo: nil)
+    }
+
+    /// Resolves a redirect's target.
+    ///
+    /// User information in it is dropped: who redirects does not choose credentials.
+    func resolving(_ location: String) throws(OutboundError) -> WebAddress {
+        try WebAddress(location, relativeTo: self).with(user: nil, password: nil)
+    }
+
+    func with(user: String?, password: String?) -> WebAddress {
+        WebAddress(text: text, scheme: scheme, host: host, port: port, user: user, password: password)
+    }
+
+    var origin: String { "\(scheme)://\(host):\(port)" }
+
+    /// The host as messages name it: with the port when it is not the scheme's own.
+    var displayHost: String {
+        port == Self.defaultPort(scheme) ? host : "\(host):\(port)"
+    }
+
+    var isLoopback: Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
+            || (host.hasPrefix("127.") && NetworkAddress(host) != nil)
+    }
+
+    /// Whether credentials for this address may travel to another: same origin, or the step from `http` to `https` on
+    /// the same host's standard ports.
+    func sharesCredentials(with other: WebAddress) -> Bool {
+        origin == other.origin
+            || (host == other.host && scheme == "http" && port == 80 && other.scheme == "https" && other.port == 443)
+    }
+
+    /// The whole text again, user information included, for storing in place of the configured address.
+    func textWithCredentials() -> String {
+        guard user != nil || password != nil, let handle = curl_url() else { return text }
+        defer { curl_url_cleanup(handle) }
+        let flags = UInt32(CURLU_URLENCODE)
+        guard curl_url_set(handle, CURLUPART_URL, text, flags) == CURLUE_OK,
+            curl_url_set(handle, CURLUPART_USER, user ?? "", flags) == CURLUE_OK,
+            password == nil || curl_url_set(handle, CURLUPART_PASSWORD, password, flags) == CURLUE_OK
+        else { return text }
+        return Self.part(CURLUPART_URL, of: handle) ?? text
+    }
+
+    private init(text: String, scheme: String, host: String, port: Int, user: String?, password: String?) {
+        self.text = text
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.user = user
+        self.password = password
+    }
+
+    private init(_ text: String, relativeTo base: WebAddress?) throws(OutboundError) {
+        guard text.utf8.count <= Self.maximumLength else {
+            throw .badURL(reason: "longer than \(Self.maximumLength) bytes")
+        }
+        guard !text.utf8.contains(0), let handle = curl_url() else { throw .badURL(reason: "not an address") }
+        defer { curl_url_cleanup(handle) }
+        if let base, curl_url_set(handle, CURLUPART_URL, base.text, 0) != CURLUE_OK {
+            throw .badURL(reason: "not an address")
+        }
+        let code = curl_url_set(
+            handle,
+            CURLUPART_URL,
+            text,
+            UInt32(CURLU_URLENCODE | CURLU_NON_SUPPORT_SCHEME)
+        )
+        guard code == CURLUE_OK else {
+            throw .badURL(reason: Self.reason(code, isAbsolute: base == nil))
+        }
+        let scheme = Self.part(CURLUPART_SCHEME, of: handle)?.lowercased() ?? ""
+        guard scheme == "http" || scheme == "https" else {
+            throw .badURL(reason: "the scheme '\(scheme.prefix(20))' is not http or https")
+        }
+        let user = Self.part(CURLUPART_USER, of: handle, flags: CURLU_URLDECODE)
+        let password = Self.part(CURLUPART_PASSWORD, of: handle, flags: CURLU_URLDECODE)
+        for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_FRAGMENT] {
+            curl_url_set(handle, part, nil, 0)
+        }
+        guard let host = Self.part(CURLUPART_HOST, of: handle), !host.isEmpty,
+            let port = Self.part(CURLUPART_PORT, of: handle, flags: CURLU_DEFAULT_PORT).flatMap({ Int($0) }),
+            (1...65_535).contains(port),
+            let normal = Self.part(CURLUPART_URL, of: handle, flags: CURLU_NO_DEFAULT_PORT)
+        else { throw .badURL(reason: "it names no host") }
+        self.init(
+            text: normal,
+            scheme: scheme,
+            host: host.lowercased(),
+            port: port,
+            user: user,
+            password: password
+        )
+    }
+
+    private static func part(_ part: CURLUPart, of handle: OpaquePointer, flags: Int32 = 0) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &text, UInt32(flags)) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        return String(cString: text)
+    }
+
+    private static func reason(_ code: CURLUcode, isAbsolute: Bool) -> String {
+        switch code {
+        case CURLUE_BAD_SCHEME where isAbsolute: "it does not begin with http:// or https://"
+        case CURLUE_MALFORMED_INPUT: "malformed"
+        default: String(cString: curl_url_strerror(code)).lowercased()
+        }
+    }
+
+    private static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
+
+    /// Bytes; what common servers accept in a request line.
+    private static let maximumLength = 8_192
+}
+
+/// An address for logs and messages: without user information, query and fragment, each of which may be a secret.
+package func redactedURL(_ text: String) -> String {
+    guard let address = try? WebAddress(parsing: text) else { return "(unreadable address)" }
+    let bare = address.text.prefix { $0 != "?" }
+    return bare.count == address.text.count ? address.text : bare + "?…"
+}

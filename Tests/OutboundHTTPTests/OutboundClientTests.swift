@@ -1,0 +1,503 @@
+import FoundationEssentials
+import HubTestServer
+import OutboundHTTP
+import Testing
+
+/// Every request here goes to loopback, so those that are to arrive are made with the policy `.any`.
+@Suite struct OutboundClientTests {
+    let client = OutboundClient(userAgent: "newswire-test/1")
+
+    private func error(_ request: OutboundRequest) async -> OutboundError? {
+        do throws(OutboundError) {
+            _ = try await client.send(request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func local(_ url: String, redirects: Int = 5) -> OutboundRequest {
+        OutboundRequest(url: url, maximumRedirects: redirects, addresses: .any, redirectAddresses: .any)
+    }
+
+    @Test func `a request travels as it was made and its reply comes back whole`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(201, headers: [("X-A", "b")], body: "created") }
+        let reply = try await client.send(
+            OutboundRequest(
+                method: "POST",
+                url: server.url("/a/b?c=d#e"),
+                headers: [("X-Test", "ä"), ("X-Empty", "")],
+                body: Array("payload".utf8),
+                addresses: .any
+            )
+        )
+        #expect(reply.status == 201)
+        #expect(reply.headers["x-a"] == "b")
+        #expect(String(decoding: reply.body, as: UTF8.self) == "created")
+        #expect(reply.url == server.url("/a/b?c=d"))
+        #expect(reply.movedPermanentlyTo == nil)
+        let request = try #require(server.requests.first)
+        #expect(request.method == "POST")
+        #expect(request.target == "/a/b?c=d")
+        #expect(request.text == "payload")
+        #expect(request.header("X-Test") == "ä")
+        #expect(request.header("X-Empty") == "")
+        #expect(request.header("User-Agent") == "newswire-test/1")
+        #expect(request.header("Accept-Encoding") == "gzip, br, zstd")
+        #expect(request.header("Content-Type") == nil)
+        #expect(request.header("Expect") == nil)
+    }
+
+    @Test(arguments: ["GET", "HEAD", "DELETE", "PUT", "PATCH", "POST", "OPTIONS"])
+    func `each method arrives as itself`(_ method: String) async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200, body: "body") }
+        var request = local(server.url("/"))
+        request.method = method
+        let reply = try await client.send(request)
+        #expect(server.requests.map(\.method) == [method])
+        #expect(reply.body.isEmpty == (method == "HEAD"))
+    }
+
+    @Test func `a body in a PATCH arrives with its length and none of a form's type`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(204) }
+        var request = local(server.url("/"))
+        request.method = "PATCH"
+        request.body = [0, 1, 2, 255]
+        #expect(try await client.send(request).status == 204)
+        #expect(server.requests.first?.body == [0, 1, 2, 255])
+    }
+
+    @Test(arguments: [304, 404, 410, 429, 500])
+    func `every status is a reply`(_ status: Int) async throws {
+        let server = try ScriptedHTTPServer { _ in .status(status) }
+        #expect(try await client.send(local(server.url("/"))).status == status)
+    }
+
+    @Test func `one connection serves requests that follow each other`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200, body: "x") }
+        for _ in 0..<5 { _ = try await client.send(local(server.url("/"))) }
+        #expect(Set(server.requests.map(\.connection)) == [0])
+    }
+
+    @Test func `no more connections than allowed go to one host and all requests are answered`() async throws {
+        let gate = Gate()
+        let server = try ScriptedHTTPServer { _ in .status(200, body: "x").held(by: gate) }
+        let client = OutboundClient(userAgent: "t", maximumConnectionsPerHost: 3)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for index in 0..<40 {
+                let url = server.url("/\(index)")
+                group.addTask {
+                    try await client.send(OutboundRequest(url: url, addresses: .any)).status
+                }
+            }
+            _ = await server.requests(atLeast: 3)
+            gate.open()
+            for try await status in group { #expect(status == 200) }
+        }
+        #expect(server.requests.count == 40)
+        #expect(Set(server.requests.map(\.connection)).count <= 3)
+    }
+}
+
+// MARK: - Bodies
+
+extension OutboundClientTests {
+    private static let gzipped =
+        "H4sIAAAAAAACA0sqSk3MzsxLV8hLLS9WSBrlQXkAw9hvdBgBAAA="
+
+    @Test func `a compressed body arrives as it was before`() async throws {
+        let bytes = Array(try #require(Data(base64Encoded: Self.gzipped)))
+        let server = try ScriptedHTTPServer { _ in
+            .status(200, headers: [("Content-Encoding", "gzip")], body: bytes)
+        }
+        let reply = try await client.send(local(server.url("/")))
+        #expect(String(decoding: reply.body, as: UTF8.self) == String(repeating: "breaking news ", count: 20))
+    }
+
+    @Test func `a body that is not in its claimed encoding is malformed`() async throws {
+        let server = try ScriptedHTTPServer { _ in
+            .status(200, headers: [("Content-Encoding", "gzip")], body: "plain text")
+        }
+        guard case .malformedReply = await error(local(server.url("/"))) else {
+            Issue.record("not malformed")
+            return
+        }
+    }
+
+    /// A Zstandard frame of zero bytes in run-length blocks of 128 KiB, four bytes each (RFC 8878 §3.1.1).
+    private static func bomb(blocks: Int) -> [UInt8] {
+        var bytes: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x38]
+        for index in 0..<blocks {
+            let header = UInt32(131_072 << 3 | 1 << 1 | (index == blocks - 1 ? 1 : 0))
+            bytes += [UInt8(header & 255), UInt8(header >> 8 & 255), UInt8(header >> 16), 0]
+        }
+        return bytes
+    }
+
+    @Test(arguments: [
+        (blocks: 16, limit: 1_048_576), (blocks: 100_000, limit: 16_777_216), (blocks: 100_000, limit: 1 << 40),
+    ])
+    func `a body that expands beyond its bound is given up while it expands`(_ blocks: Int, _ limit: Int) async throws {
+        let server = try ScriptedHTTPServer { _ in
+            .status(200, headers: [("Content-Encoding", "zstd")], body: Self.bomb(blocks: blocks))
+        }
+        var request = local(server.url("/"))
+        request.maximumBodyBytes = limit
+        #expect(await error(request) == .tooLarge(host: "127.0.0.1:\(server.port)", limit: limit))
+    }
+
+    @Test func `a moderate expansion is read`() async throws {
+        let server = try ScriptedHTTPServer { _ in
+            .status(200, headers: [("Content-Encoding", "zstd")], body: Self.bomb(blocks: 16))
+        }
+        #expect(try await client.send(local(server.url("/"))).body.count == 2_097_152)
+    }
+
+    @Test func `a body of exactly the bound is read and one more byte is too large`() async throws {
+        let server = try ScriptedHTTPServer { request in
+            .stream { $0.write([UInt8](repeating: 0, count: request.path == "/more" ? 100_001 : 100_000)) }
+        }
+        var request = local(server.url("/"))
+        request.maximumBodyBytes = 100_000
+        #expect(try await client.send(request).body.count == 100_000)
+        request.url = server.url("/more")
+        #expect(await error(request) == .tooLarge(host: "127.0.0.1:\(server.port)", limit: 100_000))
+    }
+
+    @Test func `an announced length beyond the bound is given up before the body`() async throws {
+        let server = try ScriptedHTTPServer { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 9999999999\r\n\r\n") }
+        guard case .tooLarge = await error(local(server.url("/"))) else {
+            Issue.record("not too large")
+            return
+        }
+    }
+
+    @Test func `a body shorter than announced is cut`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200, body: "0123456789").cut(afterBytes: 4) }
+        #expect(
+            await error(local(server.url("/")))
+                == .cut(host: "127.0.0.1:\(server.port)", received: 4, expected: 10)
+        )
+    }
+
+    @Test func `a chunked body without its end is cut`() async throws {
+        let server = try ScriptedHTTPServer { _ in
+            .stream { writer in
+                writer.write("half")
+                writer.cut()
+            }
+        }
+        guard case .cut(_, let received, nil) = await error(local(server.url("/"))) else {
+            Issue.record("not cut")
+            return
+        }
+        #expect(received >= 4)
+    }
+
+    @Test func `a body that ends with its connection is whole`() async throws {
+        let server = try ScriptedHTTPServer { _ in .raw("HTTP/1.0 200 OK\r\n\r\nuntil the end") }
+        #expect(try await client.send(local(server.url("/"))).body == Array("until the end".utf8))
+    }
+
+    @Test(arguments: ["garbage\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 abc\r\n\r\n"])
+    func `what is not HTTP is malformed`(_ answer: String) async throws {
+        let server = try ScriptedHTTPServer { _ in .raw(answer) }
+        let failure = await error(local(server.url("/")))
+        guard case .malformedReply = failure else {
+            Issue.record("was \(String(describing: failure))")
+            return
+        }
+    }
+}
+
+// MARK: - Redirects
+
+extension OutboundClientTests {
+    @Test func `redirects are followed and a lasting move is told`() async throws {
+        let server = try ScriptedHTTPServer { request in
+            switch request.path {
+            case "/old": .redirect(301, to: "/new?x=1")
+            case "/new": .redirect(302, to: "final")
+            default: .status(200, body: "here")
+            }
+        }
+        let reply = try await client.send(local(server.url("/old")))
+        #expect(reply.status == 200)
+        #expect(reply.url == server.url("/final"))
+        #expect(reply.movedPermanentlyTo == server.url("/new?x=1"))
+    }
+
+    @Test func `user information becomes credentials, stays within the origin and is in no reply`() async throws {
+        let other = try ScriptedHTTPServer { _ in .status(200) }
+        let target = other.url("/away")
+        let server = try ScriptedHTTPServer { request in
+            switch request.path {
+            case "/": .redirect(301, to: "/same")
+            default: .redirect(302, to: target)
+            }
+        }
+        let reply = try await client.send(local("http://me:secret@127.0.0.1:\(server.port)/"))
+        #expect(server.requests.map { $0.header("Authorization") } == ["Basic bWU6c2VjcmV0", "Basic bWU6c2VjcmV0"])
+        #expect(other.requests.first?.header("Authorization") == nil)
+        #expect(reply.url == target)
+        #expect(reply.movedPermanentlyTo == "http://me:secret@127.0.0.1:\(server.port)/same")
+    }
+
+    @Test func `a loop of redirects ends`() async throws {
+        let server = try ScriptedHTTPServer { _ in .redirect(to: "/") }
+        #expect(
+            await error(local(server.url("/"), redirects: 3))
+                == .tooManyRedirects(host: "127.0.0.1:\(server.port)", limit: 3)
+        )
+        #expect(server.requests.count == 4)
+    }
+
+    @Test func `with no redirects allowed the redirect is the reply`() async throws {
+        let server = try ScriptedHTTPServer { _ in .redirect(308, to: "/x") }
+        let reply = try await client.send(local(server.url("/"), redirects: 0))
+        #expect(reply.status == 308)
+        #expect(reply.headers["Location"] == "/x")
+    }
+
+    @Test func `a redirect with a large or cut body of its own is followed`() async throws {
+        let server = try ScriptedHTTPServer { request in
+            let body = String(repeating: "x", count: 200_000)
+            return switch request.path {
+            case "/large": .status(302, headers: [("Location", "/cut")], body: body)
+            case "/cut": .status(302, headers: [("Location", "/end")], body: body).cut(afterBytes: 5)
+            default: .status(200)
+            }
+        }
+        #expect(try await client.send(local(server.url("/large"))).status == 200)
+    }
+
+    @Test func `a redirect never leads to a file`() async throws {
+        let server = try ScriptedHTTPServer { _ in .redirect(to: "file:///etc/hostname") }
+        var request = local(server.url("/"))
+        request.allowsFile = true
+        guard case .badURL = await error(request) else {
+            Issue.record("followed to a file")
+            return
+        }
+    }
+}
+
+// MARK: - The address guard
+
+extension OutboundClientTests {
+    @Test(arguments: ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "2130706433"])
+    func `a host that is this machine is refused for strangers' addresses`(_ host: String) async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200) }
+        let failure = await error(OutboundRequest(url: "http://\(host):\(server.port)/"))
+        guard case .refusedAddress = failure else {
+            Issue.record("was \(String(describing: failure))")
+            return
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test(arguments: ["169.254.169.254", "10.1.2.3", "100.100.100.200", "192.168.0.1", "[fd00:ec2::254]"])
+    func `a private address is refused without a packet sent`(_ host: String) async throws {
+        var request = OutboundRequest(url: "http://\(host)/latest/meta-data/")
+        request.connectTimeout = .seconds(2)
+        let bare = host.filter { $0 != "[" && $0 != "]" }
+        #expect(await error(request) == .refusedAddress(host: host, address: bare))
+    }
+
+    @Test func `a connection kept by another request does not get round the guard`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200) }
+        _ = try await client.send(local(server.url("/first")))
+        let failure = await error(OutboundRequest(url: server.url("/second")))
+        guard case .refusedAddress = failure else {
+            Issue.record("was \(String(describing: failure))")
+            return
+        }
+        #expect(server.requests.map(\.path) == ["/first"])
+    }
+
+    @Test func `a redirect from a permitted private host to another private one is refused`() async throws {
+        let inner = try ScriptedHTTPServer { _ in .status(200) }
+        let target = inner.url("/admin")
+        let server = try ScriptedHTTPServer { _ in .redirect(to: target) }
+        let failure = await error(OutboundRequest(url: server.url("/"), addresses: .any))
+        guard case .refusedAddress = failure else {
+            Issue.record("was \(String(describing: failure))")
+            return
+        }
+        #expect(inner.requests.isEmpty)
+    }
+}
+
+// MARK: - Time, cancellation, shutdown
+
+extension OutboundClientTests {
+    @Test func `a server that never answers is given up after the time in all`() async throws {
+        let server = try ScriptedHTTPServer { _ in .never }
+        var request = local(server.url("/"))
+        request.totalTimeout = .milliseconds(80)
+        #expect(
+            await error(request)
+                == .timedOut(host: "127.0.0.1:\(server.port)", stage: .waiting, after: .milliseconds(80))
+        )
+        await server.closedConnections(atLeast: 1)
+    }
+
+    @Test func `a server that falls silent is given up after the idle time`() async throws {
+        let stream = ScriptedStream()
+        let server = try ScriptedHTTPServer { _ in .stream(stream) }
+        stream.send("some")
+        var request = local(server.url("/"))
+        request.idleTimeout = .milliseconds(80)
+        #expect(
+            await error(request)
+                == .timedOut(host: "127.0.0.1:\(server.port)", stage: .reading, after: .milliseconds(80))
+        )
+        await stream.disconnected()
+    }
+
+    @Test func `redirects share one time in all`() async throws {
+        let server = try ScriptedHTTPServer { $0.path == "/" ? .redirect(to: "/x") : .never }
+        var request = local(server.url("/"))
+        request.totalTimeout = .milliseconds(80)
+        guard case .timedOut = await error(request) else {
+            Issue.record("did not time out")
+            return
+        }
+    }
+
+    @Test func `a request that waits for a connection is given up in time`() async throws {
+        let server = try ScriptedHTTPServer { _ in .never }
+        let client = OutboundClient(userAgent: "t", maximumConnectionsPerHost: 1)
+        let first = Task { try await client.send(local(server.url("/"))) }
+        _ = await server.requests(atLeast: 1)
+        var request = local(server.url("/"))
+        request.totalTimeout = .milliseconds(50)
+        await #expect(
+            throws: OutboundError.timedOut(
+                host: "127.0.0.1:\(server.port)",
+                stage: .queueing,
+                after: .milliseconds(50)
+            )
+        ) { try await client.send(request) }
+        first.cancel()
+        await #expect(throws: OutboundError.cancelled) { try await first.value }
+    }
+
+    @Test func `cancelling the task closes the connection`() async throws {
+        let server = try ScriptedHTTPServer { _ in .never }
+        let request = local(server.url("/"))
+        let task = Task { try await client.send(request) }
+        _ = await server.requests(atLeast: 1)
+        task.cancel()
+        await #expect(throws: OutboundError.cancelled) { try await task.value }
+        await server.closedConnections(atLeast: 1)
+    }
+
+    @Test func `a task cancelled before it sends sends nothing`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200) }
+        let request = local(server.url("/"))
+        let gate = Gate()
+        let task = Task {
+            await gate.opened()
+            return try await client.send(request)
+        }
+        task.cancel()
+        gate.open()
+        await #expect(throws: OutboundError.cancelled) { try await task.value }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func `shutdown ends transfers in flight and waiting ones, and refuses new ones`() async throws {
+        let server = try ScriptedHTTPServer { _ in .never }
+        let client = OutboundClient(userAgent: "t", maximumConnectionsPerHost: 2)
+        let request = local(server.url("/"))
+        let tasks = (0..<6).map { _ in Task { try await client.send(request) } }
+        _ = await server.requests(atLeast: 2)
+        await client.shutdown()
+        for task in tasks { await #expect(throws: OutboundError.shutDown) { try await task.value } }
+        await #expect(throws: OutboundError.shutDown) { try await client.send(request) }
+        await server.closedConnections(atLeast: 2)
+        await client.shutdown()
+    }
+
+    @Test func `shutdown of a client that did nothing returns`() async {
+        await OutboundClient(userAgent: "t").shutdown()
+    }
+
+    @Test func `an idle client holds no connection and works again when asked`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200) }
+        let client = OutboundClient(userAgent: "t", keepsIdleConnectionsFor: .milliseconds(20))
+        _ = try await client.send(local(server.url("/")))
+        await server.closedConnections(atLeast: 1)
+        #expect(try await client.send(local(server.url("/"))).status == 200)
+        await client.shutdown()
+        #expect(server.requests.map(\.connection) == [0, 1])
+    }
+
+    @Test func `a client asked again and again as it falls idle answers each time`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200) }
+        let client = OutboundClient(userAgent: "t", keepsIdleConnectionsFor: .zero)
+        for _ in 0..<200 { #expect(try await client.send(local(server.url("/"))).status == 200) }
+    }
+
+    @Test func `a client that is let go closes its connections`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200) }
+        do {
+            let client = OutboundClient(userAgent: "t")
+            _ = try await client.send(local(server.url("/")))
+        }
+        await server.closedConnections(atLeast: 1)
+    }
+}
+
+// MARK: - What cannot be sent or reached
+
+extension OutboundClientTests {
+    @Test func `a closed port is told with host and reason`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200) }
+        let url = "http://me:secret@127.0.0.1:\(server.port)/path?token=secret"
+        server.close()
+        let failure = try #require(await error(local(url)))
+        #expect(failure.description == "cannot reach '127.0.0.1:\(server.port)': connection refused")
+    }
+
+    @Test func `an unknown name is told`() async throws {
+        let failure = try #require(await error(local("http://no-such-host.invalid/")))
+        #expect(failure.description == "cannot reach 'no-such-host.invalid': no such host name")
+    }
+
+    @Test func `a server that hangs up without a word is unreachable`() async throws {
+        let server = try ScriptedHTTPServer { _ in .hangUp }
+        guard case .unreachable = await error(local(server.url("/"))) else {
+            Issue.record("not unreachable")
+            return
+        }
+    }
+
+    @Test func `a server that does not finish TLS is given up while connecting`() async throws {
+        let server = try ScriptedHTTPServer { _ in .never }
+        var request = local("https://127.0.0.1:\(server.port)/")
+        request.connectTimeout = .milliseconds(80)
+        #expect(
+            await error(request)
+                == .timedOut(host: "127.0.0.1:\(server.port)", stage: .connecting, after: .milliseconds(80))
+        )
+    }
+
+    @Test(arguments: [("X-A", "a\r\nHost: evil"), ("X-A", "a\u{0}"), ("X A", "a"), ("", "a"), ("X:", "a")])
+    func `a header that would write another line is refused`(_ name: String, _ value: String) async throws {
+        let request = OutboundRequest(url: "http://127.0.0.1:1/", headers: [(name, value)], addresses: .any)
+        guard case .badRequest = await error(request) else {
+            Issue.record("not refused")
+            return
+        }
+    }
+
+    @Test(arguments: ["file:///etc/hostname", "ftp://127.0.0.1/", "nonsense"])
+    func `an address of another scheme is refused`(_ url: String) async throws {
+        guard case .badURL = await error(local(url)) else {
+            Issue.record("not refused")
+            return
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import OutboundHTTP
+
+@Suite struct WebAddressTests {
+    @Test(arguments: [
+        ("http://Example.ORG", "http://example.org/"),
+        ("https://example.org:443/a?b#c", "https://example.org/a?b"),
+        ("http://user:pass@example.org:8080/a", "http://example.org:8080/a"),
+        ("http://example.org/ä b", "http://example.org/%c3%a4%20b"),
+        ("http://[::1]:81/", "http://[::1]:81/"),
+        ("http://0x7f.1/", "http://127.0.0.1/"),
+        ("http://example.org/a/../b", "http://example.org/b"),
+    ])
+    func `an address is normalised and sheds user information and fragment`(_ text: String, _ normal: String) throws {
+        #expect(try WebAddress(parsing: text).text.lowercased() == normal)
+    }
+
+    @Test(arguments: [
+        "", "example.org/feed", "/feed", "ftp://example.org/", "file:///etc/passwd", "gopher://example.org/",
+        "http://", "http://exa mple.org/", "http://example.org:99999/", "http://a\u{0}b/",
+        "javascript:alert(1)", "http://example.org/" + String(repeating: "a", count: 9_000),
+    ])
+    func `an address that cannot be fetched is refused`(_ text: String) {
+        #expect(throws: OutboundError.self) { try WebAddress(parsing: text) }
+    }
+
+    @Test func `user information is decoded and kept apart`() throws {
+        let address = try WebAddress(parsing: "https://me%40home:s%3Acret@example.org/a")
+        #expect(address.user == "me@home")
+        #expect(address.password == "s:cret")
+        #expect(!address.text.contains("cret"))
+        #expect(try WebAddress(parsing: address.textWithCredentials()) == address)
+    }
+
+    @Test(arguments: [
+        ("https://a.org/x", "https://a.org/y", true), ("https://a.org/x", "https://a.org:443/y", true),
+        ("http://a.org/x", "https://a.org/x", true), ("https://a.org/x", "http://a.org/x", false),
+        ("http://a.org:8080/x", "https://a.org/x", false), ("https://a.org/", "https://b.org/", false),
+        ("https://a.org/", "https://a.org:444/", false), ("https://a.org/", "https://sub.a.org/", false),
+    ])
+    func `credentials stay within an origin or move from http to https`(
+        _ from: String,
+        _ to: String,
+        _ expected: Bool
+    ) throws {
+        #expect(try WebAddress(parsing: from).sharesCredentials(with: WebAddress(parsing: to)) == expected)
+    }
+
+    @Test(arguments: [
+        ("https://me:secret@example.org/feed?token=1", "https://example.org/feed?…"),
+        ("https://example.org/feed", "https://example.org/feed"), ("::", "(unreadable address)"),
+    ])
+    func `a redacted address names host and path only`(_ text: String, _ expected: String) {
+        #expect(redactedURL(text) == expected)
+    }
+}
