@@ -43,6 +43,17 @@ let package = Package(
         .target(name: "OutboundHTTP", dependencies: ["CCurl"]),
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
 
+        // The hub.
+        .target(name: "HubStore", dependencies: ["HubProtocol", .grdb]),
+        .target(
+            name: "HubServer",
+            dependencies: [
+                "HubProtocol", "ServerSentEvents", "HubStore",
+                .crypto, .grdb, .hummingbird, .hummingbirdCore, .httpTypes, .log, .serviceLifecycle, .unixSignals,
+                .nioCore, .nioHTTP1, .nioPosix,
+            ]
+        ),
+
         // Tests: a folder a module, a scripted peer, and the built program.
         .target(name: "HubTestServer", path: "Tests/HubTestServer"),
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
@@ -54,6 +65,14 @@ let package = Package(
         .testTarget(
             name: "HubClientTests",
             dependencies: ["HubClient", "HubProtocol", "OutboundHTTP", "ServerSentEvents", "HubTestServer"]
+        ),
+        .testTarget(name: "HubStoreTests", dependencies: ["HubStore", "HubProtocol", .grdb]),
+        .testTarget(
+            name: "HubServerTests",
+            dependencies: [
+                "HubServer", "HubStore", "HubProtocol", "ServerSentEvents",
+                .crypto, .grdb, .httpTypes, .log, .nioCore, .nioPosix, .nioEmbedded, .serviceLifecycle,
+            ]
         ),
     ]
 )

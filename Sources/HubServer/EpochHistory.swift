@@ -1,0 +1,57 @@
+import HubProtocol
+import HubStore
+
+/// Decides whether a cursor can be resumed from.
+///
+/// A cursor is good only when its epoch is known, its sequence lies before the next epoch's first and not above the
+/// top, and all that follows it is still held. A restored older copy of the file fails one of these, so it cannot
+/// hide a loss.
+struct EpochHistory: Sendable {
+    /// Oldest first; the last one is this start's.
+    let epochs: [Epoch]
+
+    /// Where a stream goes on.
+    enum Resumption: Equatable {
+        case resume(after: Int64)
+        /// Something between the cursor and `after` may be lost.
+        case gap(after: Int64, reason: String)
+    }
+
+    static let tooOld = "messages older than the hub's log are gone"
+
+    var current: String { epochs.last?.name ?? "" }
+
+    /// A name for a new start: 64 random bits, so that no two histories share one.
+    static func newName() -> String {
+        String(UInt64.random(in: .min ... .max), radix: 36)
+    }
+
+    /// Finds where a stream goes on.
+    ///
+    /// - Parameters:
+    ///   - cursor: The `Last-Event-ID` as it came, `nil` without one.
+    ///   - created: The place of the installation in the log, where a stream without a cursor starts.
+    ///   - top: The highest sequence.
+    ///   - droppedThrough: All messages up to this sequence are gone.
+    /// - Returns: After which sequence the stream goes on, and whether something may be missing before.
+    func resume(_ cursor: String?, created: Int64, top: Int64, droppedThrough: Int64) -> Resumption {
+        guard let cursor else {
+            guard created < droppedThrough else { return .resume(after: created) }
+            return .gap(after: droppedThrough, reason: Self.tooOld)
+        }
+        guard let position = StreamPosition(parsing: cursor) else {
+            return .gap(after: droppedThrough, reason: "the cursor is not one of this hub")
+        }
+        guard let index = epochs.firstIndex(where: { $0.name == position.epoch }) else {
+            return .gap(after: droppedThrough, reason: "the cursor is from a history that this hub does not have")
+        }
+        let next = index + 1 < epochs.count ? epochs[index + 1].firstSequence : Int64.max
+        guard position.sequence < next, position.sequence <= top else {
+            return .gap(after: droppedThrough, reason: "the hub was restored from an older copy")
+        }
+        guard position.sequence >= droppedThrough else {
+            return .gap(after: droppedThrough, reason: Self.tooOld)
+        }
+        return .resume(after: position.sequence)
+    }
+}

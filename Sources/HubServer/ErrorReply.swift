@@ -1,0 +1,69 @@
+import Foundation
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+import NIOCore
+
+/// A refusal in the protocol's form: status, headers and one-line `<Error>` body (protocol document §2).
+struct ErrorReply {
+    let error: ProtocolError
+    let trackingID: String
+    private let body: String
+
+    init(_ error: ProtocolError, trackingID: String? = nil) {
+        self.error = error
+        self.trackingID = trackingID ?? Self.newTrackingID()
+        body = error.xml(trackingID: self.trackingID, at: Date())
+    }
+
+    static func newTrackingID() -> String { UUID().uuidString.lowercased() }
+
+    private static let contentType = "application/xml; charset=utf-8"
+    /// Seconds after which a client may try again what the hub could not do now.
+    private static let retryAfter = "2"
+
+    var response: Response {
+        var headers: HTTPFields = [.contentType: Self.contentType]
+        headers.setTracking(trackingID)
+        if error.status == 503 || error.status == 429 { headers[.retryAfter] = Self.retryAfter }
+        return Response(
+            status: .init(code: error.status),
+            headers: headers,
+            body: .init(byteBuffer: ByteBuffer(string: body))
+        )
+    }
+
+    /// The same for a connection without HTTP handlers, which it ends.
+    var wholeResponse: ByteBuffer {
+        let retry = error.status == 503 || error.status == 429 ? "Retry-After: \(Self.retryAfter)\r\n" : ""
+        let status = HTTPResponse.Status(code: error.status)
+        return ByteBuffer(
+            string: """
+                HTTP/1.1 \(status.code) \(status.reasonPhrase)\r
+                Content-Type: \(Self.contentType)\r
+                Content-Length: \(body.utf8.count)\r
+                TrackingId: \(trackingID)\r
+                \(retry)Connection: close\r
+                \r
+                \(body)
+                """
+        )
+    }
+}
+
+extension HTTPFields {
+    mutating func setTracking(_ id: String) {
+        self[.trackingID] = id
+        self[.correlationID] = UUID().uuidString.lowercased()
+    }
+
+    subscript(header name: String) -> String? {
+        HTTPField.Name(name).flatMap { self[$0] }
+    }
+}
+
+extension HTTPField.Name {
+    // The names are constants of the protocol and valid tokens.
+    static let trackingID = HTTPField.Name(HeaderName.trackingID) ?? .location
+    static let correlationID = HTTPField.Name(HeaderName.correlationID) ?? .location
+}

@@ -1,0 +1,204 @@
+import HubProtocol
+import HubStore
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// What a hub does from time to time: look for changed keys, note how far streams are, drop what has expired.
+final class Housekeeping: Service {
+    /// A key that another process has changed ends its streams within this.
+    static let rulesInterval = Duration.milliseconds(500)
+    /// Looks at the rules between two notes of progress.
+    static let looksPerProgress = 10
+    /// Looks at the rules between two purges.
+    static let looksPerPurge = 120
+    /// Rows of the log that one transaction drops, so that senders wait little.
+    static let purgeRows = 1_000
+
+    private struct State {
+        var clock: ClockGuard
+        /// Jumps of the clock that what was noted before has yet to follow.
+        var jumps: [Jump] = []
+        var hasSaidSettling = false
+        var hasSaidFull = false
+        var hasSaidFailure = false
+    }
+
+    private struct Jump {
+        let milliseconds: Int64
+        /// The instants that move.
+        let noted: ClosedRange<Int64>
+        /// The log was followed up to this sequence, `nil` before the first step.
+        var through: Int64?
+
+        /// After a jump back it cannot be told whether an instant below the new time was noted before or after it;
+        /// those stay, and live a little longer.
+        init(_ milliseconds: Int64, now: Int64) {
+            self.milliseconds = milliseconds
+            let newest = now - milliseconds + ClockGuard.tolerance
+            noted = milliseconds > 0 ? Int64.min...newest : now + ClockGuard.tolerance...newest
+        }
+    }
+
+    private let store: HubStore
+    private let writer: HubWriter
+    private let hubs: [Hub]
+    private let configuration: HubConfiguration
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    init(
+        store: HubStore,
+        writer: HubWriter,
+        hubs: [Hub],
+        configuration: HubConfiguration,
+        logger: Logger,
+        lastSeen: Int64?
+    ) {
+        self.store = store
+        self.writer = writer
+        self.hubs = hubs
+        self.configuration = configuration
+        self.logger = logger
+        let clock = ClockGuard(
+            wall: configuration.nowMilliseconds,
+            monotonic: Self.monotonic,
+            lastSeen: lastSeen,
+            longestAbsence: configuration.timeToLive.milliseconds
+        )
+        state = Mutex(State(clock: clock))
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var look = 0
+            while (try? await Task.sleep(for: Self.rulesInterval)) != nil {
+                look += 1
+                await self.attempt { try await self.lookAtRules() }
+                if look % Self.looksPerProgress == 0 { await self.attempt { try await self.flushProgress() } }
+                if look % Self.looksPerPurge == 0 { await self.attempt { try await self.purge() } }
+            }
+        }
+        // The streams have ended; that each has is on its way through the writer.
+        await writer.inOrder {}
+        await attempt { try await self.flushProgress() }
+    }
+
+    /// Does a piece of work that the next look does again if it fails.
+    ///
+    /// The writer logs why it cannot write. Other failures are logged once, until a look succeeds.
+    private func attempt(_ work: () async throws -> Void) async {
+        do {
+            try await work()
+            state.withLock { $0.hasSaidFailure = false }
+        } catch is ProtocolError {
+        } catch {
+            guard isFirst(\.hasSaidFailure) else { return }
+            logger.warning("housekeeping failed and is tried again", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func isFirst(_ hasSaid: sending WritableKeyPath<State, Bool>) -> Bool {
+        state.withLock { state in
+            defer { state[keyPath: hasSaid] = true }
+            return !state[keyPath: hasSaid]
+        }
+    }
+
+    func lookAtRules() async throws {
+        for hub in hubs { hub.adopt(try await store.accessRules(hub: hub.record.id)) }
+    }
+
+    func flushProgress() async throws {
+        for hub in hubs { try await hub.flushProgress() }
+    }
+
+    /// Drops messages that have expired, and the oldest ones when the log is too large.
+    ///
+    /// With a clock that cannot be trusted nothing expires; the size still bounds the log.
+    func purge(monotonic: Int64 = Housekeeping.monotonic) async throws {
+        let now = configuration.nowMilliseconds
+        let verdict = state.withLock { $0.clock.look(wall: now, monotonic: monotonic) }
+        note(verdict)
+        if case .jumped(let jump) = verdict { state.withLock { $0.jumps.append(Jump(jump, now: now)) } }
+        try await followJumps()
+        let isSteady = verdict == .steady
+        let cutoff = isSteady ? now - configuration.timeToLive.milliseconds : nil
+        let keyCutoff = isSteady ? now - configuration.keyLifetime.milliseconds : nil
+        let maximumBytes = configuration.maximumLogBytes
+        var isDone = false
+        while !isDone {
+            let dropped = try await writer.perform { transaction in
+                try transaction.noteClock(now)
+                if let keyCutoff { try transaction.dropKeys(notedBefore: keyCutoff) }
+                if isSteady { try transaction.endFuture(at: now, limit: Self.purgeRows) }
+                return try transaction.dropOldest(
+                    expiredBefore: cutoff,
+                    maximumBytes: maximumBytes,
+                    limit: Self.purgeRows
+                )
+            } apply: { dropped in
+                guard let through = dropped.through else { return }
+                for hub in self.hubs { hub.state.withLock { $0.droppedThrough = through } }
+            }
+            if dropped.bySize > 0 { noteSize(dropped.bySize) }
+            isDone = dropped.rows < Self.purgeRows
+        }
+    }
+
+    /// Lets what was noted before the clock jumped jump with it, so that nothing is older than it was.
+    private func followJumps() async throws {
+        while let jump = state.withLock({ $0.jumps.first }) {
+            let last = try await writer.perform { transaction in
+                if jump.through == nil { try transaction.moveKeys(by: jump.milliseconds, noted: jump.noted) }
+                return try transaction.moveInstants(
+                    by: jump.milliseconds,
+                    noted: jump.noted,
+                    after: jump.through ?? 0,
+                    limit: Self.purgeRows
+                )
+            } apply: { last in
+                self.state.withLock { state in
+                    if let last { state.jumps[0].through = last } else { state.jumps.removeFirst() }
+                }
+            }
+            if last == nil {
+                logger.debug("the log follows the clock", metadata: ["clock.jump": "\(jump.milliseconds)"])
+            }
+        }
+    }
+
+    private func note(_ verdict: ClockGuard.Verdict) {
+        guard verdict != .steady else { return state.withLock { $0.hasSaidSettling = false } }
+        guard isFirst(\.hasSaidSettling) else { return }
+        if case .jumped(let milliseconds) = verdict {
+            logger.warning(
+                "the clock has jumped; nothing expires until it has been steady for an hour",
+                metadata: ["clock.jump.seconds": "\(milliseconds / 1000)"]
+            )
+        } else {
+            logger.warning(
+                "the clock is far from where it was at the last stop; nothing expires until it has been steady for an hour"
+            )
+        }
+    }
+
+    private func noteSize(_ messages: Int) {
+        guard isFirst(\.hasSaidFull) else { return }
+        logger.warning(
+            "the message log is full: the oldest messages are dropped before they expire; agents that lack them see a gap",
+            metadata: ["log.limit.bytes": "\(configuration.maximumLogBytes)", "log.dropped": "\(messages)"]
+        )
+    }
+
+    /// Milliseconds of a clock that never jumps.
+    static var monotonic: Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
+}
+
+extension Duration {
+    /// Whole milliseconds.
+    var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,351 @@
+import Crypto
+import Foundation
+import HubProtocol
+import HubStore
+import Logging
+import NIOCore
+import Synchronization
+
+/// One notification hub: what it knows in memory and what it does with it.
+///
+/// Every change goes through the writer, so that what is visible was committed and everything has one order.
+final class Hub: Sendable {
+    struct State: Sendable {
+        var registry = Registry()
+        var broadcast: Broadcast
+        var rules: [AccessRule]
+        /// Everything up to this sequence was told to the streams.
+        var head: Int64
+        var headChanged = false
+        /// No message has a higher sequence.
+        var lastMessage: Int64
+        var droppedThrough: Int64
+        /// The hub stops: no more streams.
+        var isStopping = false
+        /// How far streams are, to be noted in the store with the next batch.
+        var progress: [Int64: StreamProgress] = [:]
+    }
+
+    let record: HubRecord
+    let store: HubStore
+    let writer: HubWriter
+    let epochs: EpochHistory
+    let encoding: EventEncoding
+    let configuration: HubConfiguration
+    let logger: Logger
+    let state: Mutex<State>
+
+    init(
+        record: HubRecord,
+        store: HubStore,
+        writer: HubWriter,
+        epochs: EpochHistory,
+        extent: LogExtent,
+        rules: [AccessRule],
+        configuration: HubConfiguration,
+        logger: Logger
+    ) async throws {
+        self.record = record
+        self.store = store
+        self.writer = writer
+        self.epochs = epochs
+        self.configuration = configuration
+        self.logger = logger
+        encoding = EventEncoding(epoch: epochs.current)
+        let broadcast = Broadcast(
+            loops: configuration.eventLoops,
+            reserved: configuration.reservedTags,
+            encoding: encoding
+        )
+        state = Mutex(
+            State(
+                broadcast: broadcast,
+                rules: rules,
+                head: extent.top,
+                lastMessage: extent.top,
+                droppedThrough: extent.droppedThrough
+            )
+        )
+        try await store.forEachInstallation(hub: record.id) { stored in
+            do {
+                let recipient = try Recipient(stored.installation)
+                self.state.withLock { _ = $0.registry.put(stored, recipient) }
+            } catch {
+                logger.error(
+                    "an installation cannot be read and gets nothing until it registers again",
+                    metadata: ["installation.id": "\(stored.installation.id)", "error": "\(error)"]
+                )
+            }
+        }
+    }
+
+    var rules: [AccessRule] { state.withLock { $0.rules } }
+}
+
+// MARK: - Installations
+
+/// What the writer did with an installation.
+private struct RegistryChange: Sendable {
+    let stored: StoredInstallation
+    let recipient: Recipient
+    /// `nil` when what it is owed stays as it was.
+    let sequence: Int64?
+    /// Its stream was opened with a secret that is no longer good.
+    let endsStream: Bool
+}
+
+extension Hub {
+    /// Stores an installation in the place of what stands under its id.
+    ///
+    /// `channel` is the secret that the request presents, for a `stream` installation that is there.
+    ///
+    /// - Throws: 409 when the id is a `stream` installation's and neither the secret nor Manage was presented; 401 when
+    ///   a reserved tag would change without Manage.
+    func put(_ installation: Installation, grant: Grant, channel: PushChannelSecret?) async throws {
+        try await change(installation.id, grant) { current in
+            if let current, !current.isOpen(to: grant, channel: channel) {
+                throw ProtocolError.conflict(
+                    "The installation '\(installation.id)' exists and the request lacks its push channel."
+                )
+            }
+            return (installation, [])
+        }
+    }
+
+    /// Changes parts of an installation.
+    ///
+    /// - Throws: 404 when it is not there, or not for this caller.
+    func patch(_ id: InstallationID, _ patch: InstallationPatch, grant: Grant, channel: PushChannelSecret?) async throws
+    {
+        try await change(id, grant) { current in
+            guard let current, current.isOpen(to: grant, channel: channel) else { throw ProtocolError.noInstallation }
+            return (try patch.applied(to: current.installation), patch.removedTags)
+        }
+    }
+
+    private func change(
+        _ id: InstallationID,
+        _ grant: Grant,
+        wanted: @escaping @Sendable (StoredInstallation?) throws -> (Installation, removed: [Tag])
+    ) async throws {
+        let hub = record.id
+        let at = configuration.nowMilliseconds
+        let reserved = configuration.reservedTags
+        _ = try await writer.perform { transaction -> RegistryChange in
+            let current = try transaction.installation(hub: hub, id: id)
+            var (installation, removed) = try wanted(current)
+            if !grant.mayManage {
+                try installation.keepReservedTags(of: current?.installation, reserved, removed: removed)
+            }
+            let digest = try installation.streamChannelDigest(keeping: current)
+            let recipient = try Recipient(installation)
+            guard let current else {
+                let (stored, sequence) = try transaction.insert(installation, channelDigest: digest, hub: hub, at: at)
+                return RegistryChange(stored: stored, recipient: recipient, sequence: sequence, endsStream: false)
+            }
+            let (stored, sequence) = try transaction.update(
+                current,
+                to: installation,
+                channelDigest: digest,
+                hub: hub,
+                at: at
+            )
+            return RegistryChange(
+                stored: stored,
+                recipient: recipient,
+                sequence: sequence,
+                endsStream: digest != current.channelDigest
+            )
+        } apply: { change in
+            self.apply(change)
+        }
+    }
+
+    private func apply(_ change: RegistryChange) {
+        state.withLock { state in
+            let entry = state.registry.put(change.stored, change.recipient)
+            if change.endsStream { state.broadcast.end(entry.ordinal, .revoked) }
+            guard let sequence = change.sequence else { return }
+            state.broadcast.move(entry, at: sequence)
+            state.advance(to: sequence)
+        }
+    }
+
+    /// Reads an installation.
+    ///
+    /// - Throws: 404 when it is not there, or not for this caller.
+    func installation(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws -> Installation {
+        guard
+            let stored = try await store.installation(hub: record.id, id: id),
+            stored.isOpen(to: grant, channel: channel)
+        else { throw ProtocolError.noInstallation }
+        return stored.installation
+    }
+
+    /// Removes an installation, ends its stream and what it is owed; one that is not there is not an error.
+    ///
+    /// - Throws: 404 when it is a `stream` installation that is not for this caller.
+    func delete(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws {
+        let hub = record.id
+        let at = configuration.nowMilliseconds
+        _ = try await writer.perform { transaction -> (ordinal: Int64, sequence: Int64)? in
+            guard let current = try transaction.installation(hub: hub, id: id) else { return nil }
+            guard current.isOpen(to: grant, channel: channel) else { throw ProtocolError.noInstallation }
+            return (current.ordinal, try transaction.delete(current, hub: hub, at: at))
+        } apply: { removed in
+            guard let removed else { return }
+            self.state.withLock { state in
+                state.registry.remove(ordinal: removed.ordinal)
+                state.broadcast.end(removed.ordinal, .revoked)
+                state.advance(to: removed.sequence)
+            }
+        }
+    }
+}
+
+extension ProtocolError {
+    static let noInstallation = ProtocolError.notFound("Installation not found.")
+}
+
+extension StoredInstallation {
+    /// Whether a caller may see and change this installation: a `stream` installation wants its secret or Manage, for
+    /// the others the id is the protection, as in the original.
+    func isOpen(to grant: Grant, channel: PushChannelSecret?) -> Bool {
+        if grant.mayManage || installation.platform != .stream { return true }
+        guard let channel, let channelDigest else { return false }
+        return channel.matches(digest: channelDigest)
+    }
+}
+
+extension Installation {
+    /// The hash of a `stream` installation's secret; a change that names none keeps the one that is there.
+    fileprivate func streamChannelDigest(keeping current: StoredInstallation?) throws(ProtocolError) -> [UInt8]? {
+        guard platform == .stream else { return nil }
+        if case .handle(let text) = pushChannel { return try PushChannelSecret(text).digest }
+        guard let digest = current?.channelDigest else {
+            throw .badRequest(
+                "A 'stream' installation needs a pushChannel of 43 base64url characters (32 random bytes)."
+            )
+        }
+        return digest
+    }
+}
+
+// MARK: - Messages
+
+/// A message as a sender hands it over, checked.
+struct IncomingMessage: Sendable {
+    let id: MessageID
+    /// The tag expression as it was sent, `nil` for a broadcast.
+    let tags: String?
+    let expression: TagExpression?
+    let properties: MessageProperties
+    let body: [UInt8]
+    let idempotencyKey: String?
+    /// Hash of tags, headers and body: what a repeat must be equal in.
+    let contentHash: [UInt8]
+}
+
+extension Hub {
+    private enum Acceptance: Sendable {
+        case accepted(sequence: Int64)
+        case repeated(MessageID)
+    }
+
+    /// Accepts a message: when this returns it is durable and owed.
+    ///
+    /// - Returns: The message's id; for a repeat, the first one's.
+    /// - Throws: 422 when the idempotency key was used for other content.
+    func accept(_ message: IncomingMessage) async throws -> MessageID {
+        let hub = record.id
+        let at = configuration.nowMilliseconds
+        let acceptance = try await writer.perform(bytes: message.body.count) { transaction -> Acceptance in
+            if let key = message.idempotencyKey, let first = try transaction.acceptedMessage(hub: hub, key: key) {
+                guard first.contentHash == message.contentHash else {
+                    throw ProtocolError.unprocessable(
+                        "The Idempotency-Key was used for another message; use a new key for new content."
+                    )
+                }
+                return .repeated(first.id)
+            }
+            let sequence = try transaction.appendMessage(
+                hub: hub,
+                id: message.id,
+                tags: message.tags,
+                body: message.body,
+                at: at
+            )
+            if let key = message.idempotencyKey {
+                try transaction.recordKey(
+                    key,
+                    hub: hub,
+                    message: message.id,
+                    contentHash: message.contentHash,
+                    at: at
+                )
+            }
+            return .accepted(sequence: sequence)
+        } apply: { acceptance in
+            guard case .accepted(let sequence) = acceptance else { return }
+            self.publish(message, sequence: sequence)
+        }
+        return switch acceptance {
+        case .accepted: message.id
+        case .repeated(let first): first
+        }
+    }
+
+    private func publish(_ message: IncomingMessage, sequence: Int64) {
+        let routed = RoutedMessage(
+            sequence: sequence,
+            id: message.id,
+            expression: message.expression,
+            properties: message.properties
+        )
+        let refused = state.withLock { state in
+            state.lastMessage = sequence
+            state.advance(to: sequence)
+            return state.broadcast.publish(routed, registry: state.registry)
+        }
+        if refused > 0 { noteOversize(message.id) }
+    }
+
+    func noteOversize(_ id: MessageID) {
+        logger.warning(
+            "a message grew beyond the limit when a template rendered it, and was not sent there",
+            metadata: ["message.id": "\(id)", "limit.bytes": "\(EventEncoding.maximumMessageBytes)"]
+        )
+    }
+
+    /// How many installations a template send with this expression would reach.
+    func recipients(of expression: TagExpression?) -> RecipientCounts {
+        state.withLock { $0.registry.counts(of: expression) }
+    }
+}
+
+extension Hub.State {
+    fileprivate mutating func advance(to sequence: Int64) {
+        head = max(head, sequence)
+        headChanged = true
+    }
+}
+
+// MARK: - Categories
+
+extension Hub {
+    /// Replaces the set of categories that a publisher announces.
+    func setCategories(_ names: [String], publisher: String) async throws {
+        let hub = record.id
+        try await writer.perform { transaction in
+            try transaction.setCategories(names, publisher: publisher, hub: hub)
+        } apply: { _ in
+        }
+    }
+
+    /// All announced categories after the six standard ones, each once.
+    func categories() async throws -> [String] {
+        var seen: Set<String> = []
+        let announced = try await store.categories(hub: record.id)
+        return (CategoryList.standard + announced).filter { seen.insert((try? Tag($0))?.folded ?? $0).inserted }
+    }
+}

@@ -1,0 +1,50 @@
+package import Foundation
+package import HubProtocol
+
+/// How a hub server runs; every value is decided before the start.
+package struct HubConfiguration: Sendable {
+    /// The SQLite file.
+    package var databasePath: String
+    /// An address of this machine.
+    package var host = "127.0.0.1"
+    /// 0 takes any free port.
+    package var port = 8787
+    /// The hub that a new file is given.
+    package var hubName: HubName
+    /// How long a message is owed.
+    package var timeToLive = Duration.seconds(72 * 3600)
+    /// Bytes of bodies and tags that the log may hold before messages are dropped unexpired.
+    package var maximumLogBytes: Int64 = 1 << 30
+    /// How long an idempotency key is remembered.
+    package var keyLifetime = Duration.seconds(7 * 86_400)
+    /// Tags with these prefixes may be set and removed with Manage only.
+    package var reservedTags = ReservedTagPrefixes.standard
+    /// How long a stop may take.
+    package var drain = Duration.seconds(10)
+    /// Threads that serve connections.
+    package var eventLoops = 2
+    /// What is kept in memory for streams that lag.
+    package var streamLimits = StreamLimits()
+    /// The most pages of the SQLite file, for tests of a full disk.
+    package var maximumPages: Int?
+    /// The wall clock.
+    package var now: @Sendable () -> Date = { Date() }
+
+    package init(databasePath: String, hubName: HubName) {
+        self.databasePath = databasePath
+        self.hubName = hubName
+    }
+
+    /// Milliseconds since 1970.
+    var nowMilliseconds: Int64 { Int64((now().timeIntervalSince1970 * 1000).rounded()) }
+}
+
+/// What waits in memory for streams that lag; more is left to the store.
+package struct StreamLimits: Sendable {
+    /// Bytes of a cohort, on each event loop.
+    package var cohortBytes = 1 << 20
+    /// Bytes of what names one stream.
+    package var personalBytes = 64 << 10
+
+    package init() {}
+}

@@ -1,0 +1,183 @@
+import Foundation
+package import HubProtocol
+import HubStore
+import Hummingbird
+import HummingbirdCore
+package import Logging
+import NIOCore
+import NIOPosix
+package import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// A hub server, from its file to its port.
+package final class HubService: Sendable {
+    private let configuration: HubConfiguration
+    private let logger: Logger
+    private let store: HubStore
+    private let writer: HubWriter
+    let directory: HubDirectory
+    let housekeeping: Housekeeping
+    private let group: MultiThreadedEventLoopGroup
+
+    /// Opens the file and reads what is in it; a new file is given a hub and its rules.
+    ///
+    /// - Throws: ``HubStoreError``, or what SQLite says of the file.
+    package init(_ configuration: HubConfiguration, logger: Logger) async throws {
+        self.configuration = configuration
+        self.logger = logger
+        store = try HubStore(path: configuration.databasePath, maximumPages: configuration.maximumPages)
+        let lastSeen = try await store.lastSeenClock()
+        try await Self.prepare(store, configuration)
+        let dispatch = Dispatch()
+        writer = HubWriter(store: store, logger: logger, batchApplied: dispatch.toStreams)
+        let hubs = try await Self.hubs(of: store, writer, configuration, logger)
+        group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
+        let eventLoops = Array(group.makeIterator())
+        let members = hubs.map { HubDirectory.Member($0, eventLoops: eventLoops) }
+        directory = HubDirectory(members: members, eventLoops: eventLoops)
+        let directory = directory
+        dispatch.directory.withLock { $0 = directory }
+        housekeeping = Housekeeping(
+            store: store,
+            writer: writer,
+            hubs: hubs,
+            configuration: configuration,
+            logger: logger,
+            lastSeen: lastSeen
+        )
+    }
+
+    private static func hubs(
+        of store: HubStore,
+        _ writer: HubWriter,
+        _ configuration: HubConfiguration,
+        _ logger: Logger
+    ) async throws -> [Hub] {
+        let epochs = EpochHistory(epochs: try await store.epochs())
+        let extent = try await store.extent()
+        var hubs: [Hub] = []
+        for record in try await store.hubs() {
+            let hub = try await Hub(
+                record: record,
+                store: store,
+                writer: writer,
+                epochs: epochs,
+                extent: extent,
+                rules: try await store.accessRules(hub: record.id),
+                configuration: configuration,
+                logger: logger
+            )
+            hubs.append(hub)
+        }
+        return hubs
+    }
+
+    /// Makes the hub of a new file, and notes this start.
+    private static func prepare(_ store: HubStore, _ configuration: HubConfiguration) async throws {
+        let isNew = try await store.hubs().isEmpty
+        let at = configuration.nowMilliseconds
+        let epoch = EpochHistory.newName()
+        let results = try await store.commit([
+            { @Sendable transaction in
+                if isNew {
+                    _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
+                }
+                _ = try transaction.beginEpoch(named: epoch, at: at)
+            }
+        ])
+        for result in results { try result.get() }
+    }
+
+    /// Serves until the task is cancelled or a signal asks for a stop; then streams end first, and what was accepted
+    /// is written.
+    ///
+    /// - Parameters:
+    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop.
+    ///   - onRunning: Called with the port when connections are accepted.
+    /// - Throws: ``HubListenError``, or why a part of the hub has failed.
+    package func run(
+        stopsOnSignals: Bool = false,
+        onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+    ) async throws {
+        for member in directory.all { member.loops.forEach { $0.start() } }
+        let gate = StreamGate(hubs: directory)
+        let application = Application(
+            responder: RouteTable.responder(hubs: directory, health: Health(writer: writer)),
+            server: HTTPServerBuilder { responder in
+                let http = HTTP1Channel(responder: responder, configuration: .init(idleTimeout: .seconds(120)))
+                return SniffingChannel(http: http, streams: gate)
+            },
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port),
+                serverName: "newswire",
+                backlog: 4096
+            ),
+            onServerRunning: { channel in await onRunning(channel.localAddress?.port ?? 0) },
+            eventLoopGroupProvider: .shared(group),
+            logger: logger.quieter
+        )
+        let services: [any Service] =
+            [writer] + directory.all.map(\.replay) + [housekeeping, application, StreamCloser(hubs: directory)]
+        var group = ServiceGroupConfiguration(
+            services: services,
+            gracefulShutdownSignals: stopsOnSignals ? [.sigterm, .sigint] : [],
+            logger: logger.quieter
+        )
+        group.maximumGracefulShutdownDuration = configuration.drain
+        do {
+            try await ServiceGroup(configuration: group).runStoppingWhenCancelled()
+        } catch {
+            try await close()
+            throw HubListenError(error) ?? error
+        }
+        try await close()
+    }
+
+    private func close() async throws {
+        try await group.shutdownGracefully()
+        try store.close()
+    }
+
+    /// The connection string of each rule of the first hub, the one with Listen only first.
+    package func connectionStrings(endpoint: String) throws -> [ConnectionString] {
+        guard let hub = directory.all.first?.hub else { return [] }
+        return try hub.rules.sorted { $0.rights.rawValue < $1.rights.rawValue }.map {
+            try ConnectionString(endpoint: endpoint, keyName: $0.name, key: $0.primaryKey)
+        }
+    }
+}
+
+extension ServiceGroup {
+    /// Runs the services.
+    ///
+    /// A cancelled task asks them to stop, as a signal would, instead of breaking them off.
+    package func runStoppingWhenCancelled() async throws {
+        let services = Task { try await self.run() }
+        try await withTaskCancellationHandler {
+            try await services.value
+        } onCancel: {
+            Task { await self.triggerGracefulShutdown() }
+        }
+    }
+}
+
+/// Ends all streams as soon as a stop is asked for: open ones would hold the server up.
+private struct StreamCloser: Service {
+    let hubs: HubDirectory
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        for member in hubs.all { await member.hub.endStreams() }
+    }
+}
+
+/// Breaks the circle between the writer, which tells the hubs, and the hubs, which write.
+private final class Dispatch: Sendable {
+    let directory = Mutex<HubDirectory?>(nil)
+
+    @Sendable func toStreams() {
+        let hubs = directory.withLock { hubs in hubs }
+        hubs?.dispatch()
+    }
+}

@@ -1,0 +1,233 @@
+import GRDB
+import HubProtocol
+import HubStore
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Gives messages and registry changes their one order.
+///
+/// Whatever waits is committed together, each change in its own savepoint; then the changes are applied to what is in
+/// memory, in the order of the log, and only then are they answered. The commit runs here and never in a request's
+/// task: a request that is cancelled must not undo the others.
+final class HubWriter: Service {
+    /// Bodies that may wait for the next commit; more is refused with 503.
+    static let maximumWaitingBytes = 64 << 20
+    /// Changes that may wait; more is refused with 503.
+    static let maximumWaitingChanges = 20_000
+    /// Changes in one commit: bounds how long the first one waits for the last.
+    static let maximumBatch = 512
+
+    /// What a change does once it is durable.
+    private struct Committed: Sendable {
+        let apply: @Sendable () -> Void
+        let answer: @Sendable () -> Void
+    }
+
+    private enum Member: Sendable {
+        case change(bytes: Int, stage: @Sendable (Transaction) throws -> Committed, fail: @Sendable (any Error) -> Void)
+        /// Needs no transaction, only its place in the order.
+        case event(@Sendable () -> Void)
+    }
+
+    private struct Queue {
+        var members: [Member] = []
+        var changes = 0
+        var bytes = 0
+        /// No more changes are taken.
+        var isClosed = false
+        /// Nobody works the queue off any more.
+        var hasEnded = false
+    }
+
+    private let store: HubStore
+    private let logger: Logger
+    private let queue = Mutex(Queue())
+    private let wakeUps: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+    /// Hands what a batch has changed to the streams.
+    private let batchApplied: @Sendable () -> Void
+
+    init(store: HubStore, logger: Logger, batchApplied: @escaping @Sendable () -> Void) {
+        self.store = store
+        self.logger = logger
+        self.batchApplied = batchApplied
+        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Changes that wait for the next commit.
+    var waiting: Int { queue.withLock { $0.changes } }
+
+    /// Makes a change and returns when it is durable and applied.
+    ///
+    /// - Parameters:
+    ///   - bytes: What the change holds in memory while it waits.
+    ///   - stage: Runs inside the transaction; what it throws undoes this change alone and is thrown here.
+    ///   - apply: Runs after the commit, in the order of the log.
+    /// - Returns: What `stage` returned.
+    /// - Throws: What `stage` threw, or a 503 when the hub is stopping, overloaded, or cannot write its file.
+    func perform<Output: Sendable>(
+        bytes: Int = 0,
+        stage: @escaping @Sendable (Transaction) throws -> Output,
+        apply: @escaping @Sendable (Output) -> Void
+    ) async throws -> Output {
+        try await withCheckedThrowingContinuation { continuation in
+            let member = Member.change(
+                bytes: bytes,
+                stage: { transaction in
+                    let output = try stage(transaction)
+                    return Committed(apply: { apply(output) }, answer: { continuation.resume(returning: output) })
+                },
+                fail: { continuation.resume(throwing: $0) }
+            )
+            if let refusal = enqueue(member, bytes: bytes) {
+                continuation.resume(throwing: refusal)
+            } else {
+                wake.yield()
+            }
+        }
+    }
+
+    /// Runs something in the order of the log that needs no transaction.
+    func post(_ event: @escaping @Sendable () -> Void) {
+        let isTaken = queue.withLock { queue in
+            if !queue.hasEnded { queue.members.append(.event(event)) }
+            return !queue.hasEnded
+        }
+        if isTaken { wake.yield() } else { event() }
+    }
+
+    private func enqueue(_ change: Member, bytes: Int) -> ProtocolError? {
+        queue.withLock { queue in
+            if queue.isClosed { return .unavailable("the hub is stopping; try again shortly") }
+            guard queue.changes < Self.maximumWaitingChanges, queue.bytes + bytes <= Self.maximumWaitingBytes else {
+                return .unavailable("the hub has more to write than it can; try again shortly")
+            }
+            queue.members.append(change)
+            queue.changes += 1
+            queue.bytes += bytes
+            return nil
+        }
+    }
+
+    /// Runs something in the order of the log that needs no transaction, and returns when it has run.
+    func inOrder(_ event: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            post {
+                event()
+                continuation.resume()
+            }
+        }
+    }
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            for await _ in wakeUps {
+                while let batch = take() { await write(batch) }
+                if queue.withLock({ $0.isClosed && $0.members.isEmpty }) { return }
+            }
+        } onGracefulShutdown: {
+            self.queue.withLock { $0.isClosed = true }
+            self.wake.yield()
+        }
+        // When it was cancelled, nobody may wait for an answer that does not come.
+        queue.withLock { $0.isClosed = true }
+        repeat {
+            while let batch = take() { finish(batch, Self.refuseAll(batch, .unavailable("the hub is stopping"))) }
+        } while !end()
+    }
+
+    private func end() -> Bool {
+        queue.withLock { queue in
+            queue.hasEnded = queue.members.isEmpty
+            return queue.hasEnded
+        }
+    }
+
+    private func take() -> [Member]? {
+        queue.withLock { queue in
+            guard !queue.members.isEmpty else { return nil }
+            let batch = Array(queue.members.prefix(Self.maximumBatch))
+            queue.members.removeFirst(batch.count)
+            for case .change(let bytes, _, _) in batch {
+                queue.changes -= 1
+                queue.bytes -= bytes
+            }
+            return batch
+        }
+    }
+
+    private func write(_ batch: [Member]) async {
+        let stages = batch.compactMap { member -> (@Sendable (Transaction) throws -> Committed)? in
+            guard case .change(_, let stage, _) = member else { return nil }
+            return stage
+        }
+        guard !stages.isEmpty else { return finish(batch, []) }
+        do {
+            let results = try await store.commit(stages)
+            noteHealth(nil)
+            finish(batch, results)
+        } catch {
+            noteHealth(error)
+            let refusal = ProtocolError.unavailable("the hub cannot write its file: \(Self.reason(error))")
+            finish(batch, Self.refuseAll(batch, refusal))
+        }
+    }
+
+    private static func refuseAll(_ batch: [Member], _ refusal: ProtocolError) -> [Result<Committed, any Error>] {
+        batch.compactMap { if case .change = $0 { .failure(refusal) } else { nil } }
+    }
+
+    /// Applies what was committed, hands it to the streams, and only then answers.
+    ///
+    /// There is one result for each change of the batch, in order.
+    private func finish(_ batch: [Member], _ results: [Result<Committed, any Error>]) {
+        var remaining = results[...]
+        var answers: [@Sendable () -> Void] = []
+        for member in batch {
+            switch member {
+            case .event(let event): event()
+            case .change(_, _, let fail):
+                switch remaining.popFirst() {
+                case .success(let committed):
+                    committed.apply()
+                    answers.append(committed.answer)
+                case .failure(let error): answers.append { fail(error) }
+                case nil: answers.append { fail(ProtocolError.unavailable("the change was not written")) }
+                }
+            }
+        }
+        batchApplied()
+        for answer in answers { answer() }
+    }
+
+    // MARK: - Health
+
+    private let failure = Mutex<String?>(nil)
+
+    /// Why the last commit failed, `nil` while commits succeed.
+    var failureReason: String? { failure.withLock { $0 } }
+
+    private func noteHealth(_ error: (any Error)?) {
+        let reason = error.map(Self.reason)
+        let changed = failure.withLock { current in
+            defer { current = reason }
+            return current != reason
+        }
+        guard changed else { return }
+        if let reason {
+            logger.error(
+                "the hub cannot write its file; senders are told to try again",
+                metadata: ["error": "\(reason)"]
+            )
+        } else {
+            logger.notice("the hub writes its file again")
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? DatabaseError else { return "\(error)" }
+        if error.resultCode == .SQLITE_FULL { return "the disk is full; free some space" }
+        return error.message ?? "\(error.resultCode)"
+    }
+}

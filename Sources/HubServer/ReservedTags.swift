@@ -1,0 +1,69 @@
+import HubProtocol
+
+extension Installation {
+    /// Makes this what a holder of Listen may store: every reserved tag stays where it was, with the template or tile
+    /// that bears it.
+    ///
+    /// A tag on one template counts for that template only, so it gives no right to the same tag anywhere else.
+    ///
+    /// `current` is what stands under the id now; `removed` are tags whose removal was asked for by name.
+    ///
+    /// - Throws: 401 when a reserved tag would be set, or removed by name.
+    mutating func keepReservedTags(
+        of current: Installation?,
+        _ reserved: ReservedTagPrefixes,
+        removed: [Tag]
+    ) throws(ProtocolError) {
+        let held = current.map(\.tagPlaces) ?? []
+        for place in tagPlaces where reserved.contains(place.tag) && !held.contains(place) {
+            throw .reserved(place.tag)
+        }
+        for tag in removed where reserved.contains(tag) { throw .reserved(tag) }
+        guard let current else { return }
+        for place in current.tagPlaces where reserved.contains(place.tag) { keep(place, of: current) }
+        keepTags(of: current) { reserved.contains($0) }
+    }
+
+    /// Puts back the template or tile that bears a tag, if it is gone.
+    private mutating func keep(_ place: TagPlace, of current: Installation) {
+        if let tile = place.tile {
+            if secondaryTiles[tile] == nil { secondaryTiles[tile] = current.secondaryTiles[tile] }
+            guard let template = place.template, secondaryTiles[tile]?.templates[template] == nil else { return }
+            secondaryTiles[tile]?.templates[template] = current.secondaryTiles[tile]?.templates[template]
+        } else if let template = place.template, templates[template] == nil {
+            templates[template] = current.templates[template]
+        }
+    }
+
+    private var tagPlaces: Set<TagPlace> {
+        var places = Set(tags.map { TagPlace(tag: $0) })
+        for (name, template) in templates {
+            places.formUnion(template.tags.map { TagPlace(tag: $0, template: name) })
+        }
+        for (tile, target) in secondaryTiles {
+            places.formUnion(target.tags.map { TagPlace(tag: $0, tile: tile) })
+            for (name, template) in target.templates {
+                places.formUnion(template.tags.map { TagPlace(tag: $0, tile: tile, template: name) })
+            }
+        }
+        return places
+    }
+}
+
+/// A tag and what of an installation bears it.
+private struct TagPlace: Hashable {
+    let tag: Tag
+    var tile: String?
+    /// Of the tile, if there is one.
+    var template: String?
+}
+
+extension ProtocolError {
+    fileprivate static func reserved(_ tag: Tag) -> ProtocolError {
+        ProtocolError(
+            status: 401,
+            code: 40100,
+            detail: "Manage claim is required to set or remove the reserved tag '\(tag.text)'."
+        )
+    }
+}

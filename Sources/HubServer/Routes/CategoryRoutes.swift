@@ -1,0 +1,37 @@
+import Foundation
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+
+/// The categories that publishers announce: ours, absent in Azure.
+enum CategoryRoutes {
+    /// Bytes of a list of categories.
+    private static let maximumBody = 256 << 10
+    /// Categories of one publisher.
+    private static let maximumCategories = 1_000
+    /// Characters of a publisher's name.
+    private static let maximumPublisher = 120
+
+    static let routes = [
+        Route(method: .put, path: "/categories/:publisher", right: .send) { request, _ in
+            let publisher = try request.parameter("publisher")
+            guard (1...maximumPublisher).contains(publisher.unicodeScalars.count) else {
+                throw ProtocolError.badRequest("A publisher's name has 1 to \(maximumPublisher) characters.")
+            }
+            let body = try await request.body(limit: maximumBody)
+            guard let list = try? JSONDecoder().decode(CategoryList.self, from: Data(body)) else {
+                throw ProtocolError.badRequest(#"The body must be a JSON object {"categories": ["…", …]}."#)
+            }
+            guard list.categories.count <= maximumCategories else {
+                throw ProtocolError.badRequest("A publisher has at most \(maximumCategories) categories.")
+            }
+            for name in list.categories { _ = try Tag(name) }
+            try await request.hub.setCategories(list.categories, publisher: publisher)
+            return Response(status: .ok)
+        },
+        Route(method: .get, path: "/categories", right: .listen) { request, _ in
+            let list = CategoryList(categories: try await request.hub.categories())
+            return .json([UInt8](try JSONEncoder.sorted.encode(list)))
+        },
+    ]
+}

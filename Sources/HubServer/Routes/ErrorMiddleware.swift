@@ -1,0 +1,39 @@
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+import Logging
+
+/// Turns errors into the protocol's refusals, the one place where that is done.
+///
+/// What is not a refusal of ours becomes a 500 whose tracking id stands beside the details in the log.
+struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
+    func handle(
+        _ request: Request,
+        context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        let trackingID = request.headers[.trackingID]
+        do {
+            var response = try await next(request, context)
+            if response.headers[.trackingID] == nil {
+                response.headers.setTracking(trackingID ?? ErrorReply.newTrackingID())
+            }
+            return response
+        } catch let refusal as ProtocolError {
+            return ErrorReply(refusal, trackingID: trackingID).response
+        } catch let error as any HTTPResponseError {
+            let refusal =
+                error.status == .notFound
+                ? ProtocolError.notFound("There is nothing at this address.")
+                : ProtocolError(status: error.status.code, detail: error.status.reasonPhrase)
+            return ErrorReply(refusal, trackingID: trackingID).response
+        } catch {
+            let reply = ErrorReply(.internalError("The hub failed; its log has the details."), trackingID: trackingID)
+            context.logger.error(
+                "a request failed",
+                metadata: ["tracking.id": "\(reply.trackingID)", "error": "\(error)"]
+            )
+            return reply.response
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import HTTPTypes
+import HubProtocol
+import HubStore
+import Hummingbird
+import NIOCore
+
+/// Installations (protocol document §4).
+enum InstallationRoutes {
+    static let routes = [
+        Route(method: .put, path: "/installations/:id", right: .listen) { request, _ in
+            let id = try request.installationID()
+            let installation = try Installation(json: try await request.body(limit: Installation.maximumBytes))
+            guard installation.id == id else {
+                throw ProtocolError.badRequest(
+                    "The installationId '\(installation.id)' in the body is not the one in the path, '\(id)'."
+                )
+            }
+            try await request.hub.put(installation, grant: request.grant, channel: request.channel)
+            let location = "\(request.baseURL)/installations/\(id.urlPathSegment)\(request.query)"
+            return Response(status: .ok, headers: [.contentType: emptyType, .contentLocation: location])
+        },
+        Route(method: .get, path: "/installations/:id", right: .listen) { request, _ in
+            let installation = try await request.hub.installation(
+                try request.installationID(),
+                grant: request.grant,
+                channel: request.channel
+            )
+            return .json(Array(installation.encodedJSON(as: .reply).utf8))
+        },
+        Route(method: .patch, path: "/installations/:id", right: .listen) { request, _ in
+            let id = try request.installationID()
+            let patch = try InstallationPatch(json: try await request.body(limit: Installation.maximumBytes))
+            try await request.hub.patch(id, patch, grant: request.grant, channel: request.channel)
+            return Response(status: .ok, headers: [.contentType: emptyType])
+        },
+        Route(method: .delete, path: "/installations/:id", right: .listen) { request, _ in
+            let id = try request.installationID()
+            try await request.hub.delete(id, grant: request.grant, channel: request.channel)
+            return Response(status: .noContent)
+        },
+    ]
+
+    /// What the original labels its empty bodies with.
+    private static let emptyType = "application/xml; charset=utf-8"
+}
+
+extension HubRequest {
+    /// `https://{host}/{hub}`: SDKs want https in what they take ids out of, whatever the hub is reached by.
+    var baseURL: String {
+        "https://\(request.head.authority ?? "localhost")/\(hub.record.name)"
+    }
+
+    /// The request's query with its question mark, empty without one.
+    var query: String { request.uri.query.map { "?\($0)" } ?? "" }
+}
+
+extension Response {
+    static func json(_ bytes: [UInt8]) -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: "application/json; charset=utf-8"],
+            body: .init(byteBuffer: ByteBuffer(bytes: bytes))
+        )
+    }
+}

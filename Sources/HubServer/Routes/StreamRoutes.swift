@@ -1,0 +1,85 @@
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+import NIOCore
+
+/// An installation's stream, and the same events as a long poll.
+///
+/// A stream request that comes first on its connection never gets here: ``SniffingChannel`` takes it. This is for
+/// connections that a client or a proxy uses again.
+enum StreamRoutes {
+    /// The longest that a poll may wait, in seconds.
+    static let maximumWait = 60
+    static let defaultWait = 30
+
+    static let routes = [
+        Route(method: .get, path: "/installations/:id/stream", right: .listen) { request, hubs in
+            let output = try await open(request, hubs).output
+            return Response(
+                status: .ok,
+                headers: headers,
+                body: .init { writer in
+                    defer { output.end() }
+                    while let bytes = await output.next() { try await writer.write(bytes) }
+                    try await writer.finish(nil)
+                }
+            )
+        },
+        Route(method: .get, path: "/installations/:id/pending", right: .listen) { request, hubs in
+            let wait = TimeAmount.seconds(Int64(try wait(request)))
+            let (output, session) = try await open(request, hubs)
+            defer { output.end() }
+            session.loop.eventLoop.execute { session.loop.beat(session, in: wait) }
+            var events = ByteBuffer()
+            while events.readableBytes == 0, let bytes = await output.next() {
+                events = bytes.droppingRetry
+            }
+            return Response(status: .ok, headers: headers, body: .init(byteBuffer: events))
+        },
+    ]
+
+    private static let headers: HTTPFields = [
+        .contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no",
+    ]
+
+    private static func wait(_ request: HubRequest) throws(ProtocolError) -> Int {
+        guard let text = request.request.uri.queryParameters["wait"] else { return defaultWait }
+        guard let wait = Int(text), (0...maximumWait).contains(wait) else {
+            throw .badRequest("'wait' must be a number of seconds from 0 to \(maximumWait), not '\(text.prefix(20))'.")
+        }
+        return wait
+    }
+
+    private static func open(
+        _ request: HubRequest,
+        _ hubs: HubDirectory
+    ) async throws -> (output: BodyOutput, session: StreamSession) {
+        let output = BodyOutput()
+        let (loop, index) = hubs.anyLoop(for: request.hub)
+        let session = StreamSession(loop: loop, output: output)
+        output.serve(session)
+        let stream = StreamRequest(
+            installation: try request.installationID(),
+            grant: request.grant,
+            channel: request.channel,
+            cursor: request.request.headers[header: HeaderName.lastEventID].flatMap { $0.isEmpty ? nil : $0 }
+        )
+        request.hub.attach(session, loop: index, stream)
+        try await output.opened()
+        return (output, session)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let accelBuffering = HTTPField.Name("X-Accel-Buffering") ?? .cacheControl
+}
+
+extension ByteBuffer {
+    /// Without the `retry:` block at the start, which alone does not end a poll.
+    fileprivate var droppingRetry: ByteBuffer {
+        var rest = self
+        let retry = EventEncoding.retry.readableBytesView
+        if rest.readableBytesView.starts(with: retry) { rest.moveReaderIndex(forwardBy: retry.count) }
+        return rest
+    }
+}

@@ -1,0 +1,95 @@
+import HubProtocol
+import NIOCore
+import Synchronization
+
+/// A stream as the body of an ordinary response: for long polls, and for connections that were used before.
+///
+/// Holds one write at a time; the session waits until it was taken.
+final class BodyOutput: StreamOutput, Sendable {
+    private struct State {
+        var session: StreamSession?
+        var isOpen: Result<Void, ProtocolError>?
+        var bytes = ByteBuffer()
+        var hasEnded = false
+        var waiting: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Names the session whose output this is; it must be told before the session is attached.
+    func serve(_ session: StreamSession) {
+        state.withLock { $0.session = session }
+    }
+
+    // MARK: - StreamOutput
+
+    func open() { signal { $0.isOpen = .success(()) } }
+    func refuse(_ error: ProtocolError) { signal { $0.isOpen = .failure(error) } }
+    func close() { signal { $0.hasEnded = true } }
+
+    func write(_ bytes: ByteBuffer) -> Bool {
+        signal { $0.bytes.writeImmutableBuffer(bytes) }
+        return false
+    }
+
+    private func signal(_ change: (inout State) -> Void) {
+        let waiting = state.withLock { state in
+            change(&state)
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume()
+    }
+
+    // MARK: - The response's side
+
+    /// Waits until the hub lets the stream in.
+    ///
+    /// - Throws: The hub's refusal.
+    func opened() async throws {
+        await wait { $0.isOpen != nil || $0.hasEnded }
+        switch state.withLock({ $0.isOpen }) {
+        case .success: return
+        case .failure(let refusal): throw refusal
+        case nil: throw ProtocolError.unavailable("the hub is stopping; try again shortly")
+        }
+    }
+
+    /// Waits for bytes; `nil` at the end.
+    func next() async -> ByteBuffer? {
+        await wait { $0.bytes.readableBytes > 0 || $0.hasEnded }
+        let (bytes, session) = state.withLock { state in
+            defer { state.bytes = ByteBuffer() }
+            return (state.bytes, state.session)
+        }
+        guard bytes.readableBytes > 0 else { return nil }
+        if let session { session.loop.eventLoop.execute { session.outputIsReady() } }
+        return bytes
+    }
+
+    private func wait(until isReady: @escaping @Sendable (borrowing State) -> Bool) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReadyNow = state.withLock { state in
+                    if isReady(state) || state.hasEnded { return true }
+                    state.waiting = continuation
+                    return false
+                }
+                if isReadyNow { continuation.resume() }
+            }
+        } onCancel: {
+            end()
+        }
+    }
+
+    /// Ends the stream from the response's side, and lets go of the session, which holds this.
+    func end() {
+        signal { $0.hasEnded = true }
+        let session = state.withLock { state in
+            defer { state.session = nil }
+            return state.session
+        }
+        guard let session else { return }
+        session.loop.eventLoop.execute { session.outputHasEnded() }
+    }
+}

@@ -1,0 +1,114 @@
+import NIOCore
+
+/// Encoded messages that the streams of one cohort have yet to be written, in the order of the log.
+///
+/// It holds something only while a stream of the cohort lags; what it drops is read from the store.
+struct CohortEntries {
+    struct Entry {
+        let sequence: Int64
+        let bytes: ByteBuffer
+    }
+
+    private let maximumBytes: Int
+    private(set) var entries: [Entry] = []
+    /// A stream whose cursor is below this must go to the store.
+    private(set) var droppedThrough: Int64 = 0
+    private var bytes = 0
+
+    /// The highest sequence ever appended.
+    private(set) var last: Int64 = 0
+
+    /// - Parameter maximumBytes: Kept for streams that lag; a single entry always is.
+    init(maximumBytes: Int) {
+        self.maximumBytes = maximumBytes
+    }
+
+    mutating func append(_ entry: Entry) {
+        entries.append(entry)
+        last = entry.sequence
+        bytes += entry.bytes.readableBytes
+        guard bytes > maximumBytes else { return }
+        // Half at once, so that a lagging stream costs a shift of the array only now and then.
+        var kept = 0
+        while bytes > maximumBytes / 2, kept < entries.count - 1 {
+            bytes -= entries[kept].bytes.readableBytes
+            droppedThrough = entries[kept].sequence
+            kept += 1
+        }
+        entries.removeFirst(kept)
+    }
+
+    /// Forgets everything, as every stream has it.
+    mutating func removeAll() {
+        droppedThrough = last
+        entries.removeAll()
+        bytes = 0
+    }
+
+    /// The entries above a cursor.
+    func entries(after cursor: Int64) -> ArraySlice<Entry> {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].sequence > cursor { high = middle } else { low = middle + 1 }
+        }
+        return entries[low...]
+    }
+}
+
+/// A cohort on one event loop, to which it is confined: its streams there and what they have yet to be written.
+final class CohortLog {
+    typealias Entry = CohortEntries.Entry
+
+    let id: Int
+    private(set) var log: CohortEntries
+    private(set) var sessions: [ObjectIdentifier: StreamSession] = [:]
+    /// All bytes above a cursor in one buffer: most streams stand at the same one.
+    private var joined: (after: Int64, last: Int64, bytes: ByteBuffer)?
+    /// Live streams have everything up to here, or it was left to their personal logs.
+    private var completeThrough: Int64 = 0
+
+    init(id: Int, maximumBytes: Int) {
+        self.id = id
+        log = CohortEntries(maximumBytes: maximumBytes)
+    }
+
+    var last: Int64 { log.last }
+
+    func add(_ session: StreamSession) { sessions[ObjectIdentifier(session)] = session }
+    func remove(_ session: StreamSession) { sessions[ObjectIdentifier(session)] = nil }
+
+    /// Appends an entry; `head` is the last sequence that was told before it.
+    func append(_ entry: Entry, head: Int64) {
+        if log.entries.isEmpty { completeThrough = head }
+        log.append(entry)
+    }
+
+    /// Up to where this log has nothing for a live stream that it was not handed.
+    func complete(head: Int64) -> Int64 { log.entries.isEmpty ? head : completeThrough }
+
+    /// All bytes above a cursor, `nil` when there are none.
+    func bytes(after cursor: Int64) -> ByteBuffer? {
+        if let joined, joined.after == cursor, joined.last == last { return joined.bytes }
+        let entries = log.entries(after: cursor)
+        guard let first = entries.first else { return nil }
+        var bytes = first.bytes
+        for entry in entries.dropFirst() { bytes.writeImmutableBuffer(entry.bytes) }
+        joined = (cursor, last, bytes)
+        return bytes
+    }
+
+    /// Forgets what every stream has.
+    func trim() {
+        guard !log.entries.isEmpty, !sessions.values.contains(where: { $0.hasPending || !$0.isLive }) else { return }
+        log.removeAll()
+        joined = nil
+    }
+}
+
+extension StreamSession {
+    var isLive: Bool {
+        if case .live = state { true } else { false }
+    }
+}

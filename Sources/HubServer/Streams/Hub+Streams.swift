@@ -1,0 +1,209 @@
+import HubProtocol
+import HubStore
+import Logging
+import NIOCore
+import Synchronization
+
+/// A request for an installation's stream.
+struct StreamRequest: Sendable {
+    let installation: InstallationID
+    let grant: Grant
+    let channel: PushChannelSecret?
+    /// `Last-Event-ID`.
+    let cursor: String?
+}
+
+extension Hub {
+    /// Lets a session in at its place in the log; the answer goes to the session's output.
+    func attach(_ session: StreamSession, loop: Int, _ request: StreamRequest) {
+        writer.post {
+            self.state.withLock { state in self.attach(session, loop: loop, request, &state) }
+        }
+    }
+
+    private func attach(_ session: StreamSession, loop: Int, _ request: StreamRequest, _ state: inout State) {
+        guard
+            let entry = state.registry[request.installation],
+            entry.platform == .stream, let digest = entry.channelDigest,
+            request.grant.mayManage || request.channel?.matches(digest: digest) == true
+        else { return state.broadcast.refuse(session, loop: loop, .noInstallation) }
+        guard !state.isStopping else {
+            return state.broadcast.refuse(session, loop: loop, .unavailable("The hub is stopping; try again shortly."))
+        }
+        guard state.rules.hold(request.grant.credential) else {
+            return state.broadcast.refuse(session, loop: loop, .unauthorized(.invalidSignature))
+        }
+        let resumption = epochs.resume(
+            request.cursor,
+            created: entry.createdSequence,
+            top: state.head,
+            droppedThrough: state.droppedThrough
+        )
+        var prelude = EventEncoding.retry
+        let after: Int64
+        switch resumption {
+        case .resume(let sequence): after = sequence
+        case .gap(let sequence, let reason):
+            after = sequence
+            prelude.writeImmutableBuffer(
+                encoding.gap(after: request.cursor, resumesAfter: sequence, reason: reason)
+            )
+        }
+        state.broadcast.attach(
+            session,
+            loop: loop,
+            entry: entry,
+            credential: request.grant.credential,
+            after: after,
+            through: state.head,
+            needsReplay: after < state.lastMessage,
+            prelude: prelude
+        )
+        var progress = state.progress[entry.ordinal] ?? StreamProgress(ordinal: entry.ordinal, written: after)
+        progress.resumedFrom = request.cursor
+        progress.connectedAt = configuration.nowMilliseconds
+        progress.disconnectedAt = nil
+        state.progress[entry.ordinal] = progress
+    }
+
+    /// Ends all streams and lets no more in, as the hub stops.
+    ///
+    /// It happens in the order of the log, so that none that was let in before is missed.
+    func endStreams() async {
+        await writer.inOrder {
+            self.state.withLock { state in
+                state.isStopping = true
+                state.broadcast.endAll(.stopping) { _ in true }
+            }
+        }
+    }
+
+    /// Forgets a session that has ended, and notes how far it was written.
+    func detached(_ session: StreamSession, ordinal: Int64, written: Int64) {
+        writer.post {
+            self.state.withLock { state in
+                let isLast = !state.broadcast.hasStream(ordinal, otherThan: session)
+                state.broadcast.detached(session, of: ordinal)
+                guard state.registry[ordinal] != nil else { return }
+                state.noteProgress(ordinal, written: written)
+                if isLast { state.progress[ordinal]?.disconnectedAt = self.configuration.nowMilliseconds }
+            }
+        }
+    }
+
+    func noteProgress(_ written: [(ordinal: Int64, written: Int64)]) {
+        state.withLock { state in
+            for (ordinal, sequence) in written { state.noteProgress(ordinal, written: sequence) }
+        }
+    }
+
+    /// Writes to the store how far streams are.
+    func flushProgress() async throws {
+        let batch = state.withLock { state in
+            defer { state.progress = [:] }
+            return Array(state.progress.values)
+        }
+        guard !batch.isEmpty else { return }
+        try await writer.perform { transaction in
+            for progress in batch { try transaction.note(progress) }
+        } apply: { _ in
+        }
+    }
+
+    /// Takes changed rules over; streams that were opened with a key that is gone end at once.
+    func adopt(_ rules: [AccessRule]) {
+        guard self.rules != rules else { return }
+        logger.notice("access rules have changed", metadata: ["hub": "\(record.name)"])
+        writer.post {
+            self.state.withLock { state in
+                state.rules = rules
+                state.broadcast.endAll(.revoked) { !rules.hold($0) }
+            }
+        }
+    }
+
+    /// What the event loops are to do since the last call.
+    func takeCommands() -> [[StreamLoop.Command]] {
+        state.withLock { state in
+            defer { state.headChanged = false }
+            return state.broadcast.takeCommands(head: state.headChanged ? state.head : nil)
+        }
+    }
+}
+
+extension Hub.State {
+    fileprivate mutating func noteProgress(_ ordinal: Int64, written: Int64) {
+        progress[ordinal, default: StreamProgress(ordinal: ordinal, written: written)].raise(to: written)
+    }
+}
+
+extension StreamProgress {
+    fileprivate mutating func raise(to sequence: Int64) { written = max(written, sequence) }
+}
+
+extension [AccessRule] {
+    /// Whether the key is still one of the rule's.
+    func hold(_ credential: Credential) -> Bool {
+        contains { rule in
+            rule.name == credential.rule && [rule.primaryKey, rule.secondaryKey].contains(credential.key)
+        }
+    }
+}
+
+// MARK: - Replay
+
+extension Hub {
+    /// Messages that one page reads.
+    static let pageMessages = 256
+    /// Encoded bytes after which a page ends.
+    static let pageBytes = 256 << 10
+
+    /// What an installation is owed after a place in the log.
+    ///
+    /// Each message is matched against the row that was in force at its sequence, by the same code as live delivery.
+    /// When something after the place was dropped while the stream was on its way, a gap says so.
+    ///
+    /// - Returns: The encoded events, and the sequence up to which they are complete.
+    func page(_ request: StreamLoop.PageRequest) async throws -> (bytes: ByteBuffer?, through: Int64) {
+        let owed = try await store.owedMessages(
+            hub: record.id,
+            ordinal: request.ordinal,
+            after: request.after,
+            through: request.through,
+            limit: Self.pageMessages
+        )
+        var bytes = ByteBuffer()
+        var complete = request.after
+        if owed.droppedThrough > complete {
+            complete = owed.droppedThrough
+            bytes.writeImmutableBuffer(
+                encoding.gap(
+                    after: encoding.position(request.after),
+                    resumesAfter: complete,
+                    reason: EpochHistory.tooOld
+                )
+            )
+        }
+        var rows = owed.rows[...]
+        var inForce: Recipient?
+        for logged in owed.messages {
+            while let next = rows.first, next.afterSequence < logged.sequence {
+                rows.removeFirst()
+                if rows.first.map({ $0.afterSequence >= logged.sequence }) ?? true {
+                    inForce = try Recipient(next.installation)
+                }
+            }
+            complete = logged.sequence
+            guard let inForce else { continue }
+            let events = inForce.events(for: try RoutedMessage(logged))
+            if let encoded = encoding.encode(events, sequence: logged.sequence) {
+                bytes.writeImmutableBuffer(encoded)
+            } else if !events.isEmpty {
+                noteOversize(logged.id)
+            }
+            if bytes.readableBytes >= Self.pageBytes { return (bytes, complete) }
+        }
+        if owed.messages.count < Self.pageMessages { complete = max(complete, request.through) }
+        return (bytes.readableBytes > 0 ? bytes : nil, complete)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import HubProtocol
+import NIOCore
+import NIOHTTP1
+
+/// Lets stream requests in that come first on their connection.
+final class StreamGate: Sendable {
+    static let decoderName = "stream request decoder"
+
+    private let hubs: HubDirectory
+
+    init(hubs: HubDirectory) {
+        self.hubs = hubs
+    }
+
+    /// Whether a request line is `GET /{hub}/installations/{id}/stream`; its words in any case.
+    static func isStreamRequest(_ line: some Collection<UInt8>) -> Bool {
+        let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        guard words.count == 3, words[0].elementsEqual("GET".utf8), words[2].elementsEqual("HTTP/1.1".utf8) else {
+            return false
+        }
+        let path = words[1].prefix { $0 != UInt8(ascii: "?") }
+        let segments = path.split(separator: UInt8(ascii: "/"))
+        guard segments.count == 4 else { return false }
+        return String(decoding: segments[1], as: UTF8.self).lowercased() == "installations"
+            && String(decoding: segments[3], as: UTF8.self).lowercased() == "stream"
+    }
+
+    /// Checks the request and attaches the connection; called on the connection's event loop.
+    func serve(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
+        do {
+            let path = String(head.uri.prefix { $0 != "?" })
+            let segments = path.split(separator: "/")
+            guard segments.count == 4 else { throw ProtocolError.notFound("There is nothing at this address.") }
+            let hub = try hubs.hub(named: String(segments[0]))
+            let grant = try hub.grant(
+                authorization: head.headers.first(name: "Authorization"),
+                path: path,
+                needs: .listen
+            )
+            let request = StreamRequest(
+                installation: try InstallationID(pathSegment: String(segments[2])),
+                grant: grant,
+                channel: PushChannelSecret(header: head.headers.first(name: HeaderName.pushChannel)),
+                cursor: head.headers.first(name: HeaderName.lastEventID).flatMap { $0.isEmpty ? nil : $0 }
+            )
+            let (loop, index) = hubs.loop(of: channel.eventLoop, for: hub)
+            let session = StreamSession(loop: loop, output: output)
+            output.serve(session)
+            hub.attach(session, loop: index, request)
+        } catch {
+            output.refuse(error as? ProtocolError ?? .internalError("\(type(of: error))"))
+        }
+    }
+}
+
+extension InstallationID {
+    /// Reads an id from a percent-encoded path segment.
+    init(pathSegment: String) throws(ProtocolError) {
+        guard let text = pathSegment.removingPercentEncoding else {
+            throw .badRequest("The installation id in the path is not valid percent-encoding.")
+        }
+        try self.init(text)
+    }
+
+    var urlPathSegment: String {
+        text.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(["/", ":"])) ?? text
+    }
+}
+
+extension PushChannelSecret {
+    /// Reads the `Newswire-Push-Channel` header; what cannot be a secret opens nothing, as if it were absent.
+    init?(header: String?) {
+        guard let header, let secret = try? PushChannelSecret(header) else { return nil }
+        self = secret
+    }
+}

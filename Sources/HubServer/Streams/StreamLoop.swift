@@ -1,0 +1,340 @@
+import HubProtocol
+import NIOCore
+
+/// The streams of one event loop.
+///
+/// The hub tells it, in the order of the log, who comes and goes and what each cohort gets; it writes to each stream
+/// *everything from the stream's cursor to the end* at once. So a burst costs one write a stream, an idle stream costs
+/// nothing, and a slow reader costs its cursor only.
+///
+/// `@unchecked Sendable`: all state is touched on `eventLoop` only.
+final class StreamLoop: @unchecked Sendable {
+    /// What the hub tells a loop.
+    enum Command: Sendable {
+        case attach(StreamSession, Attachment)
+        case refuse(StreamSession, ProtocolError)
+        /// The installation's choice has changed at the sequence.
+        case move(StreamSession, cohort: Int, at: Int64)
+        case end(StreamSession, StreamEnd)
+        case cohortEvents(Int, CohortEntries.Entry)
+        case personalEvents(StreamSession, CohortEntries.Entry)
+        /// Everything up to this sequence was told.
+        case head(Int64)
+    }
+
+    struct Attachment: Sendable {
+        let ordinal: Int64
+        let cohort: Int
+        /// What is owed has a higher sequence.
+        let after: Int64
+        /// What is owed lies in the store up to this sequence; what comes later is told.
+        let through: Int64
+        /// Whether the store may hold something between the two.
+        let needsReplay: Bool
+        /// Written first: `retry:`, and a gap if there is one.
+        let prelude: ByteBuffer
+    }
+
+    /// A page of the store for a stream that is not at the end.
+    struct PageRequest: Sendable {
+        let session: StreamSession
+        let ordinal: Int64
+        let after: Int64
+        let through: Int64
+    }
+
+    /// A quiet stream is written its position this often, in seconds.
+    static let heartbeat: UInt32 = 15
+    /// A stream that takes nothing for so long, in seconds, while something waits, is ended; it resumes.
+    static let stall: UInt32 = 60
+    /// Seconds between two reports of how far streams are.
+    static let progressInterval: UInt32 = 5
+
+    let eventLoop: any EventLoop
+    let limits: StreamLimits
+    private let encoding: EventEncoding
+    private let requestPage: @Sendable (PageRequest) -> Void
+    private let detached: @Sendable (StreamSession, _ ordinal: Int64, _ written: Int64) -> Void
+    private let noteProgress: @Sendable ([(ordinal: Int64, written: Int64)]) -> Void
+
+    private var sessions: [ObjectIdentifier: StreamSession] = [:]
+    private var cohorts: [Int: CohortLog] = [:]
+    private var touched: Set<Int> = []
+    private var head: Int64 = 0
+    private let started: NIODeadline
+
+    init(
+        eventLoop: any EventLoop,
+        limits: StreamLimits,
+        encoding: EventEncoding,
+        head: Int64,
+        requestPage: @escaping @Sendable (PageRequest) -> Void,
+        detached: @escaping @Sendable (StreamSession, _ ordinal: Int64, _ written: Int64) -> Void,
+        noteProgress: @escaping @Sendable ([(ordinal: Int64, written: Int64)]) -> Void
+    ) {
+        self.eventLoop = eventLoop
+        self.limits = limits
+        started = eventLoop.now
+        self.encoding = encoding
+        self.head = head
+        self.requestPage = requestPage
+        self.detached = detached
+        self.noteProgress = noteProgress
+    }
+
+    /// Seconds since the loop started, on a monotonic clock.
+    var seconds: UInt32 { UInt32(clamping: (eventLoop.now - started).nanoseconds / 1_000_000_000) }
+
+    func start() {
+        eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] task in
+            guard let self else { return task.cancel() }
+            self.tick()
+        }
+    }
+
+    /// Carries out what a batch of the hub's writer has changed; calls must come in the order of the log.
+    func apply(_ commands: [Command]) {
+        eventLoop.preconditionInEventLoop()
+        for command in commands { apply(command) }
+        for id in touched {
+            guard let cohort = cohorts[id] else { continue }
+            for session in cohort.sessions.values { advance(session) }
+            cohort.trim()
+        }
+        touched.removeAll(keepingCapacity: true)
+    }
+
+    private func apply(_ command: Command) {
+        switch command {
+        case .attach(let session, let attachment): attach(session, attachment)
+        case .refuse(let session, let error):
+            guard !session.hasEnded else { return }
+            session.state = .ended
+            session.output.refuse(error)
+        case .move(let session, let id, let sequence): move(session, to: id, at: sequence)
+        case .end(let session, let reason): end(session, reason)
+        case .cohortEvents(let id, let entry):
+            guard let cohort = cohorts[id] else { return }
+            cohort.append(entry, head: head)
+            touched.insert(id)
+        case .personalEvents(let session, let entry):
+            guard !session.hasEnded, let cohort = session.cohort else { return }
+            if !session.keep(entry) { leaveToStore(session, through: entry.sequence) }
+            touched.insert(cohort.id)
+        case .head(let sequence): head = max(head, sequence)
+        }
+    }
+
+    // MARK: - Coming, changing, going
+
+    private func attach(_ session: StreamSession, _ attachment: Attachment) {
+        guard !session.hasEnded else { return detached(session, attachment.ordinal, attachment.after) }
+        let cohort = enter(attachment.cohort, session)
+        session.attached(ordinal: attachment.ordinal, cohort: cohort, cursor: attachment.after)
+        sessions[ObjectIdentifier(session)] = session
+        if attachment.needsReplay {
+            session.state = .catchingUp(through: attachment.through)
+        } else {
+            session.cursor = attachment.through
+            session.state = .live
+        }
+        session.output.open()
+        session.write(attachment.prelude)
+        advance(session)
+    }
+
+    private func move(_ session: StreamSession, to id: Int, at sequence: Int64) {
+        guard !session.hasEnded, let old = session.cohort else { return }
+        if session.isLive, !session.hasPending {
+            session.cursor = max(session.cursor, sequence)
+        } else {
+            // What is still to be written belongs to the old choice; the store knows which row was in force.
+            leaveToStore(session, through: sequence)
+        }
+        leave(old, session)
+        session.cohort = enter(id, session)
+        touched.insert(id)
+    }
+
+    private func enter(_ id: Int, _ session: StreamSession) -> CohortLog {
+        let cohort = cohorts[id] ?? CohortLog(id: id, maximumBytes: limits.cohortBytes)
+        cohorts[id] = cohort
+        cohort.add(session)
+        return cohort
+    }
+
+    private func leave(_ cohort: CohortLog, _ session: StreamSession) {
+        cohort.remove(session)
+        if cohort.sessions.isEmpty { cohorts[cohort.id] = nil }
+    }
+
+    private func end(_ session: StreamSession, _ reason: StreamEnd) {
+        guard !session.hasEnded else { return }
+        if let name = reason.eventName { _ = session.output.write(EventEncoding.end(name)) }
+        remove(session)
+        session.output.close()
+    }
+
+    /// Forgets a stream; its output is gone or going.
+    func remove(_ session: StreamSession) {
+        guard !session.hasEnded else { return }
+        settle(session)
+        session.state = .ended
+        sessions[ObjectIdentifier(session)] = nil
+        if let cohort = session.cohort {
+            leave(cohort, session)
+            cohort.trim()
+        }
+        session.cohort = nil
+        session.dropPersonal()
+        detached(session, session.ordinal, session.cursor)
+    }
+
+    // MARK: - Writing
+
+    /// Writes all that a stream can be written now.
+    func advance(_ session: StreamSession) {
+        guard session.isReady else { return }
+        switch session.state {
+        case .requested, .ended: return
+        case .catchingUp(let through): askForPage(session, through: through)
+        case .live: session.hasPending ? writePending(session) : writeOwedPosition(session)
+        }
+    }
+
+    /// Writes a stream what its output has made room for, and forgets what no other stream lacks.
+    func outputIsReady(_ session: StreamSession) {
+        advance(session)
+        session.cohort?.trim()
+    }
+
+    private func writePending(_ session: StreamSession) {
+        guard let cohort = session.cohort else { return }
+        guard session.cursor >= cohort.log.droppedThrough || cohort.last <= session.cursor else {
+            leaveToStore(session, through: head)
+            return advance(session)
+        }
+        let bytes: ByteBuffer?
+        if session.personal.isEmpty {
+            bytes = cohort.bytes(after: session.cursor)
+        } else {
+            bytes = Self.merge(cohort.log.entries(after: session.cursor), session.personal)
+            session.dropPersonal()
+        }
+        session.cursor = max(session.cursor, head)
+        guard let bytes else { return }
+        session.owesPosition = false
+        session.hasProgress = true
+        session.write(bytes)
+    }
+
+    private func writeOwedPosition(_ session: StreamSession) {
+        guard session.owesPosition else { return }
+        session.owesPosition = false
+        writePosition(session)
+    }
+
+    /// Writes a heartbeat: all that is owed up to its position was handed out.
+    private func writePosition(_ session: StreamSession) {
+        settle(session)
+        session.write(encoding.heartbeat(session.cursor))
+    }
+
+    /// Two runs of entries in one buffer, in the order of the log.
+    private static func merge(
+        _ shared: ArraySlice<CohortEntries.Entry>,
+        _ personal: [CohortEntries.Entry]
+    ) -> ByteBuffer {
+        var bytes = ByteBuffer()
+        for entry in (shared + personal).sorted(by: { $0.sequence < $1.sequence }) {
+            bytes.writeImmutableBuffer(entry.bytes)
+        }
+        return bytes
+    }
+
+    // MARK: - From the store
+
+    /// Moves a live stream's cursor over all that holds nothing for it, which is not done as it happens: an idle
+    /// stream costs nothing.
+    private func settle(_ session: StreamSession) {
+        guard session.isLive, let cohort = session.cohort else { return }
+        var complete = cohort.complete(head: head)
+        if let first = session.personal.first { complete = min(complete, first.sequence - 1) }
+        session.cursor = max(session.cursor, complete)
+    }
+
+    /// Lets a stream read what it lacks from the store, at least up to a place.
+    private func leaveToStore(_ session: StreamSession, through: Int64) {
+        settle(session)
+        session.dropPersonal()
+        if case .catchingUp(let earlier) = session.state {
+            session.state = .catchingUp(through: max(earlier, through))
+        } else {
+            session.state = .catchingUp(through: through)
+        }
+    }
+
+    private func askForPage(_ session: StreamSession, through: Int64) {
+        guard !session.awaitsPage else { return }
+        session.awaitsPage = true
+        requestPage(PageRequest(session: session, ordinal: session.ordinal, after: session.cursor, through: through))
+    }
+
+    /// Takes a page that was asked for.
+    ///
+    /// With these bytes, `nil` when there is nothing, the stream is complete up to `through`.
+    func receivePage(_ session: StreamSession, bytes: ByteBuffer?, through: Int64) {
+        eventLoop.preconditionInEventLoop()
+        session.awaitsPage = false
+        guard case .catchingUp(let end) = session.state, let cohort = session.cohort else { return }
+        session.cursor = max(session.cursor, through)
+        if session.cursor >= end {
+            if cohort.log.droppedThrough > session.cursor {
+                session.state = .catchingUp(through: head)
+            } else {
+                session.dropPersonal(through: session.cursor)
+                session.state = .live
+            }
+        }
+        if let bytes {
+            session.owesPosition = false
+            session.hasProgress = true
+            session.write(bytes)
+        }
+        outputIsReady(session)
+    }
+
+    /// Ends a stream whose page could not be read; the client comes back to it.
+    func pageFailed(_ session: StreamSession) {
+        end(session, .stopping)
+    }
+
+    // MARK: - Time
+
+    private func tick() {
+        let now = seconds
+        var progress: [(ordinal: Int64, written: Int64)] = []
+        for session in Array(sessions.values) {
+            if session.hasProgress, now % Self.progressInterval == 0 {
+                session.hasProgress = false
+                progress.append((session.ordinal, session.cursor))
+            }
+            let quiet = now &- session.lastWrite
+            if !session.isReady {
+                if quiet >= Self.stall { end(session, .stopping) }
+            } else if quiet >= Self.heartbeat, !(session.isLive && session.hasPending) {
+                writePosition(session)
+            }
+        }
+        if !progress.isEmpty { noteProgress(progress) }
+    }
+
+    /// Writes a stream its position after a while, as a heartbeat does, unless something else was written before; for
+    /// polls, which it ends.
+    func beat(_ session: StreamSession, in wait: TimeAmount) {
+        eventLoop.scheduleTask(in: wait) {
+            session.owesPosition = true
+            self.advance(session)
+        }
+    }
+}

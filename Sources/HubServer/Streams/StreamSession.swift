@@ -1,0 +1,93 @@
+import HubProtocol
+import NIOCore
+
+/// One live stream of an installation.
+///
+/// `@unchecked Sendable`: everything that changes is touched on its loop's event loop only. An idle session holds no
+/// buffers.
+final class StreamSession: @unchecked Sendable {
+    enum State {
+        /// The request waits for its place in the log.
+        case requested
+        /// Reads from the store up to a place, then looks again; one page is asked for at a time.
+        case catchingUp(through: Int64)
+        /// Takes what is in memory.
+        case live
+        case ended
+    }
+
+    let loop: StreamLoop
+    let output: any StreamOutput
+    /// The installation's ordinal, known from the attachment on.
+    private(set) var ordinal: Int64 = 0
+    var state = State.requested
+    /// Everything owed up to here was handed to the output; it never moves back.
+    var cursor: Int64 = 0
+    var cohort: CohortLog?
+    /// What names this stream: sequences above the cursor, in order.
+    private(set) var personal: [CohortLog.Entry] = []
+    private var personalBytes = 0
+    /// The output can take bytes.
+    var isReady = true
+    /// A page of the store is on its way.
+    var awaitsPage = false
+    /// Something that matters was written since the progress was last noted.
+    var hasProgress = false
+    /// The position is to be written as soon as nothing else waits.
+    var owesPosition = false
+    /// Seconds of the loop's clock at the last write.
+    var lastWrite: UInt32 = 0
+
+    init(loop: StreamLoop, output: any StreamOutput) {
+        self.loop = loop
+        self.output = output
+    }
+
+    func attached(ordinal: Int64, cohort: CohortLog, cursor: Int64) {
+        self.ordinal = ordinal
+        self.cohort = cohort
+        self.cursor = cursor
+    }
+
+    var hasEnded: Bool {
+        if case .ended = state { true } else { false }
+    }
+
+    /// Whether memory holds something that was not handed out yet.
+    var hasPending: Bool {
+        !personal.isEmpty || (cohort?.last ?? 0) > cursor
+    }
+
+    /// Keeps an entry for this stream alone.
+    ///
+    /// - Returns: Whether all that waits is within ``StreamLimits/personalBytes``; a single entry always is.
+    func keep(_ entry: CohortLog.Entry) -> Bool {
+        personal.append(entry)
+        personalBytes += entry.bytes.readableBytes
+        return personalBytes <= loop.limits.personalBytes || personal.count == 1
+    }
+
+    /// Forgets the entries up to a place.
+    func dropPersonal(through sequence: Int64 = .max) {
+        personal.removeAll { $0.sequence <= sequence }
+        personalBytes = personal.reduce(0) { $0 + $1.bytes.readableBytes }
+    }
+
+    func write(_ bytes: ByteBuffer) {
+        lastWrite = loop.seconds
+        isReady = output.write(bytes)
+    }
+
+    /// Called by the output when it can take more.
+    func outputIsReady() {
+        loop.eventLoop.preconditionInEventLoop()
+        isReady = true
+        loop.outputIsReady(self)
+    }
+
+    /// Called by the output when its connection is gone.
+    func outputHasEnded() {
+        loop.eventLoop.preconditionInEventLoop()
+        loop.remove(self)
+    }
+}

@@ -1,0 +1,307 @@
+import Foundation
+import GRDB
+package import HubProtocol
+
+/// The hub's one SQLite file: its log, installations, rules and what they are owed.
+///
+/// Reads take a snapshot and run beside the writer. Everything that changes goes through ``commit(_:)``, which the
+/// hub's one writer calls.
+///
+/// The log's operations, which another engine could stand behind: ``Transaction/appendMessage(hub:id:tags:body:at:)``
+/// and ``Transaction/appendChange(hub:ordinal:at:)`` append, ``messages(hub:after:through:limit:)`` reads on from a
+/// place, ``extent()`` tells how far it reaches.
+package final class HubStore: Sendable {
+    private let pool: DatabasePool
+
+    /// Opens the file, making or migrating it.
+    ///
+    /// - Parameters:
+    ///   - path: The SQLite file; its folder must be there.
+    ///   - maximumPages: The most pages of 4 KiB the file may have, `nil` for no limit. A file at its limit behaves as
+    ///     on a full disk.
+    /// - Throws: ``HubStoreError`` when the file is newer than this program or cannot be made durable, else a
+    ///   `DatabaseError`.
+    package init(path: String, maximumPages: Int? = nil) throws {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        configuration.label = "hub"
+        configuration.prepareDatabase { db in
+            if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
+        }
+        pool = try DatabasePool(path: path, configuration: configuration)
+        let isNewer = try pool.read { db in try Schema.migrator.hasBeenSuperseded(db) }
+        guard !isNewer else { throw HubStoreError.newerSchema(path: path) }
+        try Schema.migrator.migrate(pool)
+        // GRDB sets NORMAL after `prepareDatabase`; an accepted message must survive a power cut.
+        let synchronous = try pool.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            return try Int.fetchOne(db, sql: "PRAGMA synchronous")
+        }
+        guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
+    }
+
+    /// Closes the file and leaves it whole: a copy of this one file is a backup.
+    package func close() throws {
+        // SQLite moves the write-ahead log into the file when the last connection closes that may write; GRDB would
+        // close the writer first.
+        pool.invalidateReadOnlyConnections()
+        try pool.close()
+    }
+
+    /// Runs many changes in one durable transaction.
+    ///
+    /// Each member has a savepoint: when one throws, its own changes are undone and the others go on.
+    ///
+    /// - Returns: A result for each member, in order.
+    /// - Throws: When the disk is full or fails, or the commit does; then nothing of any member is kept.
+    package func commit<Output: Sendable>(
+        _ members: [@Sendable (Transaction) throws -> Output]
+    ) async throws -> [Result<Output, any Error>] {
+        try await pool.writeWithoutTransaction { db in
+            var results: [Result<Output, any Error>] = []
+            results.reserveCapacity(members.count)
+            try db.inTransaction(.immediate) {
+                for member in members {
+                    results.append(try Self.run(member, in: db))
+                }
+                return .commit
+            }
+            return results
+        }
+    }
+
+    private static func run<Output>(
+        _ member: (Transaction) throws -> Output,
+        in db: Database
+    ) throws -> Result<Output, any Error> {
+        do {
+            var output: Output?
+            try db.inSavepoint {
+                output = try member(Transaction(db))
+                return .commit
+            }
+            guard let output else { throw HubStoreError.savepointLost }
+            return .success(output)
+        } catch let error as DatabaseError where error.resultCode != .SQLITE_CONSTRAINT {
+            // A full or failing disk may have ended the whole transaction: no member may believe in it.
+            throw error
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// Why the hub's file cannot be used.
+package enum HubStoreError: Error, CustomStringConvertible {
+    case newerSchema(path: String)
+    case notDurable(path: String)
+    case savepointLost
+
+    package var description: String {
+        switch self {
+        case .newerSchema(let path):
+            "cannot use '\(path)': a newer version of newswire has written it; install that version or restore a backup"
+        case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
+        case .savepointLost: "a change to the hub's file ended without a result"
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension HubStore {
+    package func hubs() async throws -> [HubRecord] {
+        try await pool.read { db in
+            try Row.fetchAll(db, sql: "SELECT hubID, name FROM hub ORDER BY hubID").map { row in
+                HubRecord(id: row[0], name: try HubName(row[1]))
+            }
+        }
+    }
+
+    package func accessRules(hub: Int64) async throws -> [AccessRule] {
+        try await pool.read { db in
+            let sql = "SELECT name, primaryKey, secondaryKey, rights FROM accessRule WHERE hubID = ? ORDER BY name"
+            return try Row.fetchAll(db, sql: sql, arguments: [hub]).map { row in
+                AccessRule(
+                    name: row[0],
+                    primaryKey: row[1],
+                    secondaryKey: row[2],
+                    rights: AccessRights(rawValue: row[3])
+                )
+            }
+        }
+    }
+
+    package func epochs() async throws -> [Epoch] {
+        try await pool.read { db in
+            try Row.fetchAll(db, sql: "SELECT name, firstSequence FROM epoch ORDER BY number").map { row in
+                Epoch(name: row[0], firstSequence: row[1])
+            }
+        }
+    }
+
+    package func extent() async throws -> LogExtent {
+        try await pool.read { db in
+            let dropped = try Row.fetchOne(db, sql: "SELECT throughSequence, bySize FROM retention")
+            return LogExtent(
+                top: try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'log'") ?? 0,
+                droppedThrough: dropped?[0] ?? 0,
+                droppedBySize: dropped?[1] ?? 0
+            )
+        }
+    }
+
+    /// The wall clock, in milliseconds, when it was last noted down.
+    package func lastSeenClock() async throws -> Int64? {
+        try await pool.read { db in try Int64.fetchOne(db, sql: "SELECT lastSeen FROM clock") }
+    }
+
+    /// Calls `visit` with every installation of a hub, in the order of their ordinals.
+    package func forEachInstallation(hub: Int64, _ visit: @Sendable (StoredInstallation) throws -> Void) async throws {
+        try await pool.read { db in
+            let sql = """
+                SELECT ordinal, record, channelDigest, createdSequence FROM installation
+                WHERE hubID = ? ORDER BY ordinal
+                """
+            let rows = try Row.fetchCursor(db, sql: sql, arguments: [hub])
+            while let row = try rows.next() {
+                try visit(try StoredInstallation(row: row))
+            }
+        }
+    }
+
+    package func installation(hub: Int64, id: InstallationID) async throws -> StoredInstallation? {
+        try await pool.read { db in try Transaction(db).installation(hub: hub, id: id) }
+    }
+
+    /// Messages of a hub in the order of the log, with what one installation was owed when they came.
+    ///
+    /// Returns at most `limit` messages with sequences above `after`, up to and with `through`; fewer mean that there are
+    /// no more.
+    package func owedMessages(
+        hub: Int64,
+        ordinal: Int64,
+        after: Int64,
+        through: Int64,
+        limit: Int
+    ) async throws -> OwedMessages {
+        try await pool.read { db in
+            OwedMessages(
+                rows: try Self.owedRows(db, ordinal: ordinal),
+                messages: try Self.messages(db, hub: hub, after: after, through: through, limit: limit),
+                droppedThrough: try Int64.fetchOne(db, sql: "SELECT throughSequence FROM retention") ?? 0
+            )
+        }
+    }
+
+    private static func owedRows(_ db: Database, ordinal: Int64) throws -> [OwedRow] {
+        let rows = try Row.fetchCursor(try db.cachedStatement(sql: Query.owedRows), arguments: [ordinal])
+        return try Array(rows.map { OwedRow(afterSequence: $0[0], installation: try Installation(record: $0[1])) })
+    }
+
+    private static func messages(
+        _ db: Database,
+        hub: Int64,
+        after: Int64,
+        through: Int64,
+        limit: Int
+    ) throws -> [LoggedMessage] {
+        let statement = try db.cachedStatement(sql: Query.messages)
+        let rows = try Row.fetchCursor(statement, arguments: [hub, after, through, limit])
+        return try Array(
+            rows.map { row in
+                let body: Data = row[3]
+                return LoggedMessage(
+                    sequence: row[0],
+                    id: try MessageID(row[1]),
+                    tags: row[2],
+                    body: [UInt8](body)
+                )
+            }
+        )
+    }
+
+    /// The categories that publishers announce, each name once, in the order in which they came.
+    package func categories(hub: Int64) async throws -> [String] {
+        try await pool.read { db in
+            let sql = "SELECT name FROM category WHERE hubID = ? ORDER BY publisher, position"
+            return try String.fetchAll(db, sql: sql, arguments: [hub])
+        }
+    }
+
+    package func progress(ordinal: Int64) async throws -> StreamProgress? {
+        try await pool.read { db in
+            let sql = """
+                SELECT written, resumedFrom, connectedAt, disconnectedAt FROM streamProgress WHERE ordinal = ?
+                """
+            return try Row.fetchOne(db, sql: sql, arguments: [ordinal]).map { row in
+                StreamProgress(
+                    ordinal: ordinal,
+                    written: row[0],
+                    resumedFrom: row[1],
+                    connectedAt: row[2],
+                    disconnectedAt: row[3]
+                )
+            }
+        }
+    }
+}
+
+/// The statements of the hot paths, apart so that a test can ask for their plans.
+enum Query {
+    static let owedRows = "SELECT afterSequence, record FROM owed WHERE ordinal = ? ORDER BY afterSequence"
+    static let messages = """
+        SELECT sequence, messageID, tags, body FROM log
+        WHERE hubID = ? AND sequence > ? AND sequence <= ? AND messageID IS NOT NULL
+        ORDER BY sequence LIMIT ?
+        """
+    static let installation = """
+        SELECT ordinal, record, channelDigest, createdSequence FROM installation
+        WHERE hubID = ? AND installationID = ?
+        """
+    static let acceptedMessage = "SELECT messageID, contentHash FROM idempotencyKey WHERE hubID = ? AND key = ?"
+    static let dropKeys = "DELETE FROM idempotencyKey WHERE at < ?"
+    /// An owed row is of no use when no message came between it and the next one.
+    static let dropUnusedOwedRow = """
+        DELETE FROM owed WHERE ordinal = ?1
+        AND afterSequence = (SELECT max(afterSequence) FROM owed WHERE ordinal = ?1)
+        AND NOT EXISTS (
+            SELECT 1 FROM log WHERE hubID = ?2 AND messageID IS NOT NULL AND log.sequence > owed.afterSequence)
+        """
+    static let oldestRows = """
+        SELECT sequence, at, ifnull(length(body), 0) + ifnull(length(tags), 0), ordinal FROM log
+        ORDER BY sequence LIMIT ?
+        """
+    static let bytesAfter = "SELECT sum(length(body) + ifnull(length(tags), 0)) FROM log WHERE sequence > ?"
+    static let dropOwed = "DELETE FROM owed WHERE ordinal = ? AND afterSequence < ?"
+}
+
+extension StoredInstallation {
+    init(row: Row) throws {
+        let digest: Data? = row["channelDigest"]
+        self.init(
+            ordinal: row["ordinal"],
+            installation: try Installation(record: row["record"]),
+            channelDigest: digest.map { [UInt8]($0) },
+            createdSequence: row["createdSequence"]
+        )
+    }
+}
+
+extension Installation {
+    /// Reads what ``record`` wrote.
+    init(record: Data) throws {
+        self = try JSONDecoder().decode(Installation.self, from: record)
+    }
+
+    /// The installation as the store keeps it: without a `stream` installation's secret.
+    var record: Data {
+        get throws {
+            var kept = self
+            if platform == .stream { kept.pushChannel = nil }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return try encoder.encode(kept)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package import HubProtocol
+
+/// A hub of this server.
+package struct HubRecord: Sendable, Equatable {
+    package let id: Int64
+    package let name: HubName
+}
+
+/// A message as the log keeps it.
+package struct LoggedMessage: Sendable, Equatable {
+    package let sequence: Int64
+    package let id: MessageID
+    /// The tag expression as it was sent, `nil` for a broadcast.
+    package let tags: String?
+    package let body: [UInt8]
+
+    package init(sequence: Int64, id: MessageID, tags: String?, body: [UInt8]) {
+        self.sequence = sequence
+        self.id = id
+        self.tags = tags
+        self.body = body
+    }
+}
+
+/// An installation as it stands, with what only the hub knows of it.
+package struct StoredInstallation: Sendable, Equatable {
+    /// The hub's own number for it, never given to another one.
+    package let ordinal: Int64
+    package let installation: Installation
+    /// SHA-256 of a `stream` installation's push channel; the secret itself is not kept.
+    package let channelDigest: [UInt8]?
+    /// Its place in the log: a stream without a cursor starts here.
+    package let createdSequence: Int64
+}
+
+/// What an installation wanted from a place in the log on.
+package struct OwedRow: Sendable, Equatable {
+    /// The row is in force for messages with a higher sequence, up to the next row.
+    package let afterSequence: Int64
+    package let installation: Installation
+}
+
+/// One start of a hub: cursors name it, so that a restored older copy of the file cannot pass for the newer one.
+package struct Epoch: Sendable, Equatable {
+    package let name: String
+    package let firstSequence: Int64
+
+    package init(name: String, firstSequence: Int64) {
+        self.name = name
+        self.firstSequence = firstSequence
+    }
+}
+
+/// How far the log reaches.
+package struct LogExtent: Sendable, Equatable {
+    /// The highest sequence ever given, 0 in a new log.
+    package let top: Int64
+    /// All rows up to this sequence were dropped.
+    package let droppedThrough: Int64
+    /// Messages dropped by size, before they had expired, since the hub was made.
+    package let droppedBySize: Int64
+}
+
+/// A run of the log, with what one installation was owed over it: all seen at one moment.
+package struct OwedMessages: Sendable {
+    /// Oldest first; empty for an installation that is gone.
+    package let rows: [OwedRow]
+    package let messages: [LoggedMessage]
+    /// All rows of the log up to this sequence were dropped.
+    package let droppedThrough: Int64
+}
+
+/// What is known of an installation's stream, for answering "did it get this?".
+package struct StreamProgress: Sendable, Equatable {
+    package var ordinal: Int64
+    /// The stream was written everything up to this sequence.
+    package var written: Int64
+    /// The last `Last-Event-ID` it came with.
+    package var resumedFrom: String?
+    package var connectedAt: Int64?
+    package var disconnectedAt: Int64?
+
+    package init(
+        ordinal: Int64,
+        written: Int64,
+        resumedFrom: String? = nil,
+        connectedAt: Int64? = nil,
+        disconnectedAt: Int64? = nil
+    ) {
+        self.ordinal = ordinal
+        self.written = written
+        self.resumedFrom = resumedFrom
+        self.connectedAt = connectedAt
+        self.disconnectedAt = disconnectedAt
+    }
+}
+
+/// What one step of dropping the oldest rows of the log has dropped.
+package struct DroppedRows: Sendable, Equatable {
+    package var rows = 0
+    /// Messages among them that had not expired.
+    package var bySize = 0
+    /// The log holds nothing up to this sequence; `nil` when nothing was dropped.
+    package var through: Int64?
+    /// Bytes of bodies and tags that are left.
+    package var bytesLeft: Int64 = 0
+}

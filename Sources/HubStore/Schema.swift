@@ -1,0 +1,104 @@
+import GRDB
+
+/// The hub's tables, as named migrations that are appended to and never changed.
+///
+/// Instants are whole milliseconds since 1970. Rules that SQLite can keep are in the schema.
+enum Schema {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 one log, installations and what they are owed") { db in
+            try db.execute(sql: version1)
+        }
+        return migrator
+    }
+
+    /// The first schema.
+    ///
+    /// The table `log` orders messages and registry changes in one sequence. AUTOINCREMENT keeps SQLite from handing
+    /// out a sequence (or an installation's ordinal) a second time after rows were dropped. `installationID` is the
+    /// folded id, since ids that fold alike are one installation. `countedBytes` are those of the rows up to
+    /// `countedThrough`, so that nobody has to add up a whole log.
+    private static let version1 = """
+        CREATE TABLE hub (
+            hubID INTEGER PRIMARY KEY,
+            name TEXT NOT NULL COLLATE NOCASE UNIQUE,
+            createdAt INTEGER NOT NULL
+        );
+        CREATE TABLE accessRule (
+            hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,
+            name TEXT NOT NULL,
+            primaryKey TEXT NOT NULL,
+            secondaryKey TEXT NOT NULL,
+            rights INTEGER NOT NULL,
+            PRIMARY KEY (hubID, name)
+        ) WITHOUT ROWID;
+        CREATE TABLE epoch (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE,
+            firstSequence INTEGER NOT NULL,
+            startedAt INTEGER NOT NULL
+        );
+        CREATE TABLE log (
+            sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+            hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,
+            at INTEGER NOT NULL,
+            messageID TEXT UNIQUE,
+            tags TEXT,
+            body BLOB,
+            ordinal INTEGER,
+            CHECK ((messageID IS NULL) = (body IS NULL)),
+            CHECK ((messageID IS NULL) <> (ordinal IS NULL))
+        );
+        CREATE INDEX log_message ON log (hubID, sequence) WHERE messageID IS NOT NULL;
+        CREATE TABLE retention (
+            only INTEGER PRIMARY KEY CHECK (only = 1),
+            throughSequence INTEGER NOT NULL,
+            bySize INTEGER NOT NULL,
+            countedThrough INTEGER NOT NULL,
+            countedBytes INTEGER NOT NULL
+        );
+        INSERT INTO retention VALUES (1, 0, 0, 0, 0);
+        CREATE TABLE idempotencyKey (
+            hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,
+            key TEXT NOT NULL,
+            contentHash BLOB NOT NULL,
+            messageID TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (hubID, key)
+        ) WITHOUT ROWID;
+        CREATE INDEX idempotencyKey_at ON idempotencyKey (at);
+        CREATE TABLE installation (
+            ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
+            hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,
+            installationID TEXT NOT NULL,
+            record BLOB NOT NULL,
+            channelDigest BLOB,
+            createdSequence INTEGER NOT NULL,
+            UNIQUE (hubID, installationID)
+        );
+        CREATE TABLE owed (
+            ordinal INTEGER NOT NULL REFERENCES installation ON DELETE CASCADE,
+            afterSequence INTEGER NOT NULL,
+            record BLOB NOT NULL,
+            PRIMARY KEY (ordinal, afterSequence)
+        ) WITHOUT ROWID;
+        CREATE TABLE streamProgress (
+            ordinal INTEGER PRIMARY KEY REFERENCES installation ON DELETE CASCADE,
+            written INTEGER NOT NULL,
+            resumedFrom TEXT,
+            connectedAt INTEGER,
+            disconnectedAt INTEGER
+        );
+        CREATE TABLE category (
+            hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,
+            publisher TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            PRIMARY KEY (hubID, publisher, position)
+        ) WITHOUT ROWID;
+        CREATE TABLE clock (
+            only INTEGER PRIMARY KEY CHECK (only = 1),
+            lastSeen INTEGER NOT NULL
+        );
+        """
+}

@@ -1,0 +1,311 @@
+import Foundation
+import GRDB
+package import HubProtocol
+
+/// What a member of a commit may change; it must not be kept beyond the member's call.
+package struct Transaction {
+    private let db: Database
+
+    init(_ db: Database) {
+        self.db = db
+    }
+}
+
+// MARK: - Hubs, rules, epochs
+
+extension Transaction {
+    /// Starts of the hub whose cursors are known.
+    package static let maximumEpochs = 10_000
+
+    /// Makes a hub with its rules.
+    package func insertHub(_ name: HubName, rules: [AccessRule], at: Int64) throws -> HubRecord {
+        try db.execute(sql: "INSERT INTO hub (name, createdAt) VALUES (?, ?)", arguments: [name.text, at])
+        let id = db.lastInsertedRowID
+        for rule in rules { try put(rule, hub: id) }
+        return HubRecord(id: id, name: name)
+    }
+
+    package func put(_ rule: AccessRule, hub: Int64) throws {
+        try execute(
+            "INSERT OR REPLACE INTO accessRule VALUES (?, ?, ?, ?, ?)",
+            [hub, rule.name, rule.primaryKey, rule.secondaryKey, rule.rights.rawValue]
+        )
+    }
+
+    /// Notes a start of the hub: cursors from now on name this epoch.
+    ///
+    /// Epochs that end below what the log still holds are forgotten: a cursor of theirs is a gap in any case. So are
+    /// the oldest beyond ``maximumEpochs``, should a hub start over and over.
+    package func beginEpoch(named name: String, at: Int64) throws -> Epoch {
+        let first = try top() + 1
+        try execute("INSERT INTO epoch (name, firstSequence, startedAt) VALUES (?, ?, ?)", [name, first, at])
+        try execute(
+            """
+            DELETE FROM epoch WHERE number < (
+                SELECT max(number) FROM epoch WHERE firstSequence <= (SELECT throughSequence FROM retention)
+            ) OR number <= (SELECT max(number) FROM epoch) - ?
+            """,
+            [Self.maximumEpochs]
+        )
+        return Epoch(name: name, firstSequence: first)
+    }
+
+    package func noteClock(_ at: Int64) throws {
+        try execute("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
+    }
+
+    private func top() throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'log'") ?? 0
+    }
+}
+
+// MARK: - The log
+
+extension Transaction {
+    /// Appends a message.
+    ///
+    /// - Returns: Its sequence.
+    package func appendMessage(
+        hub: Int64,
+        id: MessageID,
+        tags: String?,
+        body: [UInt8],
+        at: Int64
+    ) throws -> Int64 {
+        try execute(
+            "INSERT INTO log (hubID, at, messageID, tags, body) VALUES (?, ?, ?, ?, ?)",
+            [hub, at, id.text, tags, Data(body)]
+        )
+        return db.lastInsertedRowID
+    }
+
+    /// Appends a registry change.
+    ///
+    /// - Returns: Its sequence.
+    package func appendChange(hub: Int64, ordinal: Int64, at: Int64) throws -> Int64 {
+        try execute("INSERT INTO log (hubID, at, ordinal) VALUES (?, ?, ?)", [hub, at, ordinal])
+        return db.lastInsertedRowID
+    }
+
+    /// The message that was accepted under an idempotency key, with the hash of what was sent.
+    package func acceptedMessage(hub: Int64, key: String) throws -> (id: MessageID, contentHash: [UInt8])? {
+        let statement = try db.cachedStatement(sql: Query.acceptedMessage)
+        guard let row = try Row.fetchOne(statement, arguments: [hub, key]) else { return nil }
+        let hash: Data = row[1]
+        return (try MessageID(row[0]), [UInt8](hash))
+    }
+
+    package func recordKey(_ key: String, hub: Int64, message: MessageID, contentHash: [UInt8], at: Int64) throws {
+        try execute(
+            "INSERT INTO idempotencyKey VALUES (?, ?, ?, ?, ?)",
+            [hub, key, Data(contentHash), message.text, at]
+        )
+    }
+
+    /// Drops the oldest rows of the log, at most `limit` of them, and what only they needed.
+    ///
+    /// Rows noted before `cutoff` have expired (`nil` while no clock can be trusted). Rows are dropped, expired or not,
+    /// while more than `maximumBytes` of bodies and tags are left.
+    ///
+    /// - Returns: What was dropped; `rows` below `limit` means that there is no more to drop.
+    package func dropOldest(expiredBefore cutoff: Int64?, maximumBytes: Int64, limit: Int) throws -> DroppedRows {
+        var dropped = DroppedRows()
+        dropped.bytesLeft = try countBytes()
+        var changes: [(ordinal: Int64, sequence: Int64)] = []
+        for row in try Row.fetchAll(try db.cachedStatement(sql: Query.oldestRows), arguments: [limit]) {
+            let (sequence, at, bytes, ordinal): (Int64, Int64, Int64, Int64?) = (row[0], row[1], row[2], row[3])
+            let isExpired = cutoff.map { at < $0 } ?? false
+            guard isExpired || dropped.bytesLeft > maximumBytes else { break }
+            dropped.through = sequence
+            dropped.rows += 1
+            dropped.bytesLeft -= bytes
+            if let ordinal { changes.append((ordinal, sequence)) } else if !isExpired { dropped.bySize += 1 }
+        }
+        guard let through = dropped.through else { return dropped }
+        try execute("DELETE FROM log WHERE sequence <= ?", [through])
+        // What was owed before a change is of no use once no message from before it is left.
+        for change in changes { try execute(Query.dropOwed, [change.ordinal, change.sequence]) }
+        try execute(
+            "UPDATE retention SET throughSequence = ?, bySize = bySize + ?, countedBytes = ?",
+            [through, dropped.bySize, dropped.bytesLeft]
+        )
+        return dropped
+    }
+
+    /// Bytes of bodies and tags in the log; adds up only what has come since the last time.
+    private func countBytes() throws -> Int64 {
+        guard let counted = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes FROM retention") else {
+            return 0
+        }
+        let (through, bytes): (Int64, Int64) = (counted[0], counted[1])
+        let added = try Int64.fetchOne(try db.cachedStatement(sql: Query.bytesAfter), arguments: [through]) ?? 0
+        try execute("UPDATE retention SET countedThrough = ?, countedBytes = ?", [try top(), bytes + added])
+        return bytes + added
+    }
+
+    /// Moves instants that a clock noted before it jumped, so that the jump makes nothing older.
+    ///
+    /// - Parameters:
+    ///   - jump: How far the clock jumped, in milliseconds.
+    ///   - noted: Only instants in this range move: those that the clock can have noted before the jump and not after.
+    ///   - sequence: Rows of the log above this one.
+    ///   - limit: The most rows of the log to look at.
+    /// - Returns: The last row that was looked at, `nil` when there are no more.
+    /// - Throws: What SQLite says.
+    package func moveInstants(
+        by jump: Int64,
+        noted: ClosedRange<Int64>,
+        after sequence: Int64,
+        limit: Int
+    ) throws -> Int64? {
+        let last = try Int64.fetchOne(
+            db,
+            sql: "SELECT max(sequence) FROM (SELECT sequence FROM log WHERE sequence > ? ORDER BY sequence LIMIT ?)",
+            arguments: [sequence, limit]
+        )
+        guard let last else { return nil }
+        try execute(
+            "UPDATE log SET at = at + ? WHERE sequence > ? AND sequence <= ? AND at BETWEEN ? AND ?",
+            [jump, sequence, last, noted.lowerBound, noted.upperBound]
+        )
+        return last
+    }
+
+    /// The same for idempotency keys.
+    package func moveKeys(by jump: Int64, noted: ClosedRange<Int64>) throws {
+        try execute(
+            "UPDATE idempotencyKey SET at = at + ? WHERE at BETWEEN ? AND ?",
+            [jump, noted.lowerBound, noted.upperBound]
+        )
+    }
+
+    /// Gives the oldest rows that bear an instant of the future this one, or they would keep all behind them for ever:
+    /// an earlier start of the hub had a wrong clock.
+    ///
+    /// `now` is an instant that can be trusted, `limit` the most rows to look at.
+    package func endFuture(at now: Int64, limit: Int) throws {
+        try execute(
+            """
+            UPDATE log SET at = ?1 WHERE at > ?1 + ?2
+            AND sequence IN (SELECT sequence FROM log ORDER BY sequence LIMIT ?3)
+            """,
+            [now, Self.tolerableFuture, limit]
+        )
+    }
+
+    /// Milliseconds by which a row may be ahead of the clock.
+    private static let tolerableFuture: Int64 = 3_600_000
+
+    package func dropKeys(notedBefore cutoff: Int64) throws {
+        try execute(Query.dropKeys, [cutoff])
+    }
+}
+
+// MARK: - Installations
+
+extension Transaction {
+    package func installation(hub: Int64, id: InstallationID) throws -> StoredInstallation? {
+        let statement = try db.cachedStatement(sql: Query.installation)
+        return try Row.fetchOne(statement, arguments: [hub, id.folded]).map { try StoredInstallation(row: $0) }
+    }
+
+    /// Stores a new installation, which is owed every matching message after its place in the log.
+    package func insert(
+        _ installation: Installation,
+        channelDigest: [UInt8]?,
+        hub: Int64,
+        at: Int64
+    ) throws -> (stored: StoredInstallation, sequence: Int64) {
+        let record = try installation.record
+        try execute(
+            """
+            INSERT INTO installation (hubID, installationID, record, channelDigest, createdSequence)
+            VALUES (?, ?, ?, ?, 0)
+            """,
+            [hub, installation.id.folded, record, channelDigest.map { Data($0) }]
+        )
+        let ordinal = db.lastInsertedRowID
+        let sequence = try appendChange(hub: hub, ordinal: ordinal, at: at)
+        try execute("UPDATE installation SET createdSequence = ? WHERE ordinal = ?", [sequence, ordinal])
+        try execute("INSERT INTO owed VALUES (?, ?, ?)", [ordinal, sequence, record])
+        let stored = StoredInstallation(
+            ordinal: ordinal,
+            installation: installation,
+            channelDigest: channelDigest,
+            createdSequence: sequence
+        )
+        return (stored, sequence)
+    }
+
+    /// Replaces an installation's record, or only its channel.
+    ///
+    /// - Returns: The change's sequence, `nil` when what the installation is owed stays as it was.
+    package func update(
+        _ current: StoredInstallation,
+        to installation: Installation,
+        channelDigest: [UInt8]?,
+        hub: Int64,
+        at: Int64
+    ) throws -> (stored: StoredInstallation, sequence: Int64?) {
+        let record = try installation.record
+        let stored = StoredInstallation(
+            ordinal: current.ordinal,
+            installation: installation,
+            channelDigest: channelDigest,
+            createdSequence: current.createdSequence
+        )
+        let isSame = try record == current.installation.record
+        if isSame && channelDigest == current.channelDigest { return (stored, nil) }
+        try execute(
+            "UPDATE installation SET record = ?, channelDigest = ? WHERE ordinal = ?",
+            [record, channelDigest.map { Data($0) }, current.ordinal]
+        )
+        if isSame { return (stored, nil) }
+        try execute(Query.dropUnusedOwedRow, [current.ordinal, hub])
+        let sequence = try appendChange(hub: hub, ordinal: current.ordinal, at: at)
+        try execute("INSERT INTO owed VALUES (?, ?, ?)", [current.ordinal, sequence, record])
+        return (stored, sequence)
+    }
+
+    /// Removes an installation and all that it was owed.
+    package func delete(_ installation: StoredInstallation, hub: Int64, at: Int64) throws -> Int64 {
+        let sequence = try appendChange(hub: hub, ordinal: installation.ordinal, at: at)
+        try execute("DELETE FROM installation WHERE ordinal = ?", [installation.ordinal])
+        return sequence
+    }
+
+    /// Notes how far streams were written; rows of installations that are gone are passed over.
+    package func note(_ progress: StreamProgress) throws {
+        try execute(
+            """
+            INSERT INTO streamProgress SELECT ?1, ?2, ?3, ?4, ?5
+            WHERE EXISTS (SELECT 1 FROM installation WHERE ordinal = ?1)
+            ON CONFLICT (ordinal) DO UPDATE SET written = excluded.written,
+                resumedFrom = ifnull(excluded.resumedFrom, resumedFrom),
+                connectedAt = ifnull(excluded.connectedAt, connectedAt),
+                disconnectedAt = excluded.disconnectedAt
+            """,
+            [
+                progress.ordinal, progress.written, progress.resumedFrom, progress.connectedAt,
+                progress.disconnectedAt,
+            ]
+        )
+    }
+
+    /// Replaces the set of categories that one publisher announces.
+    package func setCategories(_ names: [String], publisher: String, hub: Int64) throws {
+        try execute("DELETE FROM category WHERE hubID = ? AND publisher = ?", [hub, publisher])
+        for (position, name) in names.enumerated() {
+            try execute("INSERT INTO category VALUES (?, ?, ?, ?)", [hub, publisher, position, name])
+        }
+    }
+
+    /// A setting of the connection that writes.
+    func pragma(_ name: String) throws -> Int? {
+        try Int.fetchOne(db, sql: "PRAGMA \(name)")
+    }
+
+    fileprivate func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
+        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
+    }
+}

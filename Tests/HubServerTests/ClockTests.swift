@@ -1,0 +1,114 @@
+import Foundation
+import HubProtocol
+import Synchronization
+import Testing
+
+@testable import HubServer
+
+struct ClockTests {
+    @Test(arguments: [86_400.0, -86_400, 10 * 365.25 * 86_400, -10 * 365.25 * 86_400])
+    func `a clock that jumps under load loses nothing, neither at once nor when it has settled`(jump: Double)
+        async throws
+    {
+        try await TestHub.run(try Scratch()) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            let time = TestTime()
+            let live = try hub.probe(agent)
+            var titles: [String] = []
+            func send(_ count: Int, jumping step: Double = 0) async throws {
+                let first = titles.count
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<count {
+                        if number == count / 2 { hub.clock.advance(by: step) }
+                        group.addTask { try await hub.accept("m\(first + number)") }
+                    }
+                    try await group.waitForAll()
+                }
+                titles += (0..<count).map { "m\(first + $0)" }
+            }
+            // Two days of news, the jump, an hour and more of it, the jump back, and an hour and more again.
+            for _ in 0..<2 {
+                try await send(10)
+                try await hub.pass(86_400, of: time)
+            }
+            for step in [jump, -jump] {
+                try await send(50, jumping: step)
+                try await hub.pass(60, of: time)
+                for _ in 0..<5 {
+                    try await send(5)
+                    try await hub.pass(1_000, of: time)
+                }
+            }
+            // Another live stream would end this one, so it comes last.
+            try await hub.settle([live])
+            #expect(Set(live.probe.titles) == Set(titles) && live.probe.titles.count == titles.count)
+            let late = try hub.probe(agent)
+            try await hub.settle([late])
+            #expect(late.probe.titles == live.probe.titles, "all of it is owed still")
+            #expect(late.probe.names == [])
+            // And expires in the end.
+            try await hub.pass(71 * 3600, of: time)
+            try await hub.pass(3600, of: time)
+            try await hub.pass(3 * 86_400, of: time)
+            #expect(hub.hub.state.withLock { $0.droppedThrough } == hub.head)
+        }
+    }
+
+    @Test func `tokens are judged by the wall clock as it is`() async throws {
+        try await TestHub.run(try Scratch()) { hub async throws in
+            let headers = ["Authorization": hub.token(hub.full)]
+            func status() async throws -> Int {
+                try await hub.send("POST", "messages", as: nil, headers: headers, "{}").status
+            }
+            #expect(try await status() == 201)
+            hub.clock.advance(by: 86_400)
+            #expect(try await status() == 401)
+            hub.clock.advance(by: -2 * 86_400)
+            #expect(try await status() == 201, "a token says when it ends, not when it began")
+            hub.clock.advance(by: 10 * 365 * 86_400)
+            #expect(try await hub.post().status == 201, "new ones are good at any time")
+        }
+    }
+
+    @Test func `a hub that starts with a clock far away drops nothing before it has settled`() async throws {
+        let scratch = try Scratch()
+        let clock = TestClock()
+        let agent = Agent("a")
+        try await TestHub.run(scratch, clock: clock) { hub in
+            try await hub.register(agent)
+            try await hub.accept("x")
+            try await hub.pass(1, of: TestTime())
+        }
+        clock.advance(by: 30 * 86_400)
+        try await TestHub.run(scratch, clock: clock) { hub in
+            let time = TestTime()
+            try await hub.pass(60, of: time)
+            let stream = try hub.probe(agent)
+            try await hub.settle([stream])
+            #expect(stream.probe.titles == ["x"])
+            try await hub.pass(3_700, of: time)
+            #expect(hub.hub.state.withLock { $0.droppedThrough } == hub.head)
+        }
+    }
+
+    @Test func `the guard tells a jump once and settles after an hour of the other clock`() {
+        let minute: Int64 = 60_000
+        var clock = ClockGuard(wall: 0, monotonic: 0, lastSeen: nil, longestAbsence: 100 * minute)
+        #expect(clock.look(wall: minute, monotonic: minute) == .steady)
+        #expect(clock.look(wall: 100 * minute, monotonic: 2 * minute) == .jumped(98 * minute))
+        #expect(clock.look(wall: 101 * minute, monotonic: 3 * minute) == .settling)
+        #expect(clock.look(wall: 159 * minute, monotonic: 61 * minute) == .settling)
+        #expect(clock.look(wall: 160 * minute, monotonic: 62 * minute) == .steady)
+        #expect(clock.look(wall: 161 * minute + 30_000, monotonic: 63 * minute) == .steady, "a little is no jump")
+        #expect(clock.look(wall: 0, monotonic: 64 * minute) == .jumped(-162 * minute - 30_000))
+    }
+
+    @Test(arguments: [(0, true), (50, true), (101, false), (-1, true), (-2, false)] as [(Int64, Bool)])
+    func `a start is trusted within the longest absence`(minutesAway: Int64, isTrusted: Bool) {
+        let minute: Int64 = 60_000
+        let wall = 1_000 * minute + minutesAway * minute
+        var clock = ClockGuard(wall: wall, monotonic: 0, lastSeen: 1_000 * minute, longestAbsence: 100 * minute)
+        #expect(clock.look(wall: wall, monotonic: 0) == (isTrusted ? .steady : .settling))
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import GRDB
+import HubProtocol
+import HubStore
+import ServerSentEvents
+import Synchronization
+import Testing
+
+@testable import HubServer
+
+struct ResumptionTests {
+    private struct Case {
+        let cursor: String?
+        let titles: [String]
+        let isGap: Bool
+    }
+
+    @Test func `every form of Last-Event-ID is resumed from or answered with a gap`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            for title in ["x", "y"] { try await hub.accept(title) }
+            let epoch = hub.hub.epochs.current
+            let cases = [
+                Case(cursor: nil, titles: ["x", "y"], isGap: false),
+                Case(cursor: "\(epoch)-3", titles: [], isGap: false),
+                Case(cursor: "\(epoch)-2", titles: ["y"], isGap: false),
+                Case(cursor: "\(epoch)-1", titles: ["x", "y"], isGap: false),
+                Case(cursor: "\(epoch)-0", titles: ["x", "y"], isGap: false),
+                Case(cursor: "\(epoch)-4", titles: ["x", "y"], isGap: true),
+                Case(cursor: "\(epoch)--1", titles: ["x", "y"], isGap: true),
+                Case(cursor: "\(epoch)-03", titles: ["x", "y"], isGap: true),
+                Case(cursor: "\(epoch)-99999999999999999999", titles: ["x", "y"], isGap: true),
+                Case(cursor: "other-3", titles: ["x", "y"], isGap: true),
+                Case(cursor: "3", titles: ["x", "y"], isGap: true),
+                Case(cursor: "ä", titles: ["x", "y"], isGap: true),
+            ]
+            for known in cases {
+                let stream = try hub.probe(agent, after: known.cursor)
+                try await hub.settle([stream])
+                #expect(stream.probe.titles == known.titles, "\(known.cursor ?? "none")")
+                #expect(stream.probe.names == (known.isGap ? ["gap"] : []), "\(known.cursor ?? "none")")
+            }
+            let reader = try await hub.stream(agent, after: "")
+            #expect(try await reader.message().title == "x", "an empty one is none")
+        }
+    }
+
+    @Test func `a gap says what it misses, and comes first`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            try await hub.accept("x")
+            let stream = try await hub.stream(agent, after: "unknown-7")
+            let gap = try await stream.named()
+            let data = try JSONDecoder().decode(StreamGap.self, from: Data(gap.data.utf8))
+            #expect(gap.name == "gap")
+            #expect(data.after == "unknown-7")
+            #expect(data.resumesAt == 1)
+            #expect(try await stream.message().title == "x")
+        }
+    }
+
+    @Test func `a restored older copy announces a gap as soon as it has overtaken, and before`() async throws {
+        let scratch = try Scratch()
+        let agent = Agent("a")
+        try await TestHub.run(scratch) { hub in
+            try await hub.register(agent)
+            try await hub.accept("kept")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder) == ["hub.sqlite"], "closed")
+        try scratch.copyHub(to: "older")
+        let cursors = try await TestHub.run(scratch) { hub in
+            let stream = try hub.probe(agent)
+            for number in 0..<3 { try await hub.accept("lost \(number)") }
+            try await hub.settle([stream])
+            #expect(stream.probe.titles.count == 4)
+            return stream.probe.events.compactMap(\.id)
+        }
+        try scratch.restoreHub(from: "older")
+        try await TestHub.run(scratch) { hub in
+            for sent in 0...6 {
+                if sent > 0 { try await hub.accept("again \(sent)") }
+                for cursor in cursors {
+                    let stream = try hub.probe(agent, after: cursor)
+                    try await hub.settle([stream])
+                    #expect(stream.probe.names == ["gap"], "\(cursor) after \(sent)")
+                    #expect(stream.probe.titles == ["kept"] + (0..<sent).map { "again \($0 + 1)" })
+                }
+            }
+        }
+    }
+
+    @Test func `the copy of a running hub, restored, announces a gap to whoever was further`() async throws {
+        let scratch = try Scratch()
+        let agent = Agent("a")
+        let cursors = try await TestHub.run(scratch) { hub in
+            try await hub.register(agent)
+            try await hub.accept("kept")
+            try await hub.backUp(to: scratch.folder + "/older")
+            let stream = try hub.probe(agent)
+            for number in 0..<3 { try await hub.accept("lost \(number)") }
+            try await hub.settle([stream])
+            return stream.probe.events.compactMap(\.id)
+        }
+        try scratch.restoreHub(from: "older")
+        try await TestHub.run(scratch) { hub in
+            for sent in 0...6 {
+                if sent > 0 { try await hub.accept("again") }
+                for (index, cursor) in cursors.enumerated() {
+                    let stream = try hub.probe(agent, after: cursor)
+                    try await hub.settle([stream])
+                    // The first cursor stands where the copy was made: nothing after it was ever written to anybody.
+                    #expect(stream.probe.names == (index == 0 ? [] : ["gap"]), "\(cursor) after \(sent)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ["size", "age"])
+    func `a cursor whose news was dropped gets a gap, one that is further does not`(why: String) async throws {
+        try await TestHub.run(try Scratch(), configure: { if why == "size" { $0.maximumLogBytes = 60_000 } }) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            let stream = try hub.probe(agent)
+            let time = TestTime()
+            for number in 0..<10 { try await hub.accept("m\(number)", message: String(repeating: "x", count: 10_000)) }
+            try await hub.settle([stream])
+            stream.disconnect()
+            if why == "age" {
+                try await hub.pass(71 * 3600, of: time)
+                try await hub.accept("young")
+                try await hub.pass(2 * 3600, of: time)
+            } else {
+                try await hub.pass(60, of: time)
+            }
+            let ids = stream.probe.events.compactMap(\.id)
+            let dropped = hub.hub.state.withLock { $0.droppedThrough }
+            #expect(dropped == (why == "age" ? 11 : 6))
+            for id in [nil] + ids.map({ Optional($0) }) {
+                let again = try hub.probe(agent, after: id)
+                try await hub.settle([again])
+                let isGone = (id.flatMap { StreamPosition(parsing: $0) }?.sequence ?? 1) < dropped
+                #expect(again.probe.names == (isGone ? ["gap"] : []), "\(id ?? "none")")
+            }
+            let first = try hub.probe(agent)
+            try await hub.settle([first])
+            #expect(first.probe.titles == (why == "age" ? ["young"] : ["m5", "m6", "m7", "m8", "m9"]))
+            #expect(try await hub.hub.store.extent().droppedBySize == (why == "age" ? 0 : 5))
+        }
+    }
+
+    @Test func `what is dropped while a slow stream is behind is a gap in its midst`() async throws {
+        let small = { (configuration: inout HubConfiguration) in
+            configuration.maximumLogBytes = 60_000
+            configuration.streamLimits.cohortBytes = 30_000
+        }
+        try await TestHub.run(try Scratch(), configure: small) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            let stream = try hub.probe(agent, taking: false)
+            try await hub.accept("taken")
+            try await hub.settle([stream])
+            for number in 0..<10 { try await hub.accept("m\(number)", message: String(repeating: "x", count: 10_000)) }
+            try await hub.pass(60, of: TestTime())
+            stream.take(true)
+            try await hub.settle([stream])
+            // The stream took nothing since its head, so even the first message waited.
+            #expect(stream.probe.names == ["gap"])
+            #expect(stream.probe.titles == ["m5", "m6", "m7", "m8", "m9"])
+        }
+    }
+
+    @Test func `news that an idle stream was not owed and that is dropped is no gap for it`() async throws {
+        let small = { (configuration: inout HubConfiguration) in configuration.streamLimits.cohortBytes = 30_000 }
+        try await TestHub.run(try Scratch(), configure: small) { hub in
+            let (idle, other) = (Agent("idle", tags: ["World"]), Agent("other", tags: ["Sports"]))
+            try await hub.register(idle)
+            try await hub.register(other)
+            let stream = try hub.probe(idle)
+            let time = TestTime()
+            for _ in 0..<5 { try await hub.accept("s", tags: "Sports") }
+            try await hub.pass(73 * 3600, of: time)
+            try await hub.settle([stream])
+            stream.probe.take(false)
+            let long = String(repeating: "x", count: 10_000)
+            for number in 0..<10 { try await hub.accept("m\(number)", tags: "World", message: long) }
+            try await hub.settle([stream])
+            stream.take(true)
+            try await hub.settle([stream])
+            #expect(stream.probe.names == [])
+            #expect(stream.probe.titles == (0..<10).map { "m\($0)" })
+        }
+    }
+}
+
+extension TestHub {
+    /// Copies the file while the hub runs, as an operator's backup does.
+    func backUp(to path: String) async throws {
+        let queue = try DatabaseQueue(path: hub.configuration.databasePath)
+        try await queue.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [path]) }
+    }
+}

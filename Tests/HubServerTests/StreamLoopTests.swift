@@ -1,0 +1,118 @@
+import HubProtocol
+import NIOCore
+import NIOEmbedded
+import ServerSentEvents
+import Testing
+
+@testable import HubServer
+
+/// Time on one event loop.
+struct StreamLoopTests {
+    private let eventLoop = EmbeddedEventLoop()
+    private let probe = Probe()
+    private let ended = Kept<[Int64]>([])
+    private let pages = Kept<[StreamLoop.PageRequest]>([])
+
+    private func loop(head: Int64) -> StreamLoop {
+        StreamLoop(
+            eventLoop: eventLoop,
+            limits: StreamLimits(),
+            encoding: EventEncoding(epoch: "e"),
+            head: head,
+            requestPage: { [pages] page in pages.change { $0.append(page) } },
+            detached: { [ended] _, _, written in ended.change { $0.append(written) } },
+            noteProgress: { _ in }
+        )
+    }
+
+    private func attach(to loop: StreamLoop, after: Int64, through: Int64, needsReplay: Bool = false) -> StreamSession {
+        let session = StreamSession(loop: loop, output: probe)
+        let attachment = StreamLoop.Attachment(
+            ordinal: 1,
+            cohort: 1,
+            after: after,
+            through: through,
+            needsReplay: needsReplay,
+            prelude: EventEncoding.retry
+        )
+        loop.apply([.attach(session, attachment)])
+        return session
+    }
+
+    private func entry(_ sequence: Int64) -> CohortEntries.Entry {
+        .init(sequence: sequence, bytes: ByteBuffer(string: "id: e-\(sequence)\ndata: {}\n\n"))
+    }
+
+    @Test func `a quiet stream is written its position every fifteen seconds`() {
+        let loop = loop(head: 5)
+        loop.start()
+        _ = attach(to: loop, after: 5, through: 5)
+        eventLoop.advanceTime(by: .seconds(14))
+        #expect(probe.events.count == 1)
+        eventLoop.advanceTime(by: .seconds(1))
+        #expect(probe.cursor == "e-5")
+        // News of others moves the position of the next one.
+        loop.apply([.head(9)])
+        eventLoop.advanceTime(by: .seconds(14))
+        #expect(probe.cursor == "e-5")
+        eventLoop.advanceTime(by: .seconds(1))
+        #expect(probe.cursor == "e-9")
+        #expect(probe.events.last?.data == nil)
+    }
+
+    @Test func `a stream that was just written something is not quiet`() {
+        let loop = loop(head: 5)
+        loop.start()
+        _ = attach(to: loop, after: 5, through: 5)
+        eventLoop.advanceTime(by: .seconds(10))
+        loop.apply([.cohortEvents(1, entry(6)), .head(6)])
+        #expect(probe.cursor == "e-6")
+        eventLoop.advanceTime(by: .seconds(14))
+        #expect(probe.events.count == 2)
+        eventLoop.advanceTime(by: .seconds(1))
+        #expect(probe.events.count == 3)
+    }
+
+    @Test func `while pages are on their way the position is that of the last page`() {
+        let loop = loop(head: 50)
+        loop.start()
+        let session = attach(to: loop, after: 5, through: 50, needsReplay: true)
+        loop.receivePage(session, bytes: nil, through: 20)
+        eventLoop.advanceTime(by: .seconds(15))
+        #expect(probe.cursor == "e-20")
+        loop.receivePage(session, bytes: nil, through: 50)
+        eventLoop.advanceTime(by: .seconds(15))
+        #expect(probe.cursor == "e-50")
+        #expect(pages.value.map(\.after) == [5, 20])
+    }
+
+    @Test func `a stream that takes nothing for a minute is ended, an idle one is not`() {
+        let loop = loop(head: 5)
+        loop.start()
+        _ = attach(to: loop, after: 5, through: 5)
+        eventLoop.advanceTime(by: .minutes(5))
+        #expect(!probe.isClosed)
+        probe.take(false)
+        loop.apply([.cohortEvents(1, entry(6)), .head(6)])
+        eventLoop.advanceTime(by: .seconds(59))
+        #expect(!probe.isClosed)
+        eventLoop.advanceTime(by: .seconds(1))
+        #expect(probe.isClosed)
+        #expect(ended.value == [6])
+    }
+
+    @Test func `a stream that changes its cohort while something waits reads on in the store`() {
+        let loop = loop(head: 5)
+        let session = attach(to: loop, after: 5, through: 5)
+        probe.take(false)
+        loop.apply([.cohortEvents(1, entry(6)), .head(6)])
+        loop.apply([.cohortEvents(1, entry(7)), .move(session, cohort: 2, at: 8), .cohortEvents(2, entry(9)), .head(9)])
+        #expect(pages.value.isEmpty, "it takes nothing yet")
+        probe.take(true)
+        session.outputIsReady()
+        #expect(pages.value.map(\.after) == [6])
+        #expect(pages.value.map(\.through) == [8])
+        loop.receivePage(session, bytes: entry(7).bytes, through: 8)
+        #expect(probe.events.compactMap(\.id) == ["e-6", "e-7", "e-9"])
+    }
+}

@@ -1,0 +1,256 @@
+import Foundation
+import HubProtocol
+import HubStore
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+@testable import HubServer
+
+/// A folder for a hub's file, which goes with the object.
+final class Scratch: Sendable {
+    let folder: String
+    var path: String { folder + "/hub.sqlite" }
+
+    init() throws {
+        folder = NSTemporaryDirectory() + "hubserver-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// Copies the file, whose hub must have stopped.
+    func copyHub(to name: String) throws {
+        try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        try FileManager.default.copyItem(atPath: path, toPath: "\(folder)/\(name)")
+    }
+
+    /// Puts an older copy in the place of the file.
+    func restoreHub(from name: String) throws {
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: path)
+    }
+}
+
+/// A wall clock that stands still until it is told.
+final class TestClock: Sendable {
+    private let instant: Mutex<Date>
+
+    init(_ start: Date = Date(timeIntervalSince1970: 1_900_000_000)) { instant = Mutex(start) }
+
+    var now: Date { instant.withLock { $0 } }
+    func advance(by seconds: Double) { instant.withLock { $0 += seconds } }
+}
+
+/// The clock that never jumps, as a test sees it.
+final class TestTime {
+    var milliseconds = Housekeeping.monotonic
+}
+
+/// A hub that serves on a free port of loopback.
+struct TestHub: Sendable {
+    let service: HubService
+    let port: Int
+    let listen: AccessRule
+    let full: AccessRule
+    let clock: TestClock
+
+    var member: HubDirectory.Member { service.directory.all[0] }
+    var hub: Hub { member.hub }
+    var head: Int64 { hub.state.withLock { $0.head } }
+
+    /// Runs a hub for the length of `body`, then stops it as a signal would.
+    static func run<Output: Sendable>(
+        _ scratch: Scratch,
+        clock: TestClock = TestClock(),
+        configure: (inout HubConfiguration) -> Void = { _ in },
+        _ body: (TestHub) async throws -> Output
+    ) async throws -> Output {
+        var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
+        configuration.port = 0
+        configuration.now = { clock.now }
+        configure(&configuration)
+        var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        logger.logLevel = .critical
+        let service = try await HubService(configuration, logger: logger)
+        let rules = service.directory.all[0].hub.rules
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [
+                    .init(
+                        service: Runner(service: service, port: port),
+                        successTerminationBehavior: .gracefullyShutdownGroup
+                    )
+                ],
+                logger: logger
+            )
+        )
+        async let running: Void = group.run()
+        var iterator = ports.makeAsyncIterator()
+        guard let bound = await iterator.next() else {
+            try await running
+            throw Stopped()
+        }
+        let hub = TestHub(
+            service: service,
+            port: bound,
+            listen: try rules.named(AccessRule.defaultListenName),
+            full: try rules.named(AccessRule.defaultFullName),
+            clock: clock
+        )
+        let result: Result<Output, any Error>
+        do { result = .success(try await body(hub)) } catch { result = .failure(error) }
+        await group.triggerGracefulShutdown()
+        try await running
+        return try result.get()
+    }
+
+    struct Stopped: Error {}
+
+    struct Unanswered: Error {
+        let request, bytes: String
+    }
+
+    /// Lets time pass on both clocks and drops what has expired.
+    ///
+    /// The clock that never jumps goes on by `monotonic` seconds, `nil` for as many.
+    func pass(_ seconds: Double, monotonic: Double? = nil, of time: TestTime) async throws {
+        clock.advance(by: seconds)
+        time.milliseconds += Int64((monotonic ?? seconds) * 1000)
+        try await service.housekeeping.purge(monotonic: time.milliseconds)
+    }
+
+    private struct Runner: Service {
+        let service: HubService
+        let port: AsyncStream<Int>.Continuation
+
+        func run() async throws {
+            defer { port.finish() }
+            try await service.run { port.yield($0) }
+        }
+    }
+}
+
+extension [AccessRule] {
+    fileprivate func named(_ name: String) throws -> AccessRule {
+        guard let rule = first(where: { $0.name == name }) else { throw TestHub.Stopped() }
+        return rule
+    }
+}
+
+// MARK: - Requests
+
+extension TestHub {
+    /// A token for the whole hub, valid for an hour of the hub's clock.
+    func token(_ rule: AccessRule, key: String? = nil, resource: String = "http://h/news", expiresIn: Int64 = 3600)
+        -> String
+    {
+        SharedAccessToken.sign(
+            resource: resource,
+            keyName: rule.name,
+            key: key ?? rule.primaryKey,
+            expiresAt: Int64(clock.now.timeIntervalSince1970) + expiresIn
+        )
+    }
+
+    /// Sends one request on a connection of its own.
+    ///
+    /// The path is below the hub, or from the root when it begins with `/`; without a rule there is no token.
+    func send(
+        _ method: String,
+        _ path: String,
+        as rule: AccessRule?,
+        channel: PushChannelSecret? = nil,
+        headers: [String: String] = [:],
+        _ body: String = ""
+    ) async throws -> Reply {
+        let connection = try await Connection.open(port)
+        let text = request(
+            method,
+            path,
+            as: rule,
+            channel: channel,
+            headers: headers.merging(["Connection": "close"]) { $1 },
+            body
+        )
+        try await connection.send(text)
+        do {
+            return try await connection.reply()
+        } catch let error as Reply.Malformed {
+            throw Unanswered(request: "\(method) \(path)", bytes: error.bytes)
+        }
+    }
+
+    func request(
+        _ method: String,
+        _ path: String,
+        as rule: AccessRule?,
+        channel: PushChannelSecret? = nil,
+        headers: [String: String] = [:],
+        _ body: String = ""
+    ) -> String {
+        var lines = ["\(method) \(path.first == "/" ? path : "/news/" + path) HTTP/1.1", "Host: h"]
+        if let rule { lines.append("Authorization: \(token(rule))") }
+        if let channel { lines.append("\(HeaderName.pushChannel): \(channel.text)") }
+        if !body.isEmpty { lines.append("Content-Length: \(body.utf8.count)") }
+        for (name, value) in headers { lines.append("\(name): \(value)") }
+        return lines.joined(separator: "\r\n") + "\r\n\r\n" + body
+    }
+
+    /// Sends a message in template format.
+    func post(
+        _ properties: [String: String] = ["title": "t"],
+        tags: String? = nil,
+        key: String? = nil
+    ) async throws -> Reply {
+        var headers = [HeaderName.format: "template"]
+        if let tags { headers[HeaderName.tags] = tags }
+        if let key { headers[HeaderName.idempotencyKey] = key }
+        let body = String(decoding: MessageProperties(properties).encoded(), as: UTF8.self)
+        return try await send("POST", "messages", as: full, headers: headers, body)
+    }
+
+    /// Opens an agent's stream as the first request of a connection.
+    func stream(_ agent: Agent, after cursor: String? = nil) async throws -> EventReader {
+        let connection = try await Connection.open(port)
+        var headers: [String: String] = [:]
+        if let cursor { headers[HeaderName.lastEventID] = cursor }
+        let path = "installations/\(try InstallationID(agent.id).urlPathSegment)/stream"
+        try await connection.send(request("GET", path, as: listen, channel: agent.secret, headers: headers))
+        return try await EventReader(connection)
+    }
+
+    func put(_ agent: Agent, as rule: AccessRule? = nil) async throws -> Reply {
+        try await send("PUT", "installations/\(agent.id)", as: rule ?? listen, channel: agent.secret, agent.json)
+    }
+}
+
+/// An installation of platform `stream`, as its owner knows it.
+struct Agent: Sendable {
+    let id: String
+    var secret = PushChannelSecret.random()
+    var tags: [String] = []
+    var templates = [AgentTemplate.name: InstallationTemplate(body: AgentTemplate.body)]
+    var variables: [String: String] = [:]
+
+    init(_ id: String, tags: [String] = []) {
+        self.id = id
+        self.tags = tags
+    }
+
+    var installation: Installation {
+        get throws {
+            Installation(
+                id: try InstallationID(id),
+                platform: .stream,
+                pushChannel: .handle(secret.text),
+                tags: try tags.map { try Tag($0) },
+                pushVariables: variables,
+                templates: templates
+            )
+        }
+    }
+
+    var json: String { (try? installation.encodedJSON(as: .request)) ?? "" }
+}

@@ -1,0 +1,94 @@
+import HTTPTypes
+import HubProtocol
+import HubStore
+import Testing
+
+@testable import HubServer
+
+struct TokenTests {
+    private struct Case {
+        let name: String
+        let header: String?
+        /// What the detail begins with; `nil` when the request is let in.
+        let refusal: String?
+    }
+
+    @Test func `a token is judged with its reason`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let valid = hub.token(hub.full)
+            let cases = [
+                Case(name: "good", header: valid, refusal: nil),
+                Case(name: "secondary key", header: hub.token(hub.full, key: hub.full.secondaryKey), refusal: nil),
+                Case(name: "whole server", header: hub.token(hub.full, resource: "sb://other.host/"), refusal: nil),
+                Case(
+                    name: "this operation",
+                    header: hub.token(hub.full, resource: "http://h:1/NEWS/messages/?a=b"),
+                    refusal: nil
+                ),
+                Case(name: "a little late", header: hub.token(hub.full, expiresIn: -30), refusal: nil),
+                Case(name: "none", header: nil, refusal: "MissingToken"),
+                Case(name: "empty", header: "", refusal: "MissingToken"),
+                Case(name: "other scheme", header: "Bearer abc", refusal: "MissingToken"),
+                Case(name: "malformed", header: "SharedAccessSignature sr=x&sig=y", refusal: "MalformedToken"),
+                Case(name: "twice", header: valid + "&se=1", refusal: "MalformedToken"),
+                Case(name: "expired", header: hub.token(hub.full, expiresIn: -3_600), refusal: "ExpiredToken"),
+                Case(
+                    name: "wrong key",
+                    header: hub.token(hub.full, key: hub.listen.primaryKey),
+                    refusal: "InvalidSignature"
+                ),
+                Case(
+                    name: "unknown rule",
+                    header: hub.token(AccessRule.generated(name: "Nobody", rights: .manage)),
+                    refusal: "InvalidSignature"
+                ),
+                Case(
+                    name: "expiry changed",
+                    header: valid.replacing("se=", with: "se=9"),
+                    refusal: "InvalidSignature"
+                ),
+                Case(
+                    name: "other hub",
+                    header: hub.token(hub.full, resource: "http://h/other"),
+                    refusal: "InvalidAudience"
+                ),
+                Case(
+                    name: "prefix of a name",
+                    header: hub.token(hub.full, resource: "http://h/new"),
+                    refusal: "InvalidAudience"
+                ),
+                Case(
+                    name: "other operation",
+                    header: hub.token(hub.full, resource: "http://h/news/categories"),
+                    refusal: "InvalidAudience"
+                ),
+                Case(name: "lacking the right", header: hub.token(hub.listen), refusal: "Send claim is required"),
+            ]
+            for known in cases {
+                let headers = known.header.map { ["Authorization": $0] } ?? [:]
+                let reply = try await hub.send("POST", "messages", as: nil, headers: headers, #"{"title":"t"}"#)
+                #expect(reply.status == (known.refusal == nil ? 201 : 401), "\(known.name): \(reply.body)")
+                guard let refusal = known.refusal else { continue }
+                #expect(reply.error?.detail.hasPrefix(refusal) == true, "\(known.name): \(reply.body)")
+            }
+        }
+    }
+
+    @Test func `every route wants its right, on both ways into a stream`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let send = AccessRule.generated(name: "Send", rights: .send)
+            let id = hub.hub.record.id
+            _ = try await hub.hub.store.commit([{ @Sendable in try $0.put(send, hub: id) }])
+            try await hub.service.housekeeping.lookAtRules()
+            await hub.hub.writer.inOrder {}
+            for route in RouteTable.routes {
+                let path = route.path.replacing(":id", with: "x").replacing(":publisher", with: "p").dropFirst()
+                let without = try await hub.send(route.method.rawValue, String(path), as: nil)
+                #expect(without.status == 401 && without.body.contains("MissingToken"), "\(route.method) \(path)")
+                let wrong = route.right == .listen ? send : hub.listen
+                let reply = try await hub.send(route.method.rawValue, String(path), as: wrong)
+                #expect(reply.status == 401 && reply.body.contains("claim is required"), "\(route.method) \(path)")
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import HubProtocol
+import HubStore
+import Logging
+import Synchronization
+import Testing
+
+@testable import HubServer
+
+struct WriterTests {
+    @Test func `what waits shares a commit and keeps its order`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await store(scratch)
+        let batches = Counter()
+        let writer = HubWriter(store: store, logger: .quiet, batchApplied: { batches.add() })
+        let applied = Kept<[Int64]>([])
+        try await withThrowingTaskGroup(of: Int64.self) { group in
+            for _ in 0..<HubWriter.maximumBatch + 10 {
+                group.addTask {
+                    try await writer.perform {
+                        try $0.appendMessage(hub: hub, id: .random(), tags: nil, body: [1], at: 0)
+                    } apply: { sequence in
+                        applied.change { $0.append(sequence) }
+                    }
+                }
+            }
+            while writer.waiting < HubWriter.maximumBatch + 10 { await Task.yield() }
+            let running = Task { try await writer.run() }
+            let answered = try await group.reduce(into: []) { $0.append($1) }
+            running.cancel()
+            try await running.value
+            #expect(batches.count == 2)
+            #expect(applied.value == Array(1...Int64(HubWriter.maximumBatch + 10)))
+            #expect(Set(answered) == Set(applied.value))
+        }
+    }
+
+    @Test func `a cancelled request does not undo the others`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let requests = (0..<50).map { number in
+                Task {
+                    if number.isMultiple(of: 2) { withUnsafeCurrentTask { $0?.cancel() } }
+                    return try await hub.accept("\(number)")
+                }
+            }
+            for request in requests { _ = try await request.value }
+            let counted = try await hub.hub.store.owedMessages(
+                hub: hub.hub.record.id,
+                ordinal: 0,
+                after: 0,
+                through: .max,
+                limit: 100
+            )
+            #expect(counted.messages.count == 50)
+        }
+    }
+
+    @Test func `a writer that is cancelled answers all that waits, and lets go of events`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await store(scratch)
+        let writer = HubWriter(store: store, logger: .quiet, batchApplied: {})
+        let request = Task {
+            try await writer.perform {
+                try $0.appendMessage(hub: hub, id: .random(), tags: nil, body: [1], at: 0)
+            } apply: { _ in
+            }
+        }
+        while writer.waiting == 0 { await Task.yield() }
+        let running = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await writer.run()
+        }
+        try await running.value
+        let error = await #expect(throws: ProtocolError.self) { _ = try await request.value }
+        #expect(error?.status == 503)
+        await writer.inOrder {}
+    }
+
+    @Test func `a full disk refuses all, delivers none of it, and is said; then the hub is healthy again`() async throws
+    {
+        try await TestHub.run(try Scratch(), configure: { $0.maximumPages = 100 }) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            let stream = try await hub.stream(agent)
+            #expect(try await hub.send("GET", "/readyz", as: nil).body == "ready\n")
+            let long = String(repeating: "x", count: 8_000)
+            var accepted: [String] = []
+            var refusal: ProtocolError?
+            while refusal == nil {
+                let title = "m\(accepted.count)"
+                do {
+                    try await hub.accept(title, message: long)
+                    accepted.append(title)
+                } catch let error as ProtocolError {
+                    refusal = error
+                }
+            }
+            #expect(refusal?.status == 503)
+            #expect(refusal?.detail.contains("disk is full") == true)
+            let reply = try await hub.post(["title": "never", "messageParam": long])
+            #expect(reply.status == 503)
+            #expect(reply.headers["retry-after"] != nil)
+            let ready = try await hub.send("GET", "/readyz", as: nil)
+            #expect(ready.status == 503)
+            #expect(ready.body.contains("the disk is full"))
+            #expect(try await hub.send("GET", "/healthz", as: nil).status == 200)
+            // All the news expires, which makes room.
+            try await hub.pass(4 * 86_400, of: TestTime())
+            #expect(try await hub.send("GET", "/readyz", as: nil).status == 200)
+            #expect(try await hub.post(["title": "last"]).status == 201)
+            #expect(try await stream.titles(until: "last") == accepted)
+        }
+    }
+
+    @Test func `whatever a hub that is stopped had accepted is there`() async throws {
+        let scratch = try Scratch()
+        let accepted = Kept<Set<String>>([])
+        let sending = try await TestHub.run(scratch) { hub in
+            let sending = Task {
+                await withTaskGroup(of: Void.self) { group in
+                    for number in 0..<400 {
+                        group.addTask {
+                            guard let id = try? await hub.accept("\(number)") else { return }
+                            accepted.change { $0.insert(id.text) }
+                        }
+                    }
+                }
+            }
+            while accepted.value.isEmpty { await Task.yield() }
+            return sending
+        }
+        await sending.value
+        let (store, hub) = try await store(scratch)
+        let kept = try await store.owedMessages(hub: hub, ordinal: 0, after: 0, through: .max, limit: 1_000)
+        #expect(Set(kept.messages.map(\.id.text)) == accepted.value)
+    }
+
+    private func store(_ scratch: Scratch) async throws -> (HubStore, Int64) {
+        let store = try HubStore(path: scratch.path)
+        if let hub = try await store.hubs().first { return (store, hub.id) }
+        let name = try HubName("news")
+        let made = try await store.commit([
+            { @Sendable (transaction: Transaction) throws -> HubRecord in
+                try transaction.insertHub(name, rules: [], at: 0)
+            }
+        ])
+        return (store, try made[0].get().id)
+    }
+}
+
+/// A value that several tasks change.
+final class Kept<Value: Sendable>: Sendable {
+    private let mutex: Mutex<Value>
+
+    init(_ value: Value) { mutex = Mutex(value) }
+
+    var value: Value { mutex.withLock { $0 } }
+
+    func change<Output: Sendable>(_ body: (inout Value) -> sending Output) {
+        mutex.withLock { _ = body(&$0) }
+    }
+}
+
+final class Counter: Sendable {
+    private let value = Atomic(0)
+    var count: Int { value.load(ordering: .relaxed) }
+    func add() { value.add(1, ordering: .relaxed) }
+}
+
+extension Logger {
+    static let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+}
