@@ -54,6 +54,14 @@ let package = Package(
             ]
         ),
 
+        // The publisher and the agent.
+        .target(
+            name: "FeedPublisher",
+            dependencies: [
+                "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", .crypto, .grdb, .log, .yams,
+            ]
+        ),
+
         // Tests: a folder a module, a scripted peer, and the built program.
         .target(name: "HubTestServer", path: "Tests/HubTestServer"),
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
@@ -72,6 +80,13 @@ let package = Package(
             dependencies: [
                 "HubServer", "HubStore", "HubProtocol", "ServerSentEvents",
                 .crypto, .grdb, .httpTypes, .log, .nioCore, .nioPosix, .nioEmbedded, .serviceLifecycle,
+            ]
+        ),
+        .testTarget(
+            name: "FeedPublisherTests",
+            dependencies: [
+                "FeedPublisher", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "HubTestServer",
+                .grdb,
             ]
         ),
     ]

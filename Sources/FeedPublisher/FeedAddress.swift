@@ -1,0 +1,90 @@
+/// The address of a feed as its list gives it: absolute, `http`, `https` or, for feeds of one's own, `file`.
+package struct FeedAddress: Hashable, Sendable {
+    /// Longest address taken, in bytes; servers refuse longer ones.
+    static let maximumBytes = 2_048
+
+    package let text: String
+    /// Lower case, without credentials and port; empty for `file`.
+    package let host: String
+    /// Equal for spellings that reach the same document: scheme and host in lower case, no default port, no fragment.
+    let comparable: String
+    let isFile: Bool
+
+    var comparableWithoutScheme: Substring { comparable.drop { $0 != ":" } }
+
+    /// Whether it names a whole site and no page of it.
+    var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
+
+    private let siteAuthority: String
+
+    /// - Parameters:
+    ///   - text: Trimmed of white space.
+    ///   - allowsFile: Whether the list marked this feed `local: true`.
+    /// - Throws: ``FeedAddressError`` with what is wrong.
+    package init(parsing text: String, allowsFile: Bool) throws(FeedAddressError) {
+        guard text.utf8.count <= Self.maximumBytes else { throw FeedAddressError("is longer than 2048 bytes") }
+        guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
+            throw FeedAddressError("holds a space or a control character")
+        }
+        guard let separator = text.firstIndex(of: ":"), text[separator...].hasPrefix("://") else {
+            throw FeedAddressError("is not a URL; it begins with 'https://' or 'http://'")
+        }
+        let scheme = text[..<separator].lowercased()
+        let rest = text[separator...].dropFirst(3)
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        let authority = rest[..<end]
+        let tail = rest[end...].prefix { $0 != "#" }
+        switch scheme {
+        case "http", "https":
+            let hostPort = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+            let (host, port) = try Self.split(hostPort)
+            let isDefault = port.isEmpty || port == (scheme == "http" ? "80" : "443")
+            self.host = host
+            siteAuthority = host + (isDefault ? "" : ":\(port)")
+            comparable = "\(scheme)://\(siteAuthority)\(tail.isEmpty ? "/" : tail)"
+            isFile = false
+        case "file":
+            guard allowsFile else { throw FeedAddressError("is a file, which needs 'local: true'") }
+            guard authority.isEmpty || authority.lowercased() == "localhost", tail.hasPrefix("/") else {
+                throw FeedAddressError("must name an absolute path: 'file:///…'")
+            }
+            host = ""
+            siteAuthority = ""
+            comparable = "file://\(tail)"
+            isFile = true
+        default:
+            throw FeedAddressError("has the scheme '\(scheme)'; 'https' and 'http' are known")
+        }
+        self.text = text
+    }
+
+    /// For lines that people and logs keep: credentials are left out.
+    package var display: String {
+        guard let separator = text.firstRange(of: "://") else { return text }
+        let rest = text[separator.upperBound...]
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard let at = authority.lastIndex(of: "@") else { return text }
+        return String(text[..<separator.upperBound] + rest[rest.index(after: at)...])
+    }
+
+    private static func split(_ authority: Substring) throws(FeedAddressError) -> (host: String, port: Substring) {
+        var host = authority
+        var port: Substring = ""
+        if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
+            host = authority[..<colon]
+            port = authority[colon...].dropFirst()
+        }
+        guard !host.isEmpty else { throw FeedAddressError("names no host") }
+        guard port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), port.isEmpty || UInt16(port) != nil else {
+            throw FeedAddressError("has the port '\(port)', which is no number up to 65535")
+        }
+        return (host.lowercased(), port)
+    }
+}
+
+/// What is wrong with an address, as the end of a sentence that begins with the address.
+package struct FeedAddressError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,31 @@
+package import HubProtocol
+
+/// One category and the feeds that feed it: one file of `feeds/`.
+package struct FeedList: Sendable {
+    /// The tutorial's own sentence; `$(title)` and its like are filled in for each entry.
+    package static let standardTemplate = "Breaking $(category) News : $(title)"
+
+    /// Path of the file it came from, for messages to people.
+    package let file: String
+    /// The category under which agents ask for it.
+    package let category: Tag
+    /// What becomes `messageParam`.
+    package let template: InlineTemplate
+    /// The name that follows `News_` in a further property with the same text, for recipients whose template names a
+    /// language (protocol §10).
+    package let language: String?
+    package let feeds: [FeedSource]
+}
+
+/// One feed of a list.
+package struct FeedSource: Sendable, Hashable {
+    package let address: FeedAddress
+    /// `nil` when the list names none: then ``PollInterval/standard``, or what the feed itself asks for if that is longer.
+    package let interval: PollInterval?
+    /// Whether this very address may be private or a file; never extends to where the feed redirects.
+    package let isLocal: Bool
+    /// Shown instead of the feed's own title.
+    package let title: String?
+    /// Line in the list's file.
+    package let line: Int?
+}

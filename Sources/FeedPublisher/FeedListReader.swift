@@ -1,0 +1,200 @@
+internal import HubProtocol
+internal import Yams
+
+/// Reads one feed list and gathers everything that is wrong with it.
+///
+/// Works on YAML nodes instead of a `Codable`: a node knows its line, and an unknown key must be an error.
+struct FeedListReader {
+    /// Feeds of one list.
+    static let maximumFeeds = 1_000
+
+    private enum Key {
+        static let list = ["category", "template", "language", "every", "feeds"]
+        static let feed = ["url", "every", "local", "title"]
+    }
+
+    let file: String
+    private(set) var problems: [FeedListProblem] = []
+
+    init(file: String) { self.file = file }
+
+    /// `nil` when ``problems`` is not empty afterwards.
+    mutating func read(_ text: String) -> FeedList? {
+        let before = problems.count
+        let root: Node?
+        do {
+            root = try Yams.compose(yaml: text)
+        } catch let error as YamlError {
+            report(error)
+            return nil
+        } catch {
+            problem(nil, "is not YAML: \(error)")
+            return nil
+        }
+        guard let root, let mapping = root.mapping else {
+            problem(root, "must hold 'category:' and 'feeds:'")
+            return nil
+        }
+        let members = readMembers(of: mapping, known: Key.list)
+        let category = readCategory(members["category"], of: root)
+        let template = readTemplate(members["template"])
+        let language = readLanguage(members["language"])
+        let interval = readInterval(members["every"], minimum: .minimum)
+        let feeds = readFeeds(members["feeds"], of: root, interval: interval)
+        guard problems.count == before, let category, let template else { return nil }
+        return FeedList(file: file, category: category, template: template, language: language, feeds: feeds)
+    }
+
+    private mutating func readCategory(_ node: Node?, of root: Node) -> HubProtocol.Tag? {
+        guard let node else {
+            problem(root, "has no 'category:', the tag its messages go to")
+            return nil
+        }
+        guard let text = readText(node, named: "category") else { return nil }
+        do throws(ProtocolError) {
+            let tag = try HubProtocol.Tag(text)
+            guard !tag.isServerAssigned, !ReservedTagPrefixes.standard.contains(tag) else {
+                problem(node, "category '\(text)' is a reserved tag")
+                return nil
+            }
+            return tag
+        } catch {
+            problem(node, "category '\(text)' is no tag: \(error.detail)")
+            return nil
+        }
+    }
+
+    private mutating func readTemplate(_ node: Node?) -> InlineTemplate? {
+        var source = FeedList.standardTemplate
+        if let node {
+            guard let given = readText(node, named: "template") else { return nil }
+            source = given
+        }
+        do throws(TemplateError) {
+            return try InlineTemplate(parsing: source)
+        } catch {
+            problem(node, "template: \(error)")
+            return nil
+        }
+    }
+
+    private mutating func readLanguage(_ node: Node?) -> String? {
+        guard let node, let text = readText(node, named: "language") else { return nil }
+        guard !text.isEmpty, text.utf8.count <= 60,
+            text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || $0 == 0x5F })
+        else {
+            problem(node, "language '\(text)' must be letters, digits and '_', such as 'French'")
+            return nil
+        }
+        return text
+    }
+
+    private mutating func readFeeds(_ node: Node?, of root: Node, interval: PollInterval?) -> [FeedSource] {
+        guard let node else {
+            problem(root, "has no 'feeds:'")
+            return []
+        }
+        // All feeds commented out: a category of other publishers, or of tomorrow.
+        if node.null != nil { return [] }
+        guard let sequence = node.sequence else {
+            problem(node, "'feeds' must be a list of '- url: …'")
+            return []
+        }
+        guard sequence.count <= Self.maximumFeeds else {
+            problem(node, "'feeds' lists more than \(Self.maximumFeeds) feeds")
+            return []
+        }
+        return sequence.compactMap { readFeed($0, interval: interval) }
+    }
+
+    private mutating func readFeed(_ node: Node, interval listInterval: PollInterval?) -> FeedSource? {
+        guard let mapping = node.mapping else {
+            problem(node, "a feed must be written as '- url: https://…'")
+            return nil
+        }
+        let members = readMembers(of: mapping, known: Key.feed)
+        let isLocal = members["local"].map { readFlag($0, named: "local") } ?? false
+        let interval = readInterval(members["every"], minimum: isLocal ? .localMinimum : .minimum)
+        let title = members["title"].flatMap { readText($0, named: "title") }
+        guard let urlNode = members["url"] else {
+            problem(node, "a feed has no 'url:'")
+            return nil
+        }
+        guard let url = readText(urlNode, named: "url") else { return nil }
+        do {
+            let address = try FeedAddress(parsing: url, allowsFile: isLocal)
+            return FeedSource(
+                address: address,
+                interval: interval ?? listInterval,
+                isLocal: isLocal,
+                title: title,
+                line: urlNode.mark?.line
+            )
+        } catch {
+            problem(urlNode, "feed '\(url)' \(error)")
+            return nil
+        }
+    }
+
+    private mutating func readInterval(_ node: Node?, minimum: PollInterval) -> PollInterval? {
+        guard let node, let text = readText(node, named: "every") else { return nil }
+        guard let interval = PollInterval(parsing: text) else {
+            problem(node, "'every: \(text)' is not a time such as 30s, 5m, 2h or 1d")
+            return nil
+        }
+        guard interval >= minimum, interval <= .maximum else {
+            problem(node, "'every: \(text)' must lie between \(minimum) and \(PollInterval.maximum)")
+            return nil
+        }
+        return interval
+    }
+
+    private mutating func readFlag(_ node: Node, named name: String) -> Bool {
+        switch node.scalar?.string {
+        case "true": return true
+        case "false": return false
+        default:
+            problem(node, "'\(name)' must be true or false")
+            return false
+        }
+    }
+
+    private mutating func readText(_ node: Node, named name: String) -> String? {
+        guard let scalar = node.scalar, !scalar.string.isEmpty else {
+            problem(node, "'\(name)' must be a text")
+            return nil
+        }
+        return scalar.string
+    }
+
+    private mutating func readMembers(of mapping: Node.Mapping, known: [String]) -> [String: Node] {
+        var members: [String: Node] = [:]
+        for (key, value) in mapping {
+            let name = key.scalar?.string ?? ""
+            guard known.contains(name) else {
+                let nearest = NearestName.of(name, among: known).map { "did you mean '\($0)'? " } ?? ""
+                problem(key, "unknown key '\(name)': \(nearest)known are \(known.joined(separator: ", "))")
+                continue
+            }
+            members[name] = value
+        }
+        return members
+    }
+
+    private mutating func report(_ error: YamlError) {
+        switch error {
+        case .scanner(_, let reason, let mark, _), .parser(_, let reason, let mark, _),
+            .composer(_, let reason, let mark, _):
+            problems.append(FeedListProblem(file: file, line: mark.line, text: "is not YAML: \(reason)"))
+        case .duplicatedKeysInMapping(let keys, let context):
+            let names = keys.map { "'\($0)'" }.joined(separator: ", ")
+            problems.append(FeedListProblem(file: file, line: context.mark.line, text: "key \(names) stands twice"))
+        default:
+            problem(nil, "is not YAML: \(error)")
+        }
+    }
+
+    private mutating func problem(_ node: Node?, _ text: String) {
+        problems.append(FeedListProblem(file: file, line: node?.mark?.line, text: text))
+    }
+}

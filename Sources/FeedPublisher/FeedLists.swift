@@ -1,0 +1,158 @@
+internal import FoundationEssentials
+package import HubProtocol
+
+/// All feed lists of a directory, valid as a whole.
+package struct FeedLists: Sendable {
+    /// Bytes of one file; a thousand feeds take some 60 KB.
+    static let maximumFileBytes = 1_048_576
+    /// Files of a directory: far above any number of categories that people can choose from.
+    static let maximumFiles = 256
+
+    package let lists: [FeedList]
+
+    package init(_ lists: [FeedList]) { self.lists = lists }
+
+    package var categories: [Tag] {
+        var seen: Set<Tag> = []
+        return lists.map(\.category).filter { seen.insert($0).inserted }
+    }
+
+    package var feedCount: Int { lists.reduce(0) { $0 + $1.feeds.count } }
+
+    /// Reads every `*.yaml` and `*.yml` directly in a directory, in the order of their names.
+    ///
+    /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run shows what is to be mended.
+    package static func load(directory: String) throws(FeedListsError) -> FeedLists {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        } catch {
+            throw FeedListsError([
+                FeedListProblem(file: directory, line: nil, text: "cannot read the feed lists: \(reason(error))")
+            ])
+        }
+        let files = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted()
+        guard !files.isEmpty else {
+            throw FeedListsError([
+                FeedListProblem(file: directory, line: nil, text: "holds no feed list (a file named *.yaml)")
+            ])
+        }
+        guard files.count <= maximumFiles else {
+            throw FeedListsError([
+                FeedListProblem(file: directory, line: nil, text: "holds more than \(maximumFiles) feed lists")
+            ])
+        }
+        let folder = directory.hasSuffix("/") ? directory : directory + "/"
+        return try parse(files.map { (folder + $0, contents(folder + $0)) })
+    }
+
+    /// Reads lists whose texts are at hand.
+    ///
+    /// - Throws: ``FeedListsError`` with all problems of all texts.
+    package static func parse(_ texts: [(file: String, text: String)]) throws(FeedListsError) -> FeedLists {
+        try parse(texts.map { ($0.file, .success($0.text)) })
+    }
+
+    private static func parse(
+        _ files: [(file: String, text: Result<String, FeedListProblem>)]
+    ) throws(FeedListsError) -> FeedLists {
+        var problems: [FeedListProblem] = []
+        var lists: [FeedList] = []
+        for (file, text) in files {
+            switch text {
+            case .failure(let problem): problems.append(problem)
+            case .success(let text):
+                var reader = FeedListReader(file: file)
+                if let list = reader.read(text) { lists.append(list) }
+                problems += reader.problems
+            }
+        }
+        problems += repeats(in: lists)
+        guard problems.isEmpty else { throw FeedListsError(problems) }
+        return FeedLists(lists)
+    }
+
+    /// A feed or a category in two places would be announced twice, or under a rule that nobody can tell.
+    private static func repeats(in lists: [FeedList]) -> [FeedListProblem] {
+        var problems: [FeedListProblem] = []
+        var categories: [Tag: FeedList] = [:]
+        var places: [String: (file: String, line: Int?)] = [:]
+        for list in lists {
+            if let first = categories[list.category] {
+                problems.append(
+                    FeedListProblem(
+                        file: list.file,
+                        line: nil,
+                        text: "category '\(list.category)' is already listed in '\(first.file)'"
+                    )
+                )
+            }
+            categories[list.category] = categories[list.category] ?? list
+            for feed in list.feeds {
+                if let first = places[feed.address.comparable] {
+                    let place = first.line.map { "'\(first.file)' line \($0)" } ?? "'\(first.file)'"
+                    problems.append(
+                        FeedListProblem(
+                            file: list.file,
+                            line: feed.line,
+                            text: "feed '\(feed.address.display)' is already listed in \(place)"
+                        )
+                    )
+                } else {
+                    places[feed.address.comparable] = (list.file, feed.line)
+                }
+            }
+        }
+        return problems
+    }
+
+    private static func contents(_ path: String) -> Result<String, FeedListProblem> {
+        do {
+            let data = try Data(contentsOf: URL(filePath: path))
+            guard data.count <= maximumFileBytes else {
+                return .failure(
+                    FeedListProblem(file: path, line: nil, text: "is larger than \(maximumFileBytes) bytes")
+                )
+            }
+            guard let text = String(validating: data, as: UTF8.self) else {
+                return .failure(FeedListProblem(file: path, line: nil, text: "is not UTF-8"))
+            }
+            return .success(text)
+        } catch {
+            return .failure(
+                FeedListProblem(file: path, line: nil, text: "cannot read feed list: \(reason(error))")
+            )
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? CocoaError else { return "\(error)" }
+        return switch error.code {
+        case .fileReadNoSuchFile, .fileNoSuchFile: "no such file or directory"
+        case .fileReadNoPermission: "permission denied"
+        default: (error.underlying as? POSIXError).map { "\($0.code)" } ?? "error \(error.code.rawValue)"
+        }
+    }
+}
+
+/// One thing wrong in one feed list.
+package struct FeedListProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    package let file: String
+    /// From 1, where known.
+    package let line: Int?
+    package let text: String
+
+    package var description: String {
+        line.map { "'\(file)' line \($0): \(text)" } ?? "'\(file)': \(text)"
+    }
+}
+
+/// Everything that is wrong in the feed lists; exit code 78.
+package struct FeedListsError: Error, Sendable, CustomStringConvertible {
+    package let problems: [FeedListProblem]
+
+    init(_ problems: [FeedListProblem]) { self.problems = problems }
+
+    /// One line a problem.
+    package var description: String { problems.map(\.description).joined(separator: "\n") }
+}

@@ -1,0 +1,262 @@
+internal import Crypto
+internal import Feeds
+internal import FoundationEssentials
+internal import HubProtocol
+
+/// One feed's turn in a pass: ask, read, judge, and commit what changed in one transaction.
+struct FeedPoll: Sendable {
+    /// Documents not read to their end after which what there is becomes the baseline: some feeds are always broken.
+    private static let incompleteBaseline = 3
+    /// How long a permanent redirect must last before it is believed (feeds.md §10), and at how many polls.
+    private static let moveAge: Duration = .seconds(7 * 86_400)
+    private static let movePolls = 3
+    /// A feed that fails longer is reported once more.
+    private static let longTrouble: Duration = .seconds(14 * 86_400)
+
+    let list: FeedList
+    let source: FeedSource
+    let store: PublisherStore
+    let fetcher: FeedFetcher
+    let environment: PublishEnvironment
+    let existing: ExistingEntries
+    /// When the pass began: due times count from it, so that a timer of the same period finds the feed due.
+    let start: Date
+
+    struct Outcome: Sendable {
+        var lines: [PublishLine] = []
+        var isUnchanged = false
+        var isFailed = false
+        var announced = 0
+        var recorded = 0
+        /// The host wants quiet.
+        var hostWait: HostWait?
+        var isCancelled = false
+    }
+
+    /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing of this fetch was.
+    func run(_ record: FeedRecord) async throws -> Outcome {
+        switch await fetcher.fetch(source, record, file: list.file) {
+        case .cancelled:
+            return Outcome(isCancelled: true)
+        case .failed(let failure):
+            return try fail(record, failure)
+        case .unchanged(let validators, let freshness, let movedTo):
+            var record = record
+            // A 304 may leave out what did not change.
+            record.validators.etag = validators.etag ?? record.validators.etag
+            record.validators.lastModified = validators.lastModified ?? record.validators.lastModified
+            record.identicalAnswers = 0
+            return try succeedUnchanged(record, freshness: freshness, movedTo: movedTo)
+        case .document(let document):
+            let hash = Array(SHA256.hash(data: document.body))
+            guard hash != record.bodyHash || record.baseline == nil else {
+                var same = record
+                same.identicalAnswers += record.validators.isEmpty ? 0 : 1
+                same.validators = document.validators
+                return try succeedUnchanged(same, freshness: document.freshness, movedTo: document.movedTo)
+            }
+            do {
+                let feed = try FeedReader.read(document.body, url: document.url, contentType: document.contentType)
+                return try take(feed, document, hash: hash, record)
+            } catch let error as FeedError {
+                return try fail(record, .reading(error))
+            }
+        }
+    }
+
+    private func take(
+        _ feed: Feed,
+        _ document: FetchedDocument,
+        hash: [UInt8],
+        _ before: FeedRecord
+    ) throws -> Outcome {
+        let now = environment.now()
+        let judge = NewsJudge(feed: feed, record: before, existing: existing, now: now)
+        var record = before
+        record.readings += 1
+        record.identicalAnswers = 0
+        record.identityRule = judge.identityRule
+        record.newestEntry = judge.newestEntry
+        record.title = feed.title ?? before.title
+        record.format = feed.format.description
+        if feed.isComplete {
+            record.validators = document.validators
+            record.bodyHash = hash
+            record.completeReading = record.readings
+            record.incompleteReadings = 0
+        } else {
+            forgetDocument(&record)
+            record.incompleteReadings += 1
+        }
+        if feed.isComplete || record.incompleteReadings >= Self.incompleteBaseline {
+            record.baseline = before.baseline ?? now
+        }
+        var outcome = Outcome()
+        succeed(&record, &outcome, freshness: document.freshness, ttl: feed.ttl, movedTo: document.movedTo)
+        if !feed.isComplete { report(incomplete: feed, before, &record, &outcome) }
+        let judgement = try store.commit(record, reading: reading(judge, feed, before), now: now)
+        outcome.announced = judgement?.announcements.count ?? 0
+        outcome.recorded = judgement?.silent ?? 0
+        if let judgement, judgement.isReset {
+            outcome.lines.append(
+                PublishLine(
+                    .notice,
+                    "feed '\(source.address.display)' gave all its entries new ids; "
+                        + "\(judgement.silent) old ones are recorded, not announced"
+                )
+            )
+        }
+        return outcome
+    }
+
+    private func reading(_ judge: NewsJudge, _ feed: Feed, _ before: FeedRecord) -> DocumentReading {
+        let composer = MessageComposer(list: list)
+        let title = source.title ?? feed.title ?? source.address.host
+        let environment = environment
+        return DocumentReading(
+            category: list.category.folded,
+            lastCompleteReading: before.completeReading,
+            keys: judge.keys,
+            links: judge.links
+        ) { state in
+            let judgement = judge.judge(state)
+            return Verdict(
+                messages: judgement.announcements.map {
+                    composer.message(for: $0, feedTitle: title, idempotencyKey: environment.idempotencyKey())
+                },
+                announcedLinks: judgement.announcements.compactMap(\.link),
+                judgement: judgement
+            )
+        }
+    }
+
+    private func succeedUnchanged(
+        _ record: FeedRecord,
+        freshness: Duration?,
+        movedTo: String?
+    ) throws -> Outcome {
+        var record = record
+        var outcome = Outcome(isUnchanged: true)
+        succeed(&record, &outcome, freshness: freshness, ttl: nil, movedTo: movedTo)
+        try store.commit(record, now: environment.now())
+        return outcome
+    }
+
+    private func succeed(
+        _ record: inout FeedRecord,
+        _ outcome: inout Outcome,
+        freshness: Duration?,
+        ttl: Int?,
+        movedTo: String?
+    ) {
+        if record.trouble != nil {
+            outcome.lines.append(PublishLine(.notice, "feed '\(source.address.display)' can be read again"))
+        }
+        record.trouble = nil
+        record.failures = 0
+        record.failingSince = nil
+        record.retired = nil
+        record.lastSuccess = environment.now()
+        let wait = PollSchedule.waitAfterSuccess(
+            interval: source.interval,
+            freshness: freshness,
+            ttlMinutes: ttl,
+            random: environment.random()
+        )
+        record.due = DueTime(after: wait, from: start)
+        follow(movedTo, &record, &outcome)
+    }
+
+    private func fail(_ before: FeedRecord, _ failure: FetchFailure) throws -> Outcome {
+        let now = environment.now()
+        var record = before
+        var outcome = Outcome(isFailed: true)
+        record.failures += 1
+        record.failingSince = before.failingSince ?? now
+        if failure.spoilsValidators { forgetDocument(&record) }
+        if record.movedURL != nil, failure.blamesAddress {
+            // A move that turns out wrong is undone: the list's own address is asked again.
+            record.movedURL = nil
+            record.move = nil
+            forgetDocument(&record)
+        }
+        let wait = PollSchedule.waitAfterFailure(
+            interval: source.interval,
+            failures: record.failures,
+            retryAfter: failure.retryAfter,
+            random: environment.random()
+        )
+        record.due = DueTime(after: wait, from: now)
+        if failure.isGone { record.retired = now }
+        var kind = failure.kind
+        var line = failure.line(source)
+        if let since = record.failingSince, now.timeIntervalSince(since) > Self.longTrouble.inSeconds {
+            kind += ", long"
+            line += "; it fails since \(since.formatted(.iso8601.year().month().day()))"
+        }
+        let isKnown = before.trouble?.kind == kind
+        record.trouble = FeedTrouble(kind: kind, line: isKnown ? before.trouble?.line ?? line : line)
+        outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
+        if failure.isHostWide, !source.address.host.isEmpty {
+            let quiet = min(failure.retryAfter ?? PollSchedule.standardRetryAfter, PollSchedule.maximumRetryAfter)
+            outcome.hostWait = HostWait(host: source.address.host, due: DueTime(after: quiet, from: now))
+        }
+        try store.commit(record, hostWait: outcome.hostWait, now: now)
+        return outcome
+    }
+
+    private func forgetDocument(_ record: inout FeedRecord) {
+        record.validators = Validators()
+        record.bodyHash = nil
+        record.identicalAnswers = 0
+    }
+
+    private func report(
+        incomplete feed: Feed,
+        _ before: FeedRecord,
+        _ record: inout FeedRecord,
+        _ outcome: inout Outcome
+    ) {
+        let kind = "incomplete"
+        let isKnown = before.trouble?.kind == kind
+        let line =
+            "feed '\(source.address.display)' is cut or broken (\(feed.malformed ?? "it has no end")); "
+            + "the \(feed.entries.count) entries before that were read"
+        // It was well enough to read, so the good news of `succeed` would be wrong.
+        outcome.lines.removeAll { $0.level == .notice }
+        outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
+        record.trouble = FeedTrouble(kind: kind, line: line)
+    }
+
+    /// Believes a permanent redirect after some polls and days; at once when only the scheme became `https`.
+    private func follow(_ target: String?, _ record: inout FeedRecord, _ outcome: inout Outcome) {
+        guard let target, target != source.address.text, target != record.movedURL else {
+            if target == nil { record.move = nil }
+            return
+        }
+        guard let address = try? FeedAddress(parsing: target, allowsFile: false) else { return }
+        let now = environment.now()
+        var move = record.move ?? MoveCandidate(url: target, firstSeen: now, polls: 0)
+        if move.url != target { move = MoveCandidate(url: target, firstSeen: now, polls: 0) }
+        move.polls += 1
+        record.move = move
+        let isUpgrade =
+            address.comparableWithoutScheme == source.address.comparableWithoutScheme
+            && address.text.hasPrefix("https:")
+        let isOld =
+            move.polls >= Self.movePolls
+            && now.timeIntervalSince(move.firstSeen) >= Self.moveAge.inSeconds
+        guard isUpgrade || isOld else { return }
+        record.movedURL = target
+        record.move = nil
+        if !isUpgrade {
+            outcome.lines.append(
+                PublishLine(
+                    .hint,
+                    "feed '\(source.address.display)' has moved for good to '\(address.display)'; "
+                        + "change it in '\(list.file)'"
+                )
+            )
+        }
+    }
+}

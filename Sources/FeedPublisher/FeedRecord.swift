@@ -1,0 +1,111 @@
+package import Feeds
+package import FoundationEssentials
+
+/// What the publisher remembers about one feed between passes.
+///
+/// A value: the pass changes its copy and hands it to ``PublisherStore/commit(_:hostWait:reading:)``, which writes it
+/// together with everything else that one fetch changes.
+package struct FeedRecord: Sendable, Equatable {
+    /// Stable for ever and never used again; the keys of entries hang on it, so that a feed may move.
+    package let id: Int64
+    /// As the list gives it.
+    package let url: String
+    /// Where to ask instead, after a permanent move was believed.
+    package var movedURL: String?
+    package var move: MoveCandidate?
+    package var validators = Validators()
+    /// SHA-256 of the last whole body.
+    package var bodyHash: [UInt8]?
+    /// Answers in a row that brought the same body although validators were sent.
+    package var identicalAnswers = 0
+    /// `nil`: at once.
+    package var due: DueTime?
+    package var failures = 0
+    package var failingSince: Date?
+    /// What is wrong now, said when it began; `nil` when the feed is well.
+    package var trouble: FeedTrouble?
+    package var lastSuccess: Date?
+    /// The latest date seen on an entry, as far as it was to be believed.
+    package var newestEntry: Date?
+    /// When its entries were first recorded; before that nothing of it is announced.
+    package var baseline: Date?
+    /// Documents read, the clock by which keys age: the wall clock may jump by years.
+    package var readings: Int64 = 0
+    /// The ``readings`` of the last document that was read to its end.
+    package var completeReading: Int64 = 0
+    /// Documents in a row that were not read to their end.
+    package var incompleteReadings = 0
+    package var identityRule = IdentityRule.id
+    package var retired: Date?
+    package var title: String?
+    package var format: String?
+
+    package init(id: Int64, url: String) {
+        self.id = id
+        self.url = url
+    }
+
+    /// Whether another address is where this feed went: a believed or suspected move, or only another scheme.
+    func hasMoved(to address: FeedAddress) -> Bool {
+        if movedURL == address.text || move?.url == address.text { return true }
+        guard let own = try? FeedAddress(parsing: url, allowsFile: true) else { return false }
+        return own.comparableWithoutScheme == address.comparableWithoutScheme
+    }
+}
+
+/// `ETag` and `Last-Modified` exactly as received: servers compare for equality (feeds.md §10).
+package struct Validators: Sendable, Equatable {
+    package var etag: [UInt8]?
+    package var lastModified: [UInt8]?
+
+    package init(etag: [UInt8]? = nil, lastModified: [UInt8]? = nil) {
+        self.etag = etag
+        self.lastModified = lastModified
+    }
+
+    var isEmpty: Bool { etag == nil && lastModified == nil }
+}
+
+/// A permanent redirect that is not believed yet.
+package struct MoveCandidate: Sendable, Equatable {
+    package var url: String
+    package var firstSeen: Date
+    /// Polls at which the target was a valid feed.
+    package var polls: Int
+}
+
+/// A state of a feed that was reported once.
+package struct FeedTrouble: Sendable, Equatable {
+    /// Stable word for the kind; the same kind again is not news.
+    package var kind: String
+    /// The line that was said.
+    package var line: String
+}
+
+/// A wall-clock time together with how long the wait for it is, so that a clock that jumped can be seen through.
+package struct DueTime: Sendable, Equatable {
+    package var at: Date
+    package var wait: Duration
+
+    package init(after wait: Duration, from now: Date) {
+        at = now.addingTimeInterval(wait.inSeconds)
+        self.wait = wait
+    }
+
+    package init(at: Date, wait: Duration) {
+        self.at = at
+        self.wait = wait
+    }
+
+    /// Also true when the time lies further ahead than the whole wait: then the clock was set back meanwhile.
+    package func hasCome(at now: Date) -> Bool {
+        let ahead = at.timeIntervalSince(now)
+        return ahead <= 0 || ahead > wait.inSeconds
+    }
+}
+
+extension Duration {
+    var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+
+    var inMilliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}

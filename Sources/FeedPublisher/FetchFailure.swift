@@ -1,0 +1,101 @@
+internal import Feeds
+internal import OutboundHTTP
+
+/// Why a feed could not be read this time.
+struct FetchFailure: Sendable, Equatable {
+    /// Stable word; the same kind again at the next poll is not news.
+    var kind: String
+    /// Follows "feed '…' " in a line for people.
+    var what: String
+    /// What somebody could do about it.
+    var advice: String?
+    /// What the server asked for, or what is customary where it should have.
+    var retryAfter: Duration?
+    /// The whole host wants quiet, not this feed alone.
+    var isHostWide = false
+    /// The feed will never come back.
+    var isGone = false
+    /// A body came, so the stored validators belong to a document that is no longer there.
+    var spoilsValidators = false
+    /// The address itself leads to no feed, rather than the way there being disturbed.
+    var blamesAddress = false
+
+    /// What a status outside 200…299 means.
+    static func status(_ status: Int, retryAfter: Duration?, file: String) -> FetchFailure {
+        var failure = FetchFailure(kind: "status \(status)", what: "answered \(status)", retryAfter: retryAfter)
+        failure.blamesAddress = (400..<500).contains(status) && ![408, 425, 429].contains(status)
+        switch status {
+        case 304:
+            failure.what = "answered 304 (not modified) although nothing was asked of it"
+        case 401, 407:
+            failure.what += " (wants credentials)"
+            failure.advice = "no password can be given for a feed; remove it from '\(file)' or use another address"
+            failure.retryAfter = PollSchedule.maximumBackOff
+        case 410:
+            failure.what += " (gone) and is not asked for again"
+            failure.advice = "remove it from '\(file)'"
+            failure.isGone = true
+        case 429, 503:
+            failure.what += status == 429 ? " (too many requests)" : " (busy)"
+            failure.retryAfter = retryAfter ?? PollSchedule.standardRetryAfter
+            failure.isHostWide = true
+        case 300..<400:
+            failure.what += ", a redirect without a usable target"
+        case 403, 404, 451:
+            failure.advice = "check its address in '\(file)'"
+        default: break
+        }
+        return failure
+    }
+
+    static func reading(_ error: FeedError) -> FetchFailure {
+        var failure = FetchFailure(kind: "unreadable", what: "", spoilsValidators: true, blamesAddress: true)
+        switch error {
+        case .empty:
+            failure.kind = "empty"
+            failure.what = "sent an empty document"
+        case .html(let discovered):
+            failure.kind = "html"
+            failure.what = "is an HTML page, not a feed"
+            failure.advice =
+                discovered.first.map { "the page names the feed '\($0)'" }
+                ?? "open the address in a browser and look for its feed"
+        case .notAFeed(let root):
+            failure.kind = "not a feed"
+            failure.what = "is not a feed: its root element is '\(root)'"
+        case .tooLarge(let limit):
+            failure.kind = "too large"
+            failure.what = "is larger than \(limit) bytes"
+        case .unreadable(let reason):
+            failure.what = "cannot be read: \(reason)"
+        }
+        return failure
+    }
+
+    static func transport(_ error: OutboundError, _ source: FeedSource) -> FetchFailure {
+        var failure = FetchFailure(kind: "unreachable", what: "cannot be fetched: \(error)")
+        switch error {
+        case .timedOut: failure.kind = "timed out"
+        case .cut:
+            failure.kind = "cut"
+            failure.spoilsValidators = true
+        case .tooLarge: failure.kind = "too large"
+        case .tooManyRedirects: failure.kind = "redirects"
+        case .badURL: failure.kind = "bad url"
+        case .refusedAddress(let host, _):
+            failure.kind = "refused address"
+            failure.advice =
+                !source.isLocal && host.hasPrefix(source.address.host)
+                ? "a feed of your own on a private address needs 'local: true'"
+                : "a redirect must lead to a public address"
+        default: break
+        }
+        return failure
+    }
+
+    /// The whole line, without its level.
+    func line(_ source: FeedSource) -> String {
+        let line = "feed '\(source.address.display)' \(what)"
+        return "\(line); \(advice ?? "it is asked again later")"
+    }
+}

@@ -1,0 +1,41 @@
+package import FoundationEssentials
+
+/// A message to be sent, its bytes frozen.
+package struct OutboxRow: Sendable, Equatable {
+    package let id: Int64
+    package let message: OutboxMessage
+    package let created: Date
+    /// Whether it may have reached the hub already: then only the same bytes with the same key may follow.
+    package let wasAttempted: Bool
+}
+
+/// What is frozen when a row is made.
+package struct OutboxMessage: Sendable, Equatable {
+    /// The category as its list spells it; caps and digests count by it.
+    package var category: String
+    package var tags: String
+    /// JSON object of the message's properties.
+    package var body: [UInt8]
+    /// 128 random bits in hexadecimal, for the `Idempotency-Key` header.
+    package var idempotencyKey: String
+    /// Titles for a digest, one a line: the entry's own, or for a digest those it names.
+    package var headlines: String
+    /// Entries it stands for; more than 1 only for a digest.
+    package var entries: Int
+    package var isDigest: Bool
+}
+
+/// What became of a row.
+package enum OutboxOutcome: Sendable, Equatable {
+    case sent(messageID: String?)
+    /// The hub will never take it.
+    case failed(reason: String)
+}
+
+/// How many rows stand in which state, for people.
+package struct OutboxCounts: Sendable, Equatable {
+    package var pending = 0
+    package var sent = 0
+    package var failed = 0
+    package var folded = 0
+}

@@ -1,0 +1,148 @@
+internal import FoundationEssentials
+internal import HubClient
+
+/// Sends what waits in the outbox, category by category, oldest first.
+///
+/// A row is marked before its bytes can reach the hub and finished after the hub's answer. A kill in between leaves it
+/// marked: the next pass sends the same bytes with the same key, and the hub knows that it has them.
+struct OutboxSender: Sendable {
+    /// Tries of one message in one pass.
+    private static let tries = 3
+    private static let firstPause: Duration = .seconds(1)
+    /// A longer `Retry-After` is for a later pass.
+    private static let maximumPause: Duration = .seconds(30)
+    /// Rows of one category that wait while the hub is away; older ones become a digest before their time.
+    private static let maximumPending = 10_000
+    /// Answers that are about this message and not about us.
+    private static let refusals: Set<Int> = [400, 413, 422]
+
+    let store: PublisherStore
+    let hub: any MessageHub
+    let options: PublishOptions
+    let environment: PublishEnvironment
+    let reporter: PublishReporter
+    let now: Date
+
+    struct Outcome: Sendable {
+        var sent = 0
+        var digests = 0
+        var refused = 0
+        /// Why sending stopped early.
+        var trouble: HubClientError?
+        var wasContacted = false
+    }
+
+    /// - Throws: ``PublisherStoreError``. What was sent before is marked, but for at most one row, which is sent
+    ///   again with the same key.
+    func run() async throws -> Outcome {
+        var outcome = Outcome()
+        let pending = try store.pending()
+        // What may have arrived already comes first, whatever its category: it is the oldest debt.
+        for row in pending where row.wasAttempted {
+            guard try await send(row, &outcome) else { return try stop(outcome) }
+        }
+        for category in categories(of: pending) {
+            let rows = pending.filter { $0.message.category == category }
+            let plan = OutboxPlan(rows, cap: options.cap, announceWithin: options.announceWithin, now: now)
+            for row in plan.single where !row.wasAttempted {
+                guard try await send(row, &outcome) else { return try stop(outcome) }
+            }
+            guard !plan.folded.isEmpty else { continue }
+            guard try await send(fold(plan.folded), &outcome) else { return try stop(outcome) }
+        }
+        if outcome.wasContacted { try store.forgetFinished() }
+        return outcome
+    }
+
+    /// - Returns: Whether to go on.
+    private func send(_ row: OutboxRow, _ outcome: inout Outcome) async throws -> Bool {
+        guard !Task.isCancelled else {
+            outcome.trouble = .cancelled
+            return false
+        }
+        if !row.wasAttempted { try store.markAttempted(row.id) }
+        for attempt in 1... {
+            do {
+                let id = try await hub.send(
+                    row.message.body,
+                    tags: row.message.tags,
+                    idempotencyKey: row.message.idempotencyKey
+                )
+                try store.finish(row.id, .sent(messageID: id), now: environment.now())
+                outcome.wasContacted = true
+                outcome.sent += 1
+                outcome.digests += row.message.isDigest ? 1 : 0
+                return true
+            } catch let error as HubClientError {
+                if case .refused(let status, _, let detail, _) = error, Self.refusals.contains(status) {
+                    try refuse(row, status, detail)
+                    outcome.wasContacted = true
+                    outcome.refused += 1
+                    return true
+                }
+                guard attempt < Self.tries, let pause = pause(before: attempt + 1, after: error) else {
+                    outcome.trouble = error
+                    return false
+                }
+                do {
+                    try await environment.sleep(pause)
+                } catch {
+                    outcome.trouble = .cancelled
+                    return false
+                }
+            }
+        }
+        return false
+    }
+
+    private func refuse(_ row: OutboxRow, _ status: Int, _ detail: String) throws {
+        try store.finish(row.id, .failed(reason: "\(status) \(detail)"), now: environment.now())
+        let headline = row.message.headlines.split(separator: "\n").first.map(String.init) ?? ""
+        reporter.line(
+            PublishLine(
+                .warning,
+                "the hub refused the message '\(headline)' for \(row.message.category) with \(status): \(detail); "
+                    + "it is not sent again"
+            )
+        )
+    }
+
+    /// `nil` when another try in this pass is useless.
+    private func pause(before attempt: Int, after error: HubClientError) -> Duration? {
+        switch error {
+        case .refused(let status, _, _, let retryAfter):
+            guard !error.isPermanent, status == 429 || status >= 500 else { return nil }
+            let pause = retryAfter ?? Self.firstPause * (1 << (2 * (attempt - 2)))
+            return pause <= Self.maximumPause ? pause : nil
+        case .unreachable, .malformedReply:
+            return Self.firstPause * (1 << (2 * (attempt - 2)))
+        case .cancelled:
+            return nil
+        }
+    }
+
+    private func fold(_ rows: [OutboxRow]) throws -> OutboxRow {
+        let digest = MessageComposer.digest(
+            of: rows.map(\.message),
+            idempotencyKey: environment.idempotencyKey()
+        )
+        return try store.fold(rows.map(\.id), into: digest, now: now)
+    }
+
+    /// Keeps the outbox bounded while the hub stays away.
+    private func stop(_ outcome: Outcome) throws -> Outcome {
+        let pending = try store.pending()
+        for category in categories(of: pending) {
+            let rows = pending.filter { $0.message.category == category && !$0.wasAttempted }
+            let excess = rows.prefix(max(0, rows.count - Self.maximumPending))
+            if excess.count > 1 { _ = try fold(Array(excess)) }
+        }
+        return outcome
+    }
+
+    /// In the order of their oldest rows.
+    private func categories(of rows: [OutboxRow]) -> [String] {
+        var seen: Set<String> = []
+        return rows.map(\.message.category).filter { seen.insert($0).inserted }
+    }
+}

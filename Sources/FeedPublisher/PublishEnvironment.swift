@@ -1,0 +1,29 @@
+package import FoundationEssentials
+
+/// What a pass takes from outside, so that a test can give it.
+package struct PublishEnvironment: Sendable {
+    /// The wall clock: for what is due and for what people read.
+    package var now: @Sendable () -> Date
+    /// For jitter and idempotency keys.
+    package var random: @Sendable () -> UInt64
+    /// Waits within a pass, on the monotonic clock.
+    package var sleep: @Sendable (Duration) async throws -> Void
+
+    package init(
+        now: @escaping @Sendable () -> Date = { Date() },
+        random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        self.now = now
+        self.random = random
+        self.sleep = sleep
+    }
+
+    /// 128 random bits in 32 hexadecimal digits.
+    func idempotencyKey() -> String {
+        [random(), random()].map { half in
+            let digits = String(half, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}

@@ -1,0 +1,19 @@
+/// What a person or a unit file asks of one pass.
+package struct PublishOptions: Sendable {
+    /// Messages of one category in one pass; the rest become one digest (design.md §10).
+    package static let standardCap = 5
+    /// Age at which a row is no longer news by itself.
+    package static let standardAnnounceWithin: Duration = .seconds(6 * 3_600)
+
+    /// For feeds that are read for the first time.
+    package var announceExisting = ExistingEntries.none
+    /// `nil`: no cap.
+    package var cap: Int? = PublishOptions.standardCap
+    package var announceWithin = PublishOptions.standardAnnounceWithin
+    /// Also polls what is not due and what was retired.
+    package var force = false
+    /// Under which name the categories are announced to the hub.
+    package var publisher = "newswire"
+
+    package init() {}
+}

@@ -1,0 +1,275 @@
+internal import Feeds
+internal import FoundationEssentials
+package import HubClient
+internal import HubProtocol
+package import Logging
+package import OutboundHTTP
+
+/// One polling pass: ask the feeds that are due, record what is new, send what waits.
+///
+/// Whatever point a pass is killed at, the next one goes on from there: no entry is lost, and none announced twice
+/// where the hub knows idempotency keys.
+package struct PublishPass: Sendable {
+    /// Hosts asked at the same time; a host is asked for one feed at a time.
+    private static let concurrentHosts = 8
+    /// Between two requests to one public host.
+    private static let hostPause: Duration = .seconds(1)
+    private static let secondsOfDay: Double = 86_400
+
+    private let lists: FeedLists
+    private let store: PublisherStore
+    private let fetcher: FeedFetcher
+    private let hub: HubClient?
+    private let isDryRun: Bool
+    private let options: PublishOptions
+    private let environment: PublishEnvironment
+    private let reporter: PublishReporter
+    private let logger: Logger
+
+    /// A pass that sends.
+    ///
+    /// Only one may use a store at a time (``PublisherLock``). The user agent of `http` names us to the feeds.
+    package init(
+        lists: FeedLists,
+        store: PublisherStore,
+        http: OutboundClient,
+        hub: HubClient,
+        options: PublishOptions = PublishOptions(),
+        environment: PublishEnvironment = PublishEnvironment(),
+        reporter: PublishReporter,
+        logger: Logger = Logger(label: "newswire.publish")
+    ) {
+        self.init(
+            lists: lists,
+            store: store,
+            http: http,
+            hub: hub,
+            isDryRun: false,
+            options: options,
+            environment: environment,
+            reporter: reporter,
+            logger: logger
+        )
+    }
+
+    /// A pass that shows each message instead of sending it, and changes nothing on disk or at the hub.
+    ///
+    /// The store at `path` is read, and not made when there is none. Without a hub nobody is counted.
+    ///
+    /// - Throws: ``PublisherStoreError``.
+    package static func dryRun(
+        lists: FeedLists,
+        storePath path: String,
+        http: OutboundClient,
+        hub: HubClient?,
+        options: PublishOptions = PublishOptions(),
+        environment: PublishEnvironment = PublishEnvironment(),
+        reporter: PublishReporter,
+        logger: Logger = Logger(label: "newswire.publish")
+    ) throws -> PublishPass {
+        PublishPass(
+            lists: lists,
+            store: try PublisherStore.scratchCopy(of: path),
+            http: http,
+            hub: hub,
+            isDryRun: true,
+            options: options,
+            environment: environment,
+            reporter: reporter,
+            logger: logger
+        )
+    }
+
+    private init(
+        lists: FeedLists,
+        store: PublisherStore,
+        http: OutboundClient,
+        hub: HubClient?,
+        isDryRun: Bool,
+        options: PublishOptions,
+        environment: PublishEnvironment,
+        reporter: PublishReporter,
+        logger: Logger
+    ) {
+        self.lists = lists
+        self.store = store
+        self.fetcher = FeedFetcher(http: http, now: environment.now)
+        self.hub = hub
+        self.isDryRun = isDryRun
+        self.options = options
+        self.environment = environment
+        self.reporter = reporter
+        self.logger = logger
+    }
+
+    /// Runs the pass.
+    ///
+    /// A cancelled task ends it between two feeds or messages.
+    ///
+    /// - Throws: ``PublisherStoreError`` when nothing can be recorded; the caller ends with 75 if it is temporary.
+    package func run() async throws -> PublishReport {
+        let start = environment.now()
+        var report = PublishReport()
+        try await poll(start, &report)
+        try await send(start, &report)
+        report.pending = try store.counts().pending
+        return report
+    }
+
+    // MARK: Feeds
+
+    private struct Turn: Sendable {
+        let list: FeedList
+        let source: FeedSource
+        let record: FeedRecord
+    }
+
+    private func poll(_ start: Date, _ report: inout PublishReport) async throws {
+        var hosts = try dueByHost(start)[...]
+        try await withThrowingTaskGroup(of: [FeedPoll.Outcome].self) { group in
+            for _ in 0..<Self.concurrentHosts {
+                guard let turns = hosts.popFirst() else { break }
+                group.addTask { try await poll(turns, start) }
+            }
+            while let outcomes = try await group.next() {
+                for outcome in outcomes { count(outcome, &report) }
+                if let turns = hosts.popFirst() {
+                    group.addTask { try await poll(turns, start) }
+                }
+            }
+        }
+    }
+
+    /// One host's feeds, one after the other.
+    private func poll(_ turns: [Turn], _ start: Date) async throws -> [FeedPoll.Outcome] {
+        var outcomes: [FeedPoll.Outcome] = []
+        for (position, turn) in turns.enumerated() {
+            if position > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
+            guard !Task.isCancelled else { break }
+            let poll = FeedPoll(
+                list: turn.list,
+                source: turn.source,
+                store: store,
+                fetcher: fetcher,
+                environment: environment,
+                existing: options.announceExisting,
+                start: start
+            )
+            let outcome = try await poll.run(turn.record)
+            guard !outcome.isCancelled else { break }
+            for line in outcome.lines { reporter.line(line) }
+            logger.debug(
+                "feed polled",
+                metadata: [
+                    "feed.id": "\(turn.record.id)", "feed.url": "\(turn.source.address.display)",
+                    "feed.failed": "\(outcome.isFailed)", "feed.unchanged": "\(outcome.isUnchanged)",
+                    "feed.announced": "\(outcome.announced)", "feed.recorded": "\(outcome.recorded)",
+                ]
+            )
+            outcomes.append(outcome)
+            if outcome.hostWait != nil { break }
+        }
+        return outcomes
+    }
+
+    private func dueByHost(_ now: Date) throws -> [[Turn]] {
+        let feeds = lists.lists.flatMap { list in list.feeds.map { (list, $0) } }
+        let records = try store.enroll(feeds.map(\.1.address))
+        let waits = try store.hostWaits()
+        var order: [String] = []
+        var turns: [String: [Turn]] = [:]
+        for (list, source) in feeds {
+            guard let record = records[source.address.text] else { continue }
+            guard options.force || isDue(record, waits[source.address.host], now) else { continue }
+            // Files share no host that could mind.
+            let host = source.address.isFile ? source.address.text : source.address.host
+            if turns[host] == nil { order.append(host) }
+            turns[host, default: []].append(Turn(list: list, source: source, record: record))
+        }
+        return order.compactMap { turns[$0] }
+    }
+
+    private func isDue(_ record: FeedRecord, _ wait: DueTime?, _ now: Date) -> Bool {
+        record.retired == nil && record.due?.hasCome(at: now) ?? true && wait?.hasCome(at: now) ?? true
+    }
+
+    private func count(_ outcome: FeedPoll.Outcome, _ report: inout PublishReport) {
+        report.polled += 1
+        report.unchanged += outcome.isUnchanged ? 1 : 0
+        report.failedFeeds += outcome.isFailed ? 1 : 0
+        report.announced += outcome.announced
+        report.recorded += outcome.recorded
+    }
+
+    // MARK: The hub
+
+    private func send(_ start: Date, _ report: inout PublishReport) async throws {
+        let target: any MessageHub
+        if let hub, !isDryRun {
+            let (error, wasContacted) = try await announceCategories(to: hub, start)
+            if let error {
+                try settle(error, &report)
+                return
+            }
+            if wasContacted { try settle(nil, &report) }
+            target = LiveHub(client: hub)
+        } else {
+            target = PreviewHub(client: hub, reporter: reporter)
+        }
+        let sender = OutboxSender(
+            store: store,
+            hub: target,
+            options: options,
+            environment: environment,
+            reporter: reporter,
+            now: start
+        )
+        let outcome = try await sender.run()
+        report.sent = outcome.sent
+        report.digests = outcome.digests
+        report.refused = outcome.refused
+        guard !isDryRun else { return }
+        if outcome.trouble != nil || outcome.wasContacted { try settle(outcome.trouble, &report) }
+    }
+
+    /// Tells the hub which categories there are when that changed, and once a day in case the hub forgot.
+    private func announceCategories(
+        to hub: HubClient,
+        _ now: Date
+    ) async throws -> (error: HubClientError?, wasContacted: Bool) {
+        let categories = lists.categories.map(\.text).sorted()
+        let day = Int64((now.timeIntervalSince1970 / Self.secondsOfDay).rounded(.down))
+        let value = "\(options.publisher) \(day) \(categories.joined(separator: ","))"
+        guard try store.note(.announcedCategories) != value else { return (nil, false) }
+        do throws(HubClientError) {
+            _ = try await hub.setCategories(categories, publisher: options.publisher)
+        } catch .refused(400, _, _, _) {
+            // Another hub's word for a route that it does not know (protocol §2); its agents need no list.
+        } catch {
+            return (error, true)
+        }
+        try store.setNote(.announcedCategories, value)
+        return (nil, true)
+    }
+
+    /// Says once that the hub is away or refuses us, and once that it is back.
+    private func settle(_ error: HubClientError?, _ report: inout PublishReport) throws {
+        let before = try store.note(.hubTrouble)
+        guard let error else {
+            guard before != nil else { return }
+            try store.setNote(.hubTrouble, nil)
+            reporter.line(PublishLine(.notice, "hub '\(hub?.address ?? "")' takes messages again"))
+            return
+        }
+        if case .cancelled = error {
+            report.exit = .tryLater
+            return
+        }
+        let trouble = HubTrouble(error, at: hub?.address ?? "", pending: try store.counts().pending)
+        report.exit = trouble.isConfiguration ? .badConfiguration : .tryLater
+        let isRepeat = before == trouble.kind
+        reporter.line(PublishLine(trouble.isConfiguration ? .error : .warning, trouble.line, isRepeat: isRepeat))
+        if let advice = trouble.advice { reporter.line(PublishLine(.hint, advice, isRepeat: isRepeat)) }
+        if !isRepeat { try store.setNote(.hubTrouble, trouble.kind) }
+    }
+}

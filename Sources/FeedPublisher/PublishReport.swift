@@ -1,0 +1,77 @@
+/// How a pass ended.
+package enum PublishExit: Int32, Sendable {
+    case done = 0
+    /// Something is broken that a later pass would find broken again.
+    case failed = 1
+    /// The hub is away, or the disk is full: nothing is lost, a later pass goes on.
+    case tryLater = 75
+    /// The hub refuses us: somebody has to change the configuration.
+    case badConfiguration = 78
+}
+
+/// What a pass did.
+package struct PublishReport: Sendable, Equatable {
+    package var exit = PublishExit.done
+    /// Feeds asked for.
+    package var polled = 0
+    /// Of these, without anything new from the server.
+    package var unchanged = 0
+    /// Of these, without a readable document.
+    package var failedFeeds = 0
+    /// New entries for which a message was made.
+    package var announced = 0
+    /// New entries recorded without one.
+    package var recorded = 0
+    /// Messages that the hub took, digests included.
+    package var sent = 0
+    package var digests = 0
+    /// Messages that the hub will never take.
+    package var refused = 0
+    /// Messages that still wait.
+    package var pending = 0
+
+    package init() {}
+}
+
+/// One line for people, to be prefixed by its level.
+package struct PublishLine: Sendable, Equatable {
+    package enum Level: String, Sendable {
+        case error, warning, hint, notice
+    }
+
+    package let level: Level
+    package let text: String
+    /// Whether an earlier pass said it already: under cron nobody wants it again, a person at a terminal does.
+    package let isRepeat: Bool
+
+    package init(_ level: Level, _ text: String, isRepeat: Bool = false) {
+        self.level = level
+        self.text = text
+        self.isRepeat = isRepeat
+    }
+}
+
+/// What a dry run would send.
+package struct MessagePreview: Sendable, Equatable {
+    package let category: String
+    package let tags: String
+    package let title: String
+    package let body: [UInt8]
+    /// Whom it would reach, by platform; `nil` where the hub does not say.
+    package let recipients: Int?
+    package let platforms: [String: Int]
+}
+
+/// Where a pass says what it has to say while it runs, from several tasks.
+package struct PublishReporter: Sendable {
+    package let line: @Sendable (PublishLine) -> Void
+    package let preview: @Sendable (MessagePreview) -> Void
+
+    package init(
+        line: @escaping @Sendable (PublishLine) -> Void,
+        preview: @escaping @Sendable (MessagePreview) -> Void = { _ in }
+    ) {
+        self.line = line
+        self.preview = preview
+    }
+}

@@ -1,0 +1,32 @@
+package import HostSystem
+
+/// Keeps two publishers from working on one store.
+package enum PublisherLock {
+    /// A pass that takes longer is stuck, or the timer fires too often: worth a line.
+    package static let longPass: Duration = .seconds(10 * 60)
+
+    package enum Attempt: Sendable {
+        /// To be kept until the pass has ended.
+        case acquired(FileLock)
+        /// Another publisher is at work: end with this, and say the line if there is one.
+        case busy(exit: PublishExit, line: PublishLine?)
+    }
+
+    /// Tries to become the one publisher.
+    ///
+    /// - Parameters:
+    ///   - path: Of the lock file, beside the store.
+    ///   - isWatched: Whether a person looks: standard error is a terminal.
+    /// - Returns: The lock, or how to end without it.
+    /// - Throws: ``HostError`` when the file cannot be made.
+    package static func acquire(_ path: String, isWatched: Bool) throws -> Attempt {
+        if let lock = try FileLock.acquire(path) { return .acquired(lock) }
+        let age = FileLock.heldFor(path)
+        if !isWatched, let age, age < longPass { return .busy(exit: .done, line: nil) }
+        let since = age.map { " since \($0.components.seconds / 60) min" } ?? ""
+        return .busy(
+            exit: .tryLater,
+            line: PublishLine(.warning, "another publisher is at work\(since) (it holds '\(path)'); nothing was done")
+        )
+    }
+}

@@ -1,0 +1,600 @@
+internal import Feeds
+package import FoundationEssentials
+internal import GRDB
+
+/// The publisher's memory: one SQLite file, and the only place with SQL in this module.
+///
+/// All that one fetch changes commits in one transaction (design.md §7): after a kill at any point either the document
+/// was never read, or its validators, marks and messages are all there.
+///
+/// Blocking, on purpose: GRDB's asynchronous writes roll back when their task is cancelled.
+package final class PublisherStore: Sendable {
+    /// Runs before each statement and before each commit; an error thrown there ends the transaction like a kill.
+    package typealias StatementHook = @Sendable (_ sql: String) throws -> Void
+
+    /// Keys kept for a feed: this many, or ``keptDocuments`` times its document, whichever is more.
+    static let minimumKeptKeys = 1_000
+    static let keptDocuments = 10
+    /// Links kept for a category, against the same story from a second feed.
+    static let keptStories = 20_000
+    /// Finished rows kept for people to look at.
+    static let keptFinishedRows = 5_000
+    /// Seconds that another process (a backup, a person with a shell) may hold the file.
+    private static let busyTimeout: Double = 10
+    /// Keys of one `IN` list; SQLite takes 32,766 parameters.
+    private static let keysPerLookup = 500
+
+    /// Path of the file, also where a copy in memory came from.
+    private let place: String
+    private let database: any DatabaseWriter
+    private let hook: StatementHook?
+
+    /// Opens or makes the file, migrates it, and makes sure that a commit survives a power cut.
+    ///
+    /// - Throws: ``PublisherStoreError``; also when the file was made by a newer version.
+    package convenience init(path: String, hook: StatementHook? = nil) throws {
+        let pool = try PublisherStoreError.naming(path) {
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(Self.busyTimeout)
+            configuration.maximumReaderCount = 1
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            try pool.writeWithoutTransaction { db in
+                // GRDB sets NORMAL again after `prepareDatabase`, so only here does FULL stay.
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2,
+                    try String.fetchOne(db, sql: "PRAGMA journal_mode") == "wal"
+                else { throw PublisherStoreError(reason: "its file system does not take write-ahead logging") }
+            }
+            return pool
+        }
+        try self.init(database: pool, place: path, hook: hook)
+    }
+
+    private init(database: any DatabaseWriter, place: String, hook: StatementHook?) throws {
+        self.place = place
+        self.database = database
+        self.hook = hook
+        try PublisherStoreError.naming(place) {
+            let migrator = Self.migrator
+            guard try !database.read(migrator.hasBeenSuperseded) else {
+                throw PublisherStoreError(reason: "it was written by a newer newswire")
+            }
+            try migrator.migrate(database)
+        }
+    }
+
+    /// A copy in memory, for a dry run: what is written there is gone with it.
+    ///
+    /// Empty when there is no file.
+    ///
+    /// - Throws: ``PublisherStoreError``.
+    package static func scratchCopy(of path: String) throws -> PublisherStore {
+        let copy = try PublisherStoreError.naming(path) {
+            let memory = try DatabaseQueue()
+            if FileManager.default.fileExists(atPath: path) {
+                var configuration = Configuration()
+                configuration.readonly = true
+                configuration.busyMode = .timeout(busyTimeout)
+                let file = try DatabaseQueue(path: path, configuration: configuration)
+                try file.backup(to: memory)
+                try file.close()
+            }
+            return memory
+        }
+        return try PublisherStore(database: copy, place: path, hook: nil)
+    }
+
+    /// Limits the file's size, in pages of 4 KB, so that a test can fill the disk.
+    package func limitPages(to pages: Int) throws {
+        try write { db in _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages)") }
+    }
+
+    package func close() throws { try database.close() }
+
+    // MARK: Feeds
+
+    /// All feeds ever listed, by URL.
+    package func feeds() throws -> [String: FeedRecord] {
+        try read { db in
+            let rows = try self.rows(db, "SELECT * FROM feed")
+            return Dictionary(try rows.map { try Self.record($0) }.map { ($0.url, $0) }) { first, _ in first }
+        }
+    }
+
+    /// Gives each listed feed its number; those already known keep theirs.
+    ///
+    /// A feed whose address was corrected in its list to where it had moved keeps its number and its memory.
+    package func enroll(_ addresses: [FeedAddress]) throws -> [String: FeedRecord] {
+        let known = try feeds()
+        let new = addresses.filter { known[$0.text] == nil }
+        guard !new.isEmpty else { return known }
+        let listed = Set(addresses.map(\.text))
+        var unlisted = known.values.filter { !listed.contains($0.url) }
+        try write { db in
+            for address in new {
+                if let index = unlisted.firstIndex(where: { $0.hasMoved(to: address) }) {
+                    let former = unlisted.remove(at: index)
+                    try self.run(
+                        db,
+                        "UPDATE feed SET url = ?, moved_url = NULL WHERE id = ?",
+                        [address.text, former.id]
+                    )
+                } else {
+                    try self.run(db, "INSERT INTO feed (url) VALUES (?) ON CONFLICT DO NOTHING", [address.text])
+                }
+            }
+        }
+        return try feeds()
+    }
+
+    /// Writes all that one fetch changes: the feed as it is to be from now on, that its host asked for quiet, and the
+    /// document if one came.
+    ///
+    /// - Returns: The judgement of the document.
+    @discardableResult
+    package func commit(
+        _ record: FeedRecord,
+        hostWait: HostWait? = nil,
+        reading: DocumentReading? = nil,
+        now: Date
+    ) throws -> Judgement? {
+        try write { db in
+            var verdict: Verdict?
+            if let reading {
+                let judged = reading.judge(try self.seenState(db, of: record, reading))
+                try self.mark(db, reading.keys, of: record, now: now)
+                try self.remember(db, judged.announcedLinks, in: reading.category, now: now)
+                for message in judged.messages { try self.insert(db, message, feed: record.id, now: now) }
+                verdict = judged
+            }
+            if let hostWait { try self.save(db, hostWait) }
+            try self.save(db, record)
+            return verdict?.judgement
+        }
+    }
+
+    /// Hosts that asked for quiet.
+    package func hostWaits() throws -> [String: DueTime] {
+        try read { db in
+            let rows = try self.rows(db, "SELECT host, until, wait FROM host_wait")
+            return Dictionary(
+                try rows.map { row in
+                    let due = DueTime(
+                        at: Self.date(try row.decode(Int64.self, forColumn: "until")),
+                        wait: .milliseconds(try row.decode(Int64.self, forColumn: "wait"))
+                    )
+                    return (try row.decode(String.self, forColumn: "host"), due)
+                }
+            ) { first, _ in first }
+        }
+    }
+
+    private func seenState(_ db: Database, of record: FeedRecord, _ reading: DocumentReading) throws -> SeenState {
+        var state = SeenState()
+        for kind in SeenKind.allCases {
+            let keys = reading.keys.filter { $0.kind == kind }.map(\.key)
+            for key in try lookUp(
+                db,
+                keys,
+                "SELECT key FROM seen WHERE feed = ? AND kind = ? AND key IN",
+                [record.id, kind.rawValue]
+            ) {
+                state.known.insert(SeenKey(kind, key))
+            }
+        }
+        state.announcedLinks = try lookUp(
+            db,
+            reading.links,
+            "SELECT link FROM story WHERE category = ? AND link IN",
+            [reading.category]
+        )
+        let entries = reading.keys.filter { $0.kind == .entry }.map(\.key)
+        let kept = try lookUp(
+            db,
+            entries,
+            "SELECT key FROM seen WHERE feed = ? AND kind = ? AND last_reading >= ? AND key IN",
+            [record.id, SeenKind.entry.rawValue, reading.lastCompleteReading]
+        )
+        let before =
+            try rows(
+                db,
+                "SELECT count(*) FROM seen WHERE feed = ? AND kind = ? AND last_reading >= ?",
+                [record.id, SeenKind.entry.rawValue, reading.lastCompleteReading]
+            ).first.map { try $0.decode(Int.self, atIndex: 0) } ?? 0
+        state.vanished = before - kept.count
+        return state
+    }
+
+    private func lookUp(
+        _ db: Database,
+        _ keys: [EntryKey],
+        _ sql: String,
+        _ scope: [(any DatabaseValueConvertible)?]
+    ) throws -> Set<EntryKey> {
+        var found: Set<EntryKey> = []
+        var start = 0
+        while start < keys.count {
+            let part = keys[start..<min(start + Self.keysPerLookup, keys.count)]
+            let marks = Array(repeating: "?", count: part.count).joined(separator: ",")
+            let rows = try rows(db, "\(sql) (\(marks))", scope + part.map { Data($0.bytes) })
+            for row in rows {
+                if let key = EntryKey(bytes: try row.decode(Data.self, atIndex: 0)) { found.insert(key) }
+            }
+            start += part.count
+        }
+        return found
+    }
+
+    private func mark(_ db: Database, _ keys: [SeenKey], of record: FeedRecord, now: Date) throws {
+        for key in keys {
+            try run(
+                db,
+                """
+                INSERT INTO seen (feed, kind, key, first_seen, last_reading) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET last_reading = excluded.last_reading
+                """,
+                [record.id, key.kind.rawValue, Data(key.key.bytes), Self.milliseconds(now), record.readings]
+            )
+        }
+        for kind in SeenKind.allCases {
+            let length = keys.count { $0.kind == kind }
+            try run(
+                db,
+                """
+                DELETE FROM seen WHERE feed = ?1 AND kind = ?2 AND last_reading <
+                (SELECT last_reading FROM seen WHERE feed = ?1 AND kind = ?2
+                 ORDER BY last_reading DESC LIMIT 1 OFFSET ?3)
+                """,
+                [record.id, kind.rawValue, max(Self.minimumKeptKeys, length * Self.keptDocuments)]
+            )
+        }
+    }
+
+    private func remember(_ db: Database, _ links: [EntryKey], in category: String, now: Date) throws {
+        guard !links.isEmpty else { return }
+        for link in links {
+            try run(
+                db,
+                "INSERT INTO story (category, link, first_seen) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                [category, Data(link.bytes), Self.milliseconds(now)]
+            )
+        }
+        try run(
+            db,
+            """
+            DELETE FROM story WHERE category = ?1 AND id <=
+            (SELECT id FROM story WHERE category = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+            """,
+            [category, Self.keptStories]
+        )
+    }
+
+    private func save(_ db: Database, _ wait: HostWait) throws {
+        try run(
+            db,
+            "INSERT INTO host_wait (host, until, wait) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET until = excluded.until, wait = excluded.wait",
+            [wait.host, Self.milliseconds(wait.due.at), wait.due.wait.inMilliseconds]
+        )
+    }
+
+    private func save(_ db: Database, _ record: FeedRecord) throws {
+        try run(
+            db,
+            """
+            UPDATE feed SET moved_url = ?, move_url = ?, move_first_seen = ?, move_polls = ?, etag = ?, last_modified = ?,
+            body_hash = ?, identical_answers = ?, due = ?, wait = ?, failures = ?, failing_since = ?, trouble_kind = ?,
+            trouble = ?, last_success = ?, newest_entry = ?, baseline = ?, readings = ?, complete_reading = ?, incomplete_readings = ?,
+            identity_rule = ?, retired = ?, title = ?, format = ? WHERE id = ?
+            """,
+            [
+                record.movedURL, record.move?.url, Self.milliseconds(record.move?.firstSeen), record.move?.polls,
+                record.validators.etag.map { Data($0) }, record.validators.lastModified.map { Data($0) },
+                record.bodyHash.map { Data($0) }, record.identicalAnswers, Self.milliseconds(record.due?.at),
+                record.due?.wait.inMilliseconds, record.failures, Self.milliseconds(record.failingSince),
+                record.trouble?.kind, record.trouble?.line, Self.milliseconds(record.lastSuccess),
+                Self.milliseconds(record.newestEntry),
+                Self.milliseconds(record.baseline), record.readings, record.completeReading, record.incompleteReadings,
+                record.identityRule.rawValue, Self.milliseconds(record.retired), record.title, record.format, record.id,
+            ]
+        )
+    }
+
+    private static func record(_ row: Row) throws -> FeedRecord {
+        var record = FeedRecord(id: try row.decode(forColumn: "id"), url: try row.decode(forColumn: "url"))
+        record.movedURL = try row.decode(forColumn: "moved_url")
+        if let url = try row.decode(String?.self, forColumn: "move_url"),
+            let firstSeen = try date(row, "move_first_seen")
+        {
+            record.move = MoveCandidate(url: url, firstSeen: firstSeen, polls: try row.decode(forColumn: "move_polls"))
+        }
+        record.validators.etag = try bytes(row, "etag")
+        record.validators.lastModified = try bytes(row, "last_modified")
+        record.bodyHash = try bytes(row, "body_hash")
+        record.identicalAnswers = try row.decode(forColumn: "identical_answers")
+        if let due = try date(row, "due"), let wait = try row.decode(Int64?.self, forColumn: "wait") {
+            record.due = DueTime(at: due, wait: .milliseconds(wait))
+        }
+        record.failures = try row.decode(forColumn: "failures")
+        record.failingSince = try date(row, "failing_since")
+        if let kind = try row.decode(String?.self, forColumn: "trouble_kind"),
+            let line = try row.decode(String?.self, forColumn: "trouble")
+        {
+            record.trouble = FeedTrouble(kind: kind, line: line)
+        }
+        record.lastSuccess = try date(row, "last_success")
+        record.newestEntry = try date(row, "newest_entry")
+        record.baseline = try date(row, "baseline")
+        record.readings = try row.decode(forColumn: "readings")
+        record.completeReading = try row.decode(forColumn: "complete_reading")
+        record.incompleteReadings = try row.decode(forColumn: "incomplete_readings")
+        record.identityRule = IdentityRule(rawValue: try row.decode(forColumn: "identity_rule")) ?? .id
+        record.retired = try date(row, "retired")
+        record.title = try row.decode(forColumn: "title")
+        record.format = try row.decode(forColumn: "format")
+        return record
+    }
+
+    // MARK: Outbox
+
+    /// Rows that wait to be sent, oldest first.
+    package func pending() throws -> [OutboxRow] {
+        try read { db in
+            try self.rows(db, "SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
+                let message = OutboxMessage(
+                    category: try row.decode(forColumn: "category"),
+                    tags: try row.decode(forColumn: "tags"),
+                    body: [UInt8](try row.decode(Data.self, forColumn: "body")),
+                    idempotencyKey: try row.decode(forColumn: "idempotency_key"),
+                    headlines: try row.decode(forColumn: "headlines"),
+                    entries: try row.decode(forColumn: "entries"),
+                    isDigest: try row.decode(forColumn: "is_digest")
+                )
+                return OutboxRow(
+                    id: try row.decode(forColumn: "id"),
+                    message: message,
+                    created: Self.date(try row.decode(forColumn: "created")),
+                    wasAttempted: try row.decode(forColumn: "attempted")
+                )
+            }
+        }
+    }
+
+    /// Notes that a row's bytes may reach the hub from now on.
+    package func markAttempted(_ id: Int64) throws {
+        try write { db in
+            try self.run(db, "UPDATE outbox SET attempted = 1 WHERE id = ?", [id])
+        }
+    }
+
+    /// Notes what became of a row.
+    package func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
+        try write { db in
+            switch outcome {
+            case .sent(let messageID):
+                try self.run(
+                    db,
+                    "UPDATE outbox SET state = 'sent', message_id = ?, finished = ? WHERE id = ? AND state = 'pending'",
+                    [messageID, Self.milliseconds(now), id]
+                )
+            case .failed(let reason):
+                try self.run(
+                    db,
+                    "UPDATE outbox SET state = 'failed', reason = ?, finished = ? WHERE id = ? AND state = 'pending'",
+                    [reason, Self.milliseconds(now), id]
+                )
+            }
+        }
+    }
+
+    /// Forgets finished rows, but for the newest ``keptFinishedRows``.
+    package func forgetFinished() throws {
+        try write { db in
+            try self.run(
+                db,
+                """
+                DELETE FROM outbox WHERE state <> 'pending' AND id <=
+                (SELECT id FROM outbox WHERE state <> 'pending' ORDER BY id DESC LIMIT 1 OFFSET ?)
+                """,
+                [Self.keptFinishedRows]
+            )
+        }
+    }
+
+    /// Replaces rows that were never attempted by one digest.
+    ///
+    /// - Returns: The digest's row.
+    package func fold(_ ids: [Int64], into digest: OutboxMessage, now: Date) throws -> OutboxRow {
+        try write { db in
+            let id = try self.insert(db, digest, feed: nil, now: now)
+            for folded in ids {
+                try self.run(
+                    db,
+                    """
+                    UPDATE outbox SET state = 'folded', digest = ?, finished = ?
+                    WHERE id = ? AND state = 'pending' AND attempted = 0
+                    """,
+                    [id, Self.milliseconds(now), folded]
+                )
+            }
+            return OutboxRow(id: id, message: digest, created: now, wasAttempted: false)
+        }
+    }
+
+    package func counts() throws -> OutboxCounts {
+        try read { db in
+            var counts = OutboxCounts()
+            for row in try self.rows(db, "SELECT state, count(*) AS n FROM outbox GROUP BY state") {
+                let count = try row.decode(Int.self, forColumn: "n")
+                switch try row.decode(String.self, forColumn: "state") {
+                case "pending": counts.pending = count
+                case "sent": counts.sent = count
+                case "failed": counts.failed = count
+                default: counts.folded = count
+                }
+            }
+            return counts
+        }
+    }
+
+    @discardableResult
+    private func insert(_ db: Database, _ message: OutboxMessage, feed: Int64?, now: Date) throws -> Int64 {
+        try run(
+            db,
+            """
+            INSERT INTO outbox (feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                feed, message.category, message.tags, message.idempotencyKey, Data(message.body), message.headlines,
+                message.entries, message.isDigest, Self.milliseconds(now),
+            ]
+        )
+        return db.lastInsertedRowID
+    }
+
+    // MARK: Notes
+
+    /// A fact about the hub or this publisher that outlives a pass.
+    package func note(_ name: PublisherNote) throws -> String? {
+        try read { db in
+            try self.rows(db, "SELECT value FROM note WHERE name = ?", [name.rawValue]).first.map {
+                try $0.decode(String.self, atIndex: 0)
+            }
+        }
+    }
+
+    package func setNote(_ name: PublisherNote, _ value: String?) throws {
+        try write { db in
+            guard let value else {
+                try self.run(db, "DELETE FROM note WHERE name = ?", [name.rawValue])
+                return
+            }
+            try self.run(
+                db,
+                "INSERT INTO note (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+                [name.rawValue, value]
+            )
+        }
+    }
+
+    // MARK: Schema
+
+    /// Append-only: a migration that was released is never edited.
+    private static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 feeds, keys, outbox") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE feed (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        url TEXT NOT NULL UNIQUE,
+                        moved_url TEXT, move_url TEXT, move_first_seen INTEGER, move_polls INTEGER,
+                        etag BLOB, last_modified BLOB, body_hash BLOB,
+                        identical_answers INTEGER NOT NULL DEFAULT 0,
+                        due INTEGER, wait INTEGER,
+                        failures INTEGER NOT NULL DEFAULT 0, failing_since INTEGER, trouble_kind TEXT, trouble TEXT,
+                        last_success INTEGER, newest_entry INTEGER, baseline INTEGER,
+                        readings INTEGER NOT NULL DEFAULT 0, complete_reading INTEGER NOT NULL DEFAULT 0,
+                        incomplete_readings INTEGER NOT NULL DEFAULT 0,
+                        identity_rule INTEGER NOT NULL DEFAULT 0,
+                        retired INTEGER, title TEXT, format TEXT
+                    ) STRICT;
+                    CREATE TABLE seen (
+                        feed INTEGER NOT NULL REFERENCES feed(id) ON DELETE CASCADE,
+                        kind INTEGER NOT NULL,
+                        key BLOB NOT NULL CHECK (length(key) = 16),
+                        first_seen INTEGER NOT NULL,
+                        last_reading INTEGER NOT NULL,
+                        PRIMARY KEY (feed, kind, key)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE INDEX seen_by_reading ON seen (feed, kind, last_reading);
+                    CREATE TABLE story (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        category TEXT NOT NULL,
+                        link BLOB NOT NULL CHECK (length(link) = 16),
+                        first_seen INTEGER NOT NULL,
+                        UNIQUE (category, link)
+                    ) STRICT;
+                    CREATE INDEX story_by_age ON story (category, id);
+                    CREATE TABLE outbox (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        feed INTEGER REFERENCES feed(id) ON DELETE SET NULL,
+                        category TEXT NOT NULL,
+                        tags TEXT NOT NULL,
+                        idempotency_key TEXT NOT NULL UNIQUE,
+                        body BLOB NOT NULL,
+                        headlines TEXT NOT NULL,
+                        entries INTEGER NOT NULL CHECK (entries > 0),
+                        is_digest INTEGER NOT NULL,
+                        created INTEGER NOT NULL,
+                        state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'sent', 'failed', 'folded')),
+                        attempted INTEGER NOT NULL DEFAULT 0,
+                        finished INTEGER,
+                        reason TEXT,
+                        message_id TEXT,
+                        digest INTEGER
+                    ) STRICT;
+                    CREATE INDEX outbox_by_state ON outbox (state, id);
+                    CREATE INDEX outbox_finished ON outbox (id) WHERE state <> 'pending';
+                    CREATE TABLE host_wait (host TEXT PRIMARY KEY, until INTEGER NOT NULL, wait INTEGER NOT NULL) STRICT;
+                    CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+                    """
+            )
+        }
+        return migrator
+    }
+
+    // MARK: Statements
+
+    private func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try PublisherStoreError.naming(place) {
+            try hook?("BEGIN")
+            let value = try database.write { db in
+                let value = try body(db)
+                try self.hook?("COMMIT")
+                return value
+            }
+            return value
+        }
+    }
+
+    /// Reads through the writer: the publisher acts on what it reads, and must see what it has just written.
+    private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try PublisherStoreError.naming(place) { try database.writeWithoutTransaction(body) }
+    }
+
+    private func run(
+        _ db: Database,
+        _ sql: String,
+        _ arguments: [(any DatabaseValueConvertible)?] = []
+    ) throws {
+        try hook?(sql)
+        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
+    }
+
+    private func rows(
+        _ db: Database,
+        _ sql: String,
+        _ arguments: [(any DatabaseValueConvertible)?] = []
+    ) throws -> [Row] {
+        try hook?(sql)
+        return try Row.fetchAll(db, sql: sql, arguments: StatementArguments(arguments))
+    }
+
+    private static func milliseconds(_ date: Date?) -> Int64? {
+        // Far outside any calendar, but a clock can say anything, and a conversion must not trap.
+        date.map { Int64(max(-1e17, min(1e17, ($0.timeIntervalSince1970 * 1_000).rounded()))) }
+    }
+
+    private static func date(_ milliseconds: Int64) -> Date {
+        Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+    }
+
+    private static func date(_ row: Row, _ column: String) throws -> Date? {
+        try row.decode(Int64?.self, forColumn: column).map { date($0) }
+    }
+
+    private static func bytes(_ row: Row, _ column: String) throws -> [UInt8]? {
+        try row.decode(Data?.self, forColumn: column).map { [UInt8]($0) }
+    }
+}

@@ -1,0 +1,35 @@
+package import Feeds
+
+/// The ways in which an entry can be known already.
+package enum SeenKind: Int, Sendable, CaseIterable {
+    /// By its identity (feeds.md §3).
+    case entry
+    /// By its identifier without scheme and `www.`.
+    case loose
+    /// By its normalised link.
+    case link
+    /// By title and date: tells entries apart in a feed whose identifiers and links change at each fetch.
+    case title
+}
+
+package struct SeenKey: Hashable, Sendable {
+    package let kind: SeenKind
+    package let key: EntryKey
+
+    package init(_ kind: SeenKind, _ key: EntryKey) {
+        self.kind = kind
+        self.key = key
+    }
+}
+
+/// What the store knows about the entries of one document, read in the transaction that will record them.
+package struct SeenState: Sendable {
+    /// Keys of this document that this feed had before.
+    package var known: Set<SeenKey> = []
+    /// Links of this document that were announced in the same category, by any feed.
+    package var announcedLinks: Set<EntryKey> = []
+    /// Entries of the last whole document that are not in this one.
+    package var vanished = 0
+
+    package init() {}
+}

@@ -1,0 +1,35 @@
+/// Shortens texts for messages.
+enum TextClip {
+    private static let ellipsis: Character = "…"
+
+    /// The text itself when it fits both bounds, else its beginning and an ellipsis.
+    ///
+    /// Counts user-perceived characters and bytes of UTF-8, and splits no character.
+    static func clip(_ text: String, characters: Int, bytes: Int = .max) -> String {
+        var count = 0
+        var size = 0
+        var end = text.startIndex
+        var index = text.startIndex
+        while index < text.endIndex {
+            let next = text.index(after: index)
+            size += text.utf8.distance(from: index, to: next)
+            count += 1
+            guard count <= characters, size <= bytes else {
+                return String(text[..<end]).trimmed() + (characters > 0 && bytes > 3 ? String(ellipsis) : "")
+            }
+            // Room for the ellipsis, should the text not end here.
+            if count < characters, size + 3 <= bytes { end = next }
+            index = next
+        }
+        return text
+    }
+}
+
+extension String {
+    /// Without white space at its end.
+    fileprivate func trimmed() -> String {
+        var text = self[...]
+        while let last = text.last, last.isWhitespace { text.removeLast() }
+        return String(text)
+    }
+}

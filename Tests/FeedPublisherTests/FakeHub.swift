@@ -1,0 +1,114 @@
+import Foundation
+import HubClient
+import HubProtocol
+import HubTestServer
+import OutboundHTTP
+import Synchronization
+
+/// A hub that keeps what it is sent, once for each idempotency key, as ours does.
+final class FakeHub: Sendable {
+    struct Message: Sendable, Equatable {
+        let key: String
+        let tags: String
+        let body: [UInt8]
+
+        private var properties: MessageProperties? { try? MessageProperties(json: body) }
+
+        var title: String { properties?["title"] ?? "" }
+
+        var text: String { properties?["messageParam"] ?? "" }
+    }
+
+    private struct State {
+        var messages: [Message] = []
+        var attempts: [Message] = []
+        var conflicts = 0
+        var categories: [[String]] = []
+        var answer: @Sendable (Message) -> Int = { _ in 201 }
+        var headers: [(String, String)] = []
+        /// The message is taken, and the answer lost.
+        var losesAnswers = false
+        var hasOwnRoutes = true
+    }
+
+    private final class Shared: Sendable {
+        let state = Mutex(State())
+    }
+
+    private let shared = Shared()
+    private let server: ScriptedHTTPServer
+    private let http = OutboundClient(userAgent: "newswire-tests")
+    let client: HubClient
+
+    init() throws {
+        let shared = shared
+        server = try ScriptedHTTPServer { request in
+            shared.state.withLock { Self.answer(request, &$0) }
+        }
+        let text =
+            "Endpoint=\(server.baseURL)/;SharedAccessKeyName=Publisher;SharedAccessKey=\(String(repeating: "A", count: 43))="
+        client = try HubClient(connection: ConnectionString(parsing: text), hub: HubName("news"), http: http)
+    }
+
+    /// What was taken, in order.
+    var messages: [Message] { shared.state.withLock { $0.messages } }
+
+    var titles: [String] { messages.map(\.title) }
+
+    /// What was sent, whatever became of it.
+    var attempts: [Message] { shared.state.withLock { $0.attempts } }
+
+    /// Keys that came again with other content.
+    var conflicts: Int { shared.state.withLock { $0.conflicts } }
+
+    var categories: [[String]] { shared.state.withLock { $0.categories } }
+
+    /// The status with which messages are answered; 0 hangs up.
+    func answer(_ headers: [(String, String)] = [], _ answer: @escaping @Sendable (Message) -> Int) {
+        shared.state.withLock {
+            $0.answer = answer
+            $0.headers = headers
+        }
+    }
+
+    func loseAnswers(_ loses: Bool) { shared.state.withLock { $0.losesAnswers = loses } }
+
+    func dropOwnRoutes() { shared.state.withLock { $0.hasOwnRoutes = false } }
+
+    private static func answer(_ request: RecordedRequest, _ state: inout State) -> ScriptedReply {
+        switch (request.method, request.path) {
+        case ("POST", "/news/messages/"):
+            let message = Message(
+                key: request.header("Idempotency-Key") ?? "",
+                tags: request.header("ServiceBusNotification-Tags") ?? "",
+                body: request.body
+            )
+            state.attempts.append(message)
+            let status = state.answer(message)
+            guard status != 0 else { return .hangUp }
+            guard status == 201 else { return .status(status, headers: state.headers) }
+            if let earlier = state.messages.first(where: { $0.key == message.key }) {
+                if earlier != message { state.conflicts += 1 }
+            } else {
+                state.messages.append(message)
+            }
+            guard !state.losesAnswers else { return .hangUp }
+            return .status(
+                201,
+                headers: [("Location", "http://127.0.0.1/news/messages/m\(state.messages.count)?api-version=1")]
+            )
+        case ("PUT", _) where request.path.hasPrefix("/news/categories/") && state.hasOwnRoutes:
+            let list = try? JSONDecoder().decode(CategoryList.self, from: Data(request.body))
+            state.categories.append(list?.categories ?? [])
+            return .status(200)
+        case ("POST", "/news/recipients") where state.hasOwnRoutes:
+            return .status(
+                200,
+                headers: [("Content-Type", "application/json")],
+                body: #"{"total":3,"platforms":{"stream":3}}"#
+            )
+        default:
+            return .status(404)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import HubClient
+import OutboundHTTP
+import Synchronization
+import Testing
+
+@testable import FeedPublisher
+
+/// A site, a hub, a store and a clock, and passes over them.
+final class Newsroom: Sendable {
+    private struct State {
+        var now = Date(timeIntervalSince1970: 1_780_000_000)
+        var lines: [PublishLine] = []
+        var previews: [MessagePreview] = []
+        var pauses: [Duration] = []
+        var random: UInt64 = 0
+    }
+
+    private final class Shared: Sendable {
+        let state = Mutex(State())
+    }
+
+    let site: FakeSite
+    let hub: FakeHub
+    let folder: ScratchFolder
+    private let shared = Shared()
+    private let http = OutboundClient(userAgent: "newswire-tests")
+
+    init() throws {
+        site = try FakeSite()
+        hub = try FakeHub()
+        folder = try ScratchFolder()
+    }
+
+    var storePath: String { folder.file("publisher.db") }
+
+    /// Lists with the given feeds by category; all on loopback, asked each minute.
+    func lists(_ feeds: [String: [String]], template: String? = nil) throws -> FeedLists {
+        let texts = feeds.sorted { $0.key < $1.key }.map { category, paths in
+            var text = "category: \(category)\nevery: 1m\n"
+            if let template { text += "template: \"\(template)\"\n" }
+            text += "feeds:\n"
+            for path in paths { text += "  - url: \(site.url(path))\n    local: true\n" }
+            return (file: "feeds/\(category).yaml", text: text)
+        }
+        return try FeedLists.parse(texts)
+    }
+
+    @discardableResult
+    func pass(_ lists: FeedLists, _ change: (inout PublishOptions) -> Void = { _ in }) async throws -> PublishReport {
+        let store = try store()
+        defer { try? store.close() }
+        return try await pass(lists, store: store, change)
+    }
+
+    func pass(
+        _ lists: FeedLists,
+        store: PublisherStore,
+        _ change: (inout PublishOptions) -> Void = { _ in }
+    ) async throws -> PublishReport {
+        var options = PublishOptions()
+        change(&options)
+        return try await PublishPass(
+            lists: lists,
+            store: store,
+            http: http,
+            hub: hub.client,
+            options: options,
+            environment: environment,
+            reporter: reporter
+        ).run()
+    }
+
+    func dryRun(_ lists: FeedLists, _ change: (inout PublishOptions) -> Void = { _ in }) async throws -> PublishReport {
+        var options = PublishOptions()
+        change(&options)
+        return try await PublishPass.dryRun(
+            lists: lists,
+            storePath: storePath,
+            http: http,
+            hub: hub.client,
+            options: options,
+            environment: environment,
+            reporter: reporter
+        ).run()
+    }
+
+    func store() throws -> PublisherStore { try PublisherStore(path: storePath) }
+
+    func advance(_ seconds: Double) { shared.state.withLock { $0.now += seconds } }
+
+    var pauses: [Duration] { shared.state.withLock { $0.pauses } }
+
+    var previews: [MessagePreview] { shared.state.withLock { $0.previews } }
+
+    /// What was said since this was last asked, without what was said before.
+    func lines() -> [String] {
+        shared.state.withLock { state in
+            defer { state.lines = [] }
+            return state.lines.filter { !$0.isRepeat }.map { "\($0.level.rawValue): \($0.text)" }
+        }
+    }
+
+    private var reporter: PublishReporter {
+        let shared = shared
+        return PublishReporter(
+            line: { line in shared.state.withLock { $0.lines.append(line) } },
+            preview: { preview in shared.state.withLock { $0.previews.append(preview) } }
+        )
+    }
+
+    private var environment: PublishEnvironment {
+        let shared = shared
+        return PublishEnvironment(
+            now: { shared.state.withLock { $0.now } },
+            random: {
+                shared.state.withLock { state in
+                    state.random &+= 0x9E37_79B9_7F4A_7C15
+                    return state.random
+                }
+            },
+            sleep: { pause in shared.state.withLock { $0.pauses.append(pause) } }
+        )
+    }
+}

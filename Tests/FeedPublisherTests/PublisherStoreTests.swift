@@ -1,0 +1,168 @@
+import Feeds
+import Foundation
+import Testing
+
+@testable import FeedPublisher
+
+@Suite struct PublisherStoreTests {
+    private let now = Date(timeIntervalSince1970: 1_780_000_000.5)
+
+    private func message(_ key: String) -> OutboxMessage {
+        OutboxMessage(
+            category: "World",
+            tags: "World",
+            body: [1, 2],
+            idempotencyKey: key,
+            headlines: key,
+            entries: 1,
+            isDigest: false
+        )
+    }
+
+    private func key(_ number: UInt8) throws -> EntryKey {
+        try #require(EntryKey(bytes: [UInt8](repeating: number, count: EntryKey.byteCount)))
+    }
+
+    private func reading(
+        _ keys: [SeenKey],
+        links: [EntryKey] = [],
+        messages: [OutboxMessage] = [],
+        state: @escaping @Sendable (SeenState) -> Void = { _ in }
+    ) -> DocumentReading {
+        DocumentReading(category: "world", lastCompleteReading: 0, keys: keys, links: links) { seen in
+            state(seen)
+            return Verdict(messages: messages, announcedLinks: links, judgement: Judgement())
+        }
+    }
+
+    @Test func `a feed's record comes back as it was stored, and its number stays`() throws {
+        let folder = try ScratchFolder()
+        let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
+        var record = FeedRecord(id: 0, url: "")
+        do {
+            let store = try PublisherStore(path: folder.file("p.db"))
+            record = try #require(try store.enroll([address])[address.text])
+            #expect(record == FeedRecord(id: record.id, url: address.text))
+            record.movedURL = "https://news.example/new"
+            record.move = MoveCandidate(url: "https://news.example/newer", firstSeen: now, polls: 2)
+            record.validators = Validators(etag: [0x22, 0xFF, 0x22], lastModified: Array("yesterday".utf8))
+            record.bodyHash = [9, 8, 7]
+            record.identicalAnswers = 2
+            record.due = DueTime(after: .milliseconds(1_500), from: now)
+            record.failures = 3
+            record.failingSince = now
+            record.trouble = FeedTrouble(kind: "html", line: "…")
+            record.lastSuccess = now
+            record.newestEntry = now
+            record.baseline = now
+            record.readings = 12
+            record.completeReading = 11
+            record.incompleteReadings = 1
+            record.identityRule = .link
+            record.retired = now
+            record.title = "Example"
+            record.format = "rss-2.0"
+            try store.commit(
+                record,
+                hostWait: HostWait(host: "news.example", due: DueTime(after: .seconds(9), from: now)),
+                now: now
+            )
+            try store.close()
+        }
+        let store = try PublisherStore(path: folder.file("p.db"))
+        #expect(try store.enroll([address]) == [address.text: record])
+        #expect(try store.hostWaits() == ["news.example": DueTime(after: .seconds(9), from: now)])
+    }
+
+    @Test func `keys, links and rows of one fetch come together, and a fault takes all back`() throws {
+        struct Fault: Error {}
+        let folder = try ScratchFolder()
+        let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
+        let store = try PublisherStore(path: folder.file("p.db"))
+        var record = try #require(try store.enroll([address])[address.text])
+        record.readings = 1
+        let keys = [SeenKey(.entry, try key(1)), SeenKey(.loose, try key(1))]
+        try store.close()
+        let faulty = try PublisherStore(path: folder.file("p.db")) { sql in
+            if sql.hasPrefix("UPDATE feed") { throw Fault() }
+        }
+        #expect(throws: Fault.self) {
+            try faulty.commit(record, reading: reading(keys, messages: [message("a")]), now: now)
+        }
+        #expect(try faulty.pending() == [])
+        #expect(try faulty.feeds()[address.text]?.readings == 0)
+        try faulty.close()
+
+        let whole = try PublisherStore(path: folder.file("p.db"))
+        let links = [try key(5)]
+        try whole.commit(
+            record,
+            reading: reading(keys, links: links, messages: [message("a"), message("b")]) {
+                #expect($0.known.isEmpty && $0.announcedLinks.isEmpty)
+            },
+            now: now
+        )
+        #expect(try whole.pending().map(\.message.idempotencyKey) == ["a", "b"])
+        record.readings = 2
+        try whole.commit(
+            record,
+            reading: reading(keys, links: links) {
+                #expect($0.known == Set(keys) && $0.announcedLinks == Set(links))
+            },
+            now: now
+        )
+    }
+
+    @Test func `rows are sent, refused or folded, once`() throws {
+        let folder = try ScratchFolder()
+        let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
+        let store = try PublisherStore(path: folder.file("p.db"))
+        let record = try #require(try store.enroll([address])[address.text])
+        try store.commit(record, reading: reading([], messages: ["a", "b", "c", "d"].map { message($0) }), now: now)
+        let ids = try store.pending().map(\.id)
+        try store.markAttempted(ids[0])
+        #expect(try store.pending().map(\.wasAttempted) == [true, false, false, false])
+        try store.finish(ids[1], .failed(reason: "413 too large"), now: now)
+        try store.finish(ids[2], .sent(messageID: "m1"), now: now)
+        let digest = try store.fold([ids[0], ids[1], ids[2], ids[3]], into: message("digest"), now: now)
+        #expect(try store.counts() == OutboxCounts(pending: 2, sent: 1, failed: 1, folded: 1))
+        #expect(try store.pending().map(\.id) == [ids[0], digest.id], "what was attempted is never folded")
+    }
+
+    @Test func `keys are kept for a thousand entries and long after they left`() throws {
+        let folder = try ScratchFolder()
+        let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
+        let store = try PublisherStore(path: folder.file("p.db"))
+        var record = try #require(try store.enroll([address])[address.text])
+        func keys(_ round: Int) throws -> [SeenKey] {
+            try (0..<100).map { number in
+                let bytes = [UInt8](repeating: 0, count: 12) + [UInt8(round), 0, 0, UInt8(number)]
+                return SeenKey(.entry, try #require(EntryKey(bytes: bytes)))
+            }
+        }
+        for round in 1...30 {
+            record.readings += 1
+            try store.commit(record, reading: reading(try keys(round)), now: now)
+        }
+        try store.commit(record, reading: reading(try keys(21)) { #expect($0.known.count == 100) }, now: now)
+        try store.commit(record, reading: reading(try keys(2)) { #expect($0.known.isEmpty) }, now: now)
+    }
+
+    @Test func `a database of a newer version is not touched`() throws {
+        let folder = try ScratchFolder()
+        try "not a database, but long enough to be read as one".write(
+            toFile: folder.file("p.db"),
+            atomically: true,
+            encoding: .utf8
+        )
+        let error = #expect(throws: PublisherStoreError.self) { try PublisherStore(path: folder.file("p.db")) }
+        #expect(error?.description.contains("p.db") == true)
+        #expect(error?.isTemporary == false)
+    }
+
+    @Test func `a directory that is not there is named`() throws {
+        let folder = try ScratchFolder()
+        let error = #expect(throws: PublisherStoreError.self) { try PublisherStore(path: folder.file("none/p.db")) }
+        #expect(error?.description.contains("none/p.db") == true)
+    }
+}
