@@ -61,6 +61,12 @@ let package = Package(
                 "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", .crypto, .grdb, .log, .yams,
             ]
         ),
+        .target(
+            name: "SubscriberAgent",
+            dependencies: [
+                "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", .grdb, .log,
+            ]
+        ),
 
         // Tests: a folder a module, a scripted peer, and the built program.
         .target(name: "HubTestServer", path: "Tests/HubTestServer"),
@@ -87,6 +93,13 @@ let package = Package(
             dependencies: [
                 "FeedPublisher", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "HubTestServer",
                 .grdb,
+            ]
+        ),
+        .testTarget(
+            name: "SubscriberAgentTests",
+            dependencies: [
+                "SubscriberAgent", "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem",
+                "HubTestServer", .grdb, .log,
             ]
         ),
     ]

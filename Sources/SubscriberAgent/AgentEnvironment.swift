@@ -1,0 +1,49 @@
+package import FoundationEssentials
+
+/// What the agent takes from the world besides its hub and its disk, so that tests can give it another.
+package struct AgentEnvironment: Sendable {
+    /// Wall clock: for `receivedAt` only, never for order, retries or purges, because it may jump.
+    package var now: @Sendable () -> Date
+    /// Monotonic time from an arbitrary origin.
+    package var elapsed: @Sendable () -> Duration
+    /// Throws `CancellationError` when the calling task is cancelled.
+    package var sleep: @Sendable (Duration) async throws -> Void
+    /// From 0 up to 1, not 1 itself.
+    package var random: @Sendable () -> Double
+    package var reporter: AgentReporter
+
+    package init(
+        now: @escaping @Sendable () -> Date = { Date() },
+        elapsed: @escaping @Sendable () -> Duration = AgentEnvironment.monotonic,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+        reporter: AgentReporter
+    ) {
+        self.now = now
+        self.elapsed = elapsed
+        self.sleep = sleep
+        self.random = random
+        self.reporter = reporter
+    }
+
+    private static let origin = ContinuousClock.now
+
+    @Sendable package static func monotonic() -> Duration { origin.duration(to: .now) }
+}
+
+/// Where lines for people go: standard error, without the program's name or the `warning:` before them.
+package struct AgentReporter: Sendable {
+    package var warning: @Sendable (String) -> Void
+    package var notice: @Sendable (String) -> Void
+    package var hint: @Sendable (String) -> Void
+
+    package init(
+        warning: @escaping @Sendable (String) -> Void,
+        notice: @escaping @Sendable (String) -> Void,
+        hint: @escaping @Sendable (String) -> Void
+    ) {
+        self.warning = warning
+        self.notice = notice
+        self.hint = hint
+    }
+}

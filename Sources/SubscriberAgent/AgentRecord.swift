@@ -1,0 +1,20 @@
+import HubProtocol
+
+/// What an agent keeps about itself.
+struct AgentRecord: Sendable, Equatable {
+    let installation: InstallationID
+    /// Never logged.
+    let channel: PushChannelSecret
+    /// In the order typed; `nil` when never chosen or given up, empty for broadcasts only.
+    let categories: [String]?
+    /// The categories that the hub last confirmed; `nil` when it holds no installation of ours.
+    let registered: [String]?
+    /// The last event id whose event, and all before it, are in the inbox.
+    let cursor: String?
+    let hub: String?
+    let allowsPlainHTTP: Bool
+    /// Chosen categories that the user was told are retired.
+    let retired: [String]
+
+    var needsRegistration: Bool { categories != nil && categories != registered }
+}

@@ -1,0 +1,55 @@
+import HubProtocol
+
+/// An event of the stream as it enters the inbox.
+struct Arrival: Sendable, Equatable {
+    /// Largest part kept of an event that could not be read, in characters.
+    static let maximumUnreadable = 2_000
+
+    let kind: InboxRecord.Kind
+    let id: String
+    let template: String
+    let body: String
+    let content: MessageContent
+    /// Why it is no work for a handler; `nil` for all that is.
+    let failure: String?
+
+    static func message(_ event: StreamEvent) -> Arrival {
+        Arrival(
+            kind: .message,
+            id: event.id.text,
+            template: event.template,
+            body: event.body,
+            content: MessageContent(body: event.body),
+            failure: nil
+        )
+    }
+
+    /// The id holds all that tells this gap from another, because a hub that is not told of a newer cursor repeats it.
+    static func gap(_ gap: StreamGap, body: String, epoch: String) -> Arrival {
+        Arrival(
+            kind: .gap,
+            id: "gap:\(gap.after ?? ""):\(epoch):\(gap.resumesAt)",
+            template: "",
+            body: body,
+            content: MessageContent(title: "Messages were missed", message: gap.reason),
+            failure: nil
+        )
+    }
+
+    /// An event that is put aside; `position` is where in the stream it stood, by the last event id seen.
+    static func unreadable(_ data: String, position: String, reason: String) -> Arrival {
+        Arrival(
+            kind: .unreadable,
+            id: "unreadable:\(position):\(String(fingerprint(data), radix: 16))",
+            template: "",
+            body: String(data.prefix(maximumUnreadable)),
+            content: MessageContent(),
+            failure: "the event cannot be read: \(reason)"
+        )
+    }
+
+    /// FNV-1a: tells events at one position apart; nothing depends on its strength.
+    private static func fingerprint(_ text: String) -> UInt64 {
+        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import HostSystem
+
+/// One try of a handler on one row.
+struct HandlerRunner: Sendable {
+    /// Longest value of one of our variables, in bytes: Linux takes 128 KiB for one string, name included.
+    static let maximumVariable = 65_536
+    /// What of our own environment handlers do not get: our secrets, and our standing with systemd.
+    static let withheld = [
+        "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID",
+    ]
+
+    let handler: InboxHandler
+    let output: any HandlerOutput
+    let timeout: Duration
+    /// Ours.
+    let environment: [String: String]
+
+    func run(_ record: InboxRecord) async throws(HandlerFailure) {
+        let line = InboxLine(record)
+        switch handler {
+        case .print: try await output.write(Array("\(line.text)\n".utf8), within: timeout)
+        case .json: try await output.write(Array("\(line.json)\n".utf8), within: timeout)
+        case .exec(let program, let arguments):
+            try await run([program] + arguments, record, input: "\(line.json)\n")
+        }
+    }
+
+    /// Finds out before the first row whether the program is there.
+    ///
+    /// - Throws: ``AgentError`` with exit 78.
+    func check() throws(AgentError) {
+        guard case .exec(let program, _) = handler else { return }
+        let candidates =
+            program.contains("/")
+            ? [program] : (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(program)" }
+        guard !program.isEmpty, candidates.contains(where: Self.isExecutable) else {
+            let reason = candidates.contains { access($0, F_OK) == 0 } ? "not an executable file" : "no such program"
+            throw AgentError(
+                .configuration,
+                "cannot run handler '\(TerminalText.safe(program))': \(reason)",
+                hint: "give the path of a program; it is not run by a shell"
+            )
+        }
+    }
+
+    /// The variables of a row, over what is passed on of our own.
+    func variables(for record: InboxRecord) -> [String: String] {
+        var variables = environment.filter { name, _ in
+            !name.hasPrefix("NEWSWIRE_") && !Self.withheld.contains(name)
+        }
+        variables["NEWSWIRE_ID"] = Self.clipped(record.id)
+        variables["NEWSWIRE_TITLE"] = Self.clipped(record.content.title)
+        variables["NEWSWIRE_MESSAGE"] = Self.clipped(record.content.message)
+        variables["NEWSWIRE_LINK"] = Self.clipped(record.content.link)
+        variables["NEWSWIRE_CATEGORY"] = Self.clipped(record.content.category)
+        // A part of a JSON text is none; all of it is on standard input anyway.
+        variables["NEWSWIRE_BODY"] = record.body.utf8.count <= Self.maximumVariable ? record.body : ""
+        if record.isRedelivery { variables["NEWSWIRE_REDELIVERY"] = "1" }
+        if record.kind == .gap { variables["NEWSWIRE_GAP"] = "1" }
+        return variables
+    }
+
+    private func run(_ arguments: [String], _ record: InboxRecord, input: String) async throws(HandlerFailure) {
+        let process = ChildProcess(
+            arguments: arguments,
+            environment: variables(for: record),
+            input: input,
+            timeout: timeout,
+            output: .inherit
+        )
+        let outcome: ChildProcess.Outcome
+        do {
+            outcome = try await process.run()
+        } catch {
+            throw .failed("\(error)")
+        }
+        if outcome.isSuccess { return }
+        switch outcome.interruption {
+        case .timedOut: throw .timedOut(timeout)
+        case .cancelled: throw .stopped
+        case nil: throw .failed("'\(TerminalText.safe(arguments.first ?? ""))' \(outcome)")
+        }
+    }
+
+    private static func isExecutable(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+    }
+
+    /// Without NULs, which cannot stand in an environment, and cut between characters where it is too long.
+    private static func clipped(_ text: String) -> String {
+        var kept = String.UnicodeScalarView()
+        var bytes = 0
+        for scalar in text.unicodeScalars where scalar.value != 0 {
+            bytes += UTF8.width(scalar)
+            guard bytes <= maximumVariable else { break }
+            kept.append(scalar)
+        }
+        return String(kept)
+    }
+}

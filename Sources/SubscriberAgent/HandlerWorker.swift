@@ -1,0 +1,93 @@
+/// Hands the rows of the inbox to the handler: in order, one at a time, each until done or given up.
+struct HandlerWorker: Sendable {
+    enum Ending: Sendable, Equatable {
+        case stopped
+        case outputClosed
+    }
+
+    let store: AgentStore
+    let patience: PatientStore
+    let flow: InboxFlow
+    let runner: HandlerRunner
+    let limits: HandlerLimits
+    let environment: AgentEnvironment
+
+    /// Runs until the task is cancelled, and then until the handler in progress has ended (``HandlerLimits/drain``).
+    ///
+    /// - Throws: ``AgentStoreError`` when the database cannot be used any more.
+    func run() async throws(AgentStoreError) -> Ending {
+        var settlement: AgentStore.Settlement?
+        while true {
+            if Task.isCancelled {
+                // A disk that is full now costs a redelivery; waiting for it would hold up the stop.
+                if let settlement { try? await store.settle(settlement) }
+                return .stopped
+            }
+            let record: InboxRecord?
+            do {
+                record = try await patience.perform { [settlement] () async throws(AgentStoreError) in
+                    try await store.startNext(settling: settlement)
+                }
+            } catch {
+                if Task.isCancelled { continue }
+                throw error
+            }
+            if case .done = settlement { flow.settled() }
+            if case .failed = settlement { flow.settled() }
+            settlement = nil
+            guard let record else {
+                await flow.waitForArrivals()
+                continue
+            }
+            if Task.isCancelled {
+                settlement = .released(record.ordinal)
+                continue
+            }
+            do {
+                try await perform(record)
+                settlement = .done(record.ordinal)
+            } catch {
+                switch error {
+                case .stopped:
+                    return .stopped
+                case .outputClosed:
+                    try? await store.settle(.released(record.ordinal))
+                    return .outputClosed
+                case .timedOut, .failed:
+                    settlement = await failed(record, error.reason)
+                }
+            }
+        }
+    }
+
+    /// Runs the handler in a task that a stop of the agent does not cancel before ``HandlerLimits/drain`` is over.
+    private func perform(_ record: InboxRecord) async throws(HandlerFailure) {
+        let work = Task { () async -> HandlerFailure? in
+            do throws(HandlerFailure) {
+                try await runner.run(record)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let failure = await withTaskCancellationHandler {
+            await work.value
+        } onCancel: {
+            Task {
+                try? await environment.sleep(limits.drain)
+                work.cancel()
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func failed(_ record: InboxRecord, _ reason: String) async -> AgentStore.Settlement {
+        let failures = record.failures + 1
+        guard failures < limits.tries else {
+            environment.reporter.warning("gave up '\(record.id)' after \(failures) tries: \(reason)")
+            return .failed(record.ordinal, reason: reason)
+        }
+        try? await environment.sleep(limits.waits[failures - 1])
+        return .retrying(record.ordinal, reason: reason)
+    }
+}

@@ -1,0 +1,79 @@
+import HubClient
+
+/// What a failed call to the hub means for an agent.
+enum HubTrouble: Error, Sendable, Equatable {
+    /// Not reachable, busy or broken: try again.
+    case away(String, retryAfter: Duration?)
+    /// The hub's clock says that our token is over: it may be mended any moment, here or there.
+    case clockDiffers
+    /// The hub does not know the installation, or the hub's name.
+    case notFound(String)
+    /// The installation is there under another secret.
+    case foreign
+    /// Will be the same next time.
+    case refused(AgentError)
+    case cancelled
+
+    init(_ error: HubClientError) {
+        switch error {
+        case .unreachable(let reason):
+            self = .away(reason, retryAfter: nil)
+        case .malformedReply(let reason):
+            self = .away("it answered what no hub answers: \(reason)", retryAfter: nil)
+        case .cancelled:
+            self = .cancelled
+        case .refused(let status, let code, let detail, let retryAfter):
+            self = Self.refusal(status, code, detail, retryAfter)
+        }
+    }
+
+    /// For a command that a person waits for, which does not try again by itself.
+    var asAgentError: AgentError {
+        switch self {
+        case .away(let reason, _): AgentError(.unreachable, "cannot reach the hub: \(reason)")
+        case .clockDiffers: AgentError(.tryLater, Self.clockLine, hint: "set the clock and try again")
+        case .notFound(let detail): Self.noSuchHub(detail)
+        case .foreign: Self.foreignError
+        case .refused(let error): error
+        case .cancelled: AgentError(.failed, "interrupted")
+        }
+    }
+
+    static let clockLine = "the hub says our token is expired, so its clock and this machine's differ"
+
+    static func noSuchHub(_ detail: String) -> AgentError {
+        AgentError(
+            .configuration,
+            "the hub answered 404 (not found): \(detail)",
+            hint: "check the hub's name and the connection string's endpoint"
+        )
+    }
+
+    static let foreignError = AgentError(
+        .configuration,
+        "the hub holds this installation under another secret",
+        hint: "the state directory was copied or restored from an old copy; with an empty one a new agent begins"
+    )
+
+    private static func refusal(_ status: Int, _ code: Int, _ detail: String, _ retryAfter: Duration?) -> HubTrouble {
+        switch status {
+        case 401 where code == 40_106 || detail.hasPrefix("ExpiredToken"):
+            .clockDiffers
+        case 403 where retryAfter != nil:
+            // How the service says that a quota is used up (protocol §2).
+            .away("it is throttling: \(detail)", retryAfter: retryAfter)
+        case 401, 403:
+            .refused(
+                AgentError(
+                    .configuration,
+                    "the hub refused the key: \(status) \(detail)",
+                    hint: "check the connection string; 'newswire hub keys' shows those of your own hub"
+                )
+            )
+        case 404: .notFound(detail)
+        case 409: .foreign
+        case 408, 425, 429, 500...: .away("it answered \(status): \(detail)", retryAfter: retryAfter)
+        default: .refused(AgentError(.configuration, "the hub refused the request: \(status) \(detail)"))
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Synchronization
+
+/// What the receiver and the worker of one inbox tell each other: that rows came, and that there is room again.
+final class InboxFlow: Sendable {
+    /// Rows waiting for a handler; starts at what the last run left.
+    private let waiting: Mutex<Int>
+    private let limit: Int
+    private let arrivals = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    private let departures = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+    init(waiting: Int, limit: Int) {
+        self.waiting = Mutex(waiting)
+        self.limit = limit
+    }
+
+    var isFull: Bool { waiting.withLock { $0 >= limit } }
+
+    func arrived(_ count: Int) {
+        guard count > 0 else { return }
+        waiting.withLock { $0 += count }
+        arrivals.continuation.yield()
+    }
+
+    func settled() {
+        waiting.withLock { $0 = max(0, $0 - 1) }
+        departures.continuation.yield()
+    }
+
+    /// Returns when rows may have come, or the calling task was cancelled; for one worker.
+    func waitForArrivals() async {
+        for await _ in arrivals.stream { return }
+    }
+
+    /// Returns when half of the room is free, so that a stream is not opened anew for every row, or on cancellation.
+    func waitForRoom() async {
+        while waiting.withLock({ $0 > limit / 2 }), !Task.isCancelled {
+            for await _ in departures.stream { break }
+        }
+    }
+}

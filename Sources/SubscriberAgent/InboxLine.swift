@@ -1,0 +1,54 @@
+import FoundationEssentials
+import HostSystem
+package import HubProtocol
+
+/// One row as handlers write it.
+package struct InboxLine: Sendable, Encodable {
+    package let id: String
+    package let title: String
+    package let message: String
+    package let link: String
+    package let category: String
+    /// ISO 8601, UTC, milliseconds.
+    package let receivedAt: String
+    /// Present, and true, when a handler may have worked on this row before.
+    package let redelivery: Bool?
+    /// Present where messages were missed, in place of one.
+    package let gap: StreamGap?
+
+    package init(_ record: InboxRecord) {
+        id = record.id
+        title = record.content.title
+        message = record.content.message
+        link = record.content.link
+        category = record.content.category
+        receivedAt = record.receivedAt.formatted(.iso8601(includingFractionalSeconds: true))
+        redelivery = record.isRedelivery ? true : nil
+        gap = record.kind == .gap ? try? JSONDecoder().decode(StreamGap.self, from: Data(record.body.utf8)) : nil
+    }
+
+    /// A JSON object in one line, without the line end.
+    package var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
+    /// `[World] message  link`, harmless on a terminal.
+    package var text: String {
+        var parts: [String] = []
+        if redelivery == true { parts.append("(again)") }
+        if !category.isEmpty { parts.append("[\(TerminalText.safe(category))]") }
+        let body = message.isEmpty || gap != nil ? title : message
+        parts.append(TerminalText.safe(body.isEmpty ? "(no text)" : body))
+        if let gap { parts.append("(\(TerminalText.safe(gap.reason)))") }
+        if !link.isEmpty { parts.append(TerminalText.safe(link)) }
+        return parts.joined(separator: " ")
+    }
+}
+
+extension FormatStyle where Self == Date.ISO8601FormatStyle {
+    fileprivate static func iso8601(includingFractionalSeconds: Bool) -> Self {
+        Date.ISO8601FormatStyle(includingFractionalSeconds: includingFractionalSeconds)
+    }
+}

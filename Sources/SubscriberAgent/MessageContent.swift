@@ -1,0 +1,51 @@
+import FoundationEssentials
+
+/// The members of a message that agents know, as plain strings; absent ones are empty.
+///
+/// The same for the agent's own template and for native messages of format `stream` (design §6).
+package struct MessageContent: Sendable, Equatable {
+    package var title: String
+    package var message: String
+    package var link: String
+    package var category: String
+
+    package init(title: String = "", message: String = "", link: String = "", category: String = "") {
+        self.title = title
+        self.message = message
+        self.link = link
+        self.category = category
+    }
+
+    /// Reads what it can; members of another type than string count as absent, since any template may have been used.
+    package init(body: String) {
+        let members = (try? JSONDecoder().decode(LenientStrings.self, from: Data(body.utf8)))?.values ?? [:]
+        self.init(
+            title: members["title"] ?? "",
+            message: members["message"] ?? "",
+            link: members["link"] ?? "",
+            category: members["category"] ?? ""
+        )
+    }
+}
+
+/// The string members of a JSON object.
+private struct LenientStrings: Decodable {
+    let values: [String: String]
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: AnyName.self)
+        var values: [String: String] = [:]
+        for key in container.allKeys {
+            if let value = try? container.decode(String.self, forKey: key) { values[key.stringValue] = value }
+        }
+        self.values = values
+    }
+
+    private struct AnyName: CodingKey {
+        let stringValue: String
+        let intValue: Int? = nil
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+}

@@ -1,0 +1,345 @@
+import FoundationEssentials
+import HubClient
+import HubProtocol
+import Logging
+import ServerSentEvents
+
+/// Registers, reads the event stream into the inbox, and comes back after every loss of the hub.
+struct StreamReceiver {
+    /// Between two writes of a cursor that only heartbeats have moved.
+    static let cursorInterval = Duration.seconds(5)
+    /// Streams refused with 404 in a row, each after the hub had accepted the installation, until we give up.
+    static let maximumUnknown = 3
+
+    let store: AgentStore
+    let patience: PatientStore
+    let flow: InboxFlow
+    let registrar: Registrar
+    let client: HubClient
+    let environment: AgentEnvironment
+    let logger: Logger
+    /// Called at each opened stream.
+    let onListening: @Sendable () -> Void
+
+    private var backoff = Backoff()
+    private var presence = HubPresence()
+    private var mustRegister: Bool
+    private var wasRevoked = false
+    private var unknownInRow = 0
+    private var hasSaidClock = false
+    /// A position that only heartbeats have reported.
+    private var unsavedCursor: String?
+    private var cursorSavedAt: Duration?
+    /// Where in the stream we are; tells unreadable events apart.
+    private var position = ""
+    private var sincePurge = 0
+
+    /// What this start has found out about the hub before.
+    enum Beginning: Sendable {
+        case unknown
+        case registered
+        /// It was away, and that has been said.
+        case away
+    }
+
+    init(
+        store: AgentStore,
+        patience: PatientStore,
+        flow: InboxFlow,
+        registrar: Registrar,
+        beginning: Beginning,
+        environment: AgentEnvironment,
+        logger: Logger,
+        onListening: @escaping @Sendable () -> Void
+    ) {
+        self.store = store
+        self.patience = patience
+        self.flow = flow
+        self.registrar = registrar
+        self.client = registrar.client
+        self.mustRegister = beginning != .registered
+        if beginning == .away { _ = presence.failed() }
+        self.environment = environment
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    /// Runs until the task is cancelled, or something ends it that trying again would not mend.
+    mutating func run() async throws(AgentError) -> SubscribeEnding {
+        while !Task.isCancelled {
+            do throws(HubTrouble) {
+                if let ending = try await listenOnce() { return ending }
+            } catch {
+                try await recover(from: error)
+            }
+        }
+        return .stopped
+    }
+
+    // MARK: One connection
+
+    private enum StreamEnd {
+        case ended(String)
+        case replaced
+        case revoked
+        /// The choice on disk is not what the hub has.
+        case choiceChanged
+        /// No room in the inbox, or none on the disk until just now.
+        case paused
+    }
+
+    private mutating func listenOnce() async throws(HubTrouble) -> SubscribeEnding? {
+        var record = try await registrar.storedRecord()
+        if mustRegister || record.needsRegistration {
+            guard try await registrar.register() else { return .unsubscribed }
+            if unknownInRow > 0 { environment.reporter.notice("the hub had lost this installation; it is back") }
+            if wasRevoked { environment.reporter.notice("the hub had revoked this installation; it is back") }
+            wasRevoked = false
+            mustRegister = false
+            await registrar.warnOfRetired()
+            record = try await registrar.storedRecord()
+        }
+        guard record.categories != nil else { return .unsubscribed }
+        if flow.isFull {
+            await flow.waitForRoom()
+            return nil
+        }
+        let stream = try await open(record)
+        defer { stream.cancel() }
+        unknownInRow = 0
+        hasSaidClock = false
+        if presence.opened() { sayBack() }
+        onListening()
+        position = record.cursor ?? ""
+        var hadEvents = false
+        let end: StreamEnd
+        do {
+            end = try await read(stream, &hadEvents)
+        } catch {
+            throw .refused(error.asAgentError)
+        }
+        if let retry = stream.retry { backoff.base = retry }
+        return await conclude(end, hadEvents: hadEvents)
+    }
+
+    private func open(_ record: AgentRecord) async throws(HubTrouble) -> HubEventStream {
+        do {
+            return try await client.events(
+                installation: record.installation,
+                channel: record.channel,
+                after: record.cursor
+            )
+        } catch {
+            throw HubTrouble(error)
+        }
+    }
+
+    private mutating func conclude(_ end: StreamEnd, hadEvents: Bool) async -> SubscribeEnding? {
+        // Not after another process has unsubscribed, or the next subscription would begin at the end of this one.
+        if let unsavedCursor, (try? await store.record())?.categories != nil {
+            // Lost, it costs the hub a few heartbeats' worth of looking.
+            _ = try? await store.receive([], cursor: unsavedCursor, at: environment.now())
+        }
+        unsavedCursor = nil
+        switch end {
+        case .replaced:
+            environment.reporter.warning("another subscriber has taken over this installation's stream; stopping")
+            return .replaced
+        case .choiceChanged:
+            mustRegister = true
+        case .paused:
+            break
+        case .revoked:
+            mustRegister = true
+            wasRevoked = true
+            await wait()
+        case .ended(let reason):
+            logger.debug("stream ended", metadata: ["stream.reason": "\(reason)"])
+            if presence.ended(hadEvents: hadEvents) {
+                environment.reporter.warning("the hub ends every stream as soon as it opens: \(reason); trying on")
+            }
+            await wait()
+        }
+        return nil
+    }
+
+    // MARK: Events
+
+    private mutating func read(
+        _ stream: HubEventStream,
+        _ hadEvents: inout Bool
+    ) async throws(AgentStoreError) -> StreamEnd {
+        while true {
+            let event: ServerSentEvent
+            do {
+                guard let next = try await stream.next() else { return .ended("it was closed") }
+                event = next
+            } catch {
+                return .ended("\(error)")
+            }
+            // A hub that revokes at once each time is not well.
+            if !hadEvents, event.event != StreamEventName.revoked {
+                hadEvents = true
+                backoff.reset()
+                if presence.received() { sayBack() }
+            }
+            if let id = event.id { position = id }
+            if let end = try await take(event, from: stream) { return end }
+            if flow.isFull { return .paused }
+        }
+    }
+
+    private mutating func take(
+        _ event: ServerSentEvent,
+        from stream: HubEventStream
+    ) async throws(AgentStoreError) -> StreamEnd? {
+        guard let data = event.data else { return try await heartbeat(event) }
+        switch event.event {
+        case nil, "message": return try await receive(message(data), event.id, stream)
+        case StreamEventName.gap: return try await receive(gap(data), event.id, stream)
+        case StreamEventName.replaced: return .replaced
+        case StreamEventName.revoked: return .revoked
+        default:
+            logger.debug("unknown kind of event passed over", metadata: ["event.kind": "\(event.event ?? "")"])
+            return try await heartbeat(event)
+        }
+    }
+
+    private func message(_ data: String) -> Arrival {
+        do {
+            return .message(try StreamEvent(parsing: data))
+        } catch {
+            return .unreadable(data, position: position, reason: error.detail)
+        }
+    }
+
+    private func gap(_ data: String) -> Arrival {
+        let epoch = StreamPosition(parsing: position)?.epoch ?? ""
+        if let gap = try? JSONDecoder().decode(StreamGap.self, from: Data(data.utf8)) {
+            return .gap(gap, body: data, epoch: epoch)
+        }
+        // It says that something is missing even if not what.
+        return .gap(
+            StreamGap(after: position, resumesAt: 0, reason: "the hub did not say which"),
+            body: "{}",
+            epoch: epoch
+        )
+    }
+
+    /// Stores an arrival and its position.
+    ///
+    /// A disk that takes no more closes the stream at once, and the hub keeps the rest.
+    private mutating func receive(
+        _ arrival: Arrival,
+        _ id: String?,
+        _ stream: HubEventStream
+    ) async throws(AgentStoreError) -> StreamEnd? {
+        let cursor = id ?? unsavedCursor
+        let store = store
+        let now = environment.now()
+        var end: StreamEnd?
+        let taken: [Arrival]
+        do {
+            taken = try await store.receive([arrival], cursor: cursor, at: now)
+        } catch {
+            guard case .blocked = error else { throw error }
+            stream.cancel()
+            patience.blocked(error)
+            do {
+                taken = try await patience.perform { () async throws(AgentStoreError) in
+                    try await store.receive([arrival], cursor: cursor, at: now)
+                }
+            } catch {
+                if case .blocked = error { return .ended("the agent was stopped while its disk was full") }
+                throw error
+            }
+            end = .paused
+        }
+        unsavedCursor = nil
+        if cursor != nil { cursorSavedAt = environment.elapsed() }
+        for arrival in taken { announce(arrival) }
+        flow.arrived(taken.count { $0.failure == nil })
+        await purgeIfDue(after: taken.count)
+        return end
+    }
+
+    private mutating func purgeIfDue(after count: Int) async {
+        sincePurge += count
+        guard sincePurge >= store.bounds.purgeInterval else { return }
+        sincePurge = 0
+        // Old rows that stay a while longer harm nobody.
+        try? await store.purge()
+    }
+
+    private func announce(_ arrival: Arrival) {
+        switch arrival.kind {
+        case .message:
+            logger.debug("message received", metadata: ["message.id": "\(arrival.id)"])
+        case .gap:
+            environment.reporter.warning("messages were missed: \(arrival.content.message)")
+        case .unreadable:
+            environment.reporter.warning("an event from the hub was put aside: \(arrival.failure ?? "")")
+        }
+    }
+
+    /// Moves the cursor, on disk now and then only, and looks whether another process could not tell the hub of a choice.
+    private mutating func heartbeat(_ event: ServerSentEvent) async throws(AgentStoreError) -> StreamEnd? {
+        guard let id = event.id else { return nil }
+        unsavedCursor = id
+        let now = environment.elapsed()
+        guard now - (cursorSavedAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return nil }
+        cursorSavedAt = now
+        do {
+            try await store.receive([], cursor: id, at: environment.now())
+            unsavedCursor = nil
+        } catch {
+            guard case .blocked = error else { throw error }
+            // No event is at stake: the next heartbeat tries again.
+        }
+        let record = try await store.record()
+        return record.categories == nil || record.needsRegistration ? .choiceChanged : nil
+    }
+
+    // MARK: Trouble
+
+    private mutating func recover(from trouble: HubTrouble) async throws(AgentError) {
+        switch trouble {
+        case .cancelled:
+            if !Task.isCancelled { await wait() }
+        case .refused(let error):
+            throw error
+        case .foreign:
+            throw HubTrouble.foreignError
+        case .clockDiffers:
+            if !hasSaidClock {
+                environment.reporter.warning("\(HubTrouble.clockLine); trying on")
+                environment.reporter.hint("set the clock that is wrong; 'timedatectl' shows this machine's")
+            }
+            hasSaidClock = true
+            await wait()
+        case .away(let reason, let retryAfter):
+            if presence.failed() {
+                environment.reporter.warning("the hub is away: \(reason); trying until it is back")
+            }
+            await wait(retryAfter: retryAfter)
+        case .notFound(let detail):
+            unknownInRow += 1
+            mustRegister = true
+            guard unknownInRow < Self.maximumUnknown else {
+                throw AgentError(
+                    .configuration,
+                    "the hub takes this installation but has no event stream for it: \(detail)",
+                    hint: "is it a newswire hub? others have no streams"
+                )
+            }
+            if unknownInRow > 1 { await wait() }
+        }
+    }
+
+    private mutating func wait(retryAfter: Duration? = nil) async {
+        // Cut short by a stop, which the caller's loop sees.
+        try? await environment.sleep(backoff.next(retryAfter: retryAfter, random: environment.random()))
+    }
+
+    private func sayBack() { environment.reporter.notice("the hub is back") }
+}

@@ -1,0 +1,40 @@
+/// How a `subscribe` ended that did what it was asked.
+package enum SubscribeEnding: Sendable, Equatable {
+    /// The task was cancelled, and the handler in progress has ended.
+    case stopped
+    /// Another process listens for this profile and goes on doing so; it follows the new choice.
+    case choiceStored(ChoiceOutcome)
+    /// The choice was given up by another process.
+    case unsubscribed
+    /// The reader of our output has gone.
+    case outputClosed
+    /// Another process opened the stream of the same installation, which a copied state directory makes possible.
+    case replaced
+
+    /// 78 for ``replaced``: started again, each would end the other's stream for ever.
+    package var exitCode: Int32 { self == .replaced ? AgentError.Exit.configuration.rawValue : 0 }
+}
+
+/// What became of a new choice.
+package struct ChoiceOutcome: Sendable, Equatable {
+    /// In the hub's spelling where it answered; empty for broadcasts only.
+    package let categories: [String]
+    /// `false`: stored only; the hub learns of it when it is back.
+    package let isRegistered: Bool
+    /// Whether another process listens for the profile.
+    package let isListening: Bool
+}
+
+/// A category in the list that `categories` shows.
+package struct CategoryListing: Sendable, Equatable, Encodable {
+    package let name: String
+    package let isChosen: Bool
+    /// `nil` where the hub keeps no list.
+    package let isKnown: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+        case name
+        case isChosen = "chosen"
+        case isKnown = "known"
+    }
+}

@@ -1,0 +1,76 @@
+import HostSystem
+import HubClient
+
+extension SubscriberAgent {
+    /// Stores a choice and tells the hub, without listening.
+    ///
+    /// With the hub away it is stored unchecked with a warning. A refusal leaves the former choice in place.
+    ///
+    /// - Throws: ``AgentError``; with exit 64 for a category that the hub does not know.
+    package func chooseCategories(_ choice: CategoryChoice) async throws(AgentError) -> ChoiceOutcome {
+        let path = configuration.directory.file(Self.lockName)
+        let lock = try host { () throws(HostError) in try FileLock.acquire(path) }
+        // Not held: a service that starts meanwhile finds the new choice, or is told of it.
+        lock?.close()
+        return try await choose(choice, isListening: lock == nil)
+    }
+
+    func choose(_ choice: CategoryChoice, isListening: Bool) async throws(AgentError) -> ChoiceOutcome {
+        let connected = try await connect()
+        let (checked, isAway) = try await check(choice, with: connected.client)
+        let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
+        defer { lock.close() }
+        let former = try await stored { () async throws(AgentStoreError) in try await self.store.record().categories }
+        try await stored { () async throws(AgentStoreError) in try await self.store.choose(checked.categories) }
+        var isRegistered = false
+        if !isAway {
+            let registrar = registrar(connected.client)
+            do {
+                isRegistered = try await registrar.registerLocked()
+            } catch {
+                switch error {
+                case .away, .clockDiffers:
+                    warnStored(error)
+                case .notFound, .foreign, .refused, .cancelled:
+                    try? await store.choose(former)
+                    throw error.asAgentError
+                }
+            }
+        }
+        // Only now: a key that the hub refused must not take the place of one that works.
+        try await remember(connected)
+        return ChoiceOutcome(categories: checked.categories, isRegistered: isRegistered, isListening: isListening)
+    }
+
+    /// - Returns: The choice in the hub's spelling, and whether the hub could not be asked.
+    private func check(
+        _ choice: CategoryChoice,
+        with client: HubClient
+    ) async throws(AgentError) -> (CategoryChoice, isAway: Bool) {
+        guard !choice.categories.isEmpty else { return (choice, false) }
+        let known: [String]?
+        do {
+            known = try await client.categories()
+        } catch {
+            let trouble = HubTrouble(error)
+            switch trouble {
+            case .away, .clockDiffers:
+                warnStored(trouble)
+                return (choice, true)
+            case .notFound, .foreign, .refused, .cancelled:
+                throw trouble.asAgentError
+            }
+        }
+        guard let known else {
+            environment.reporter.notice("this hub keeps no list of categories, so the names were not checked")
+            return (choice, false)
+        }
+        return (try choice.checked(against: known), false)
+    }
+
+    private func warnStored(_ trouble: HubTrouble) {
+        environment.reporter.warning(
+            "\(trouble.asAgentError); the choice is stored, and the hub is told once it can be reached"
+        )
+    }
+}

@@ -1,0 +1,82 @@
+import HostSystem
+import HubClient
+import HubProtocol
+
+extension SubscriberAgent {
+    struct Connected {
+        let connection: ConnectionString
+        let hub: String
+        let allowsPlainHTTP: Bool
+        let client: HubClient
+    }
+
+    func connect() async throws(AgentError) -> Connected {
+        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let connection: ConnectionString
+        if let given = configuration.connection { connection = given } else { connection = try storedConnection() }
+        let allowsPlainHTTP = configuration.allowsPlainHTTP ?? record.allowsPlainHTTP
+        do {
+            let hub = try configuration.hub ?? HubName(record.hub ?? AgentConfiguration.defaultHub)
+            let client = try HubClient(
+                connection: connection,
+                hub: hub,
+                http: http,
+                allowPlainHTTP: allowsPlainHTTP,
+                now: environment.now
+            )
+            return Connected(connection: connection, hub: hub.text, allowsPlainHTTP: allowsPlainHTTP, client: client)
+        } catch {
+            throw AgentError(.configuration, "\(error)")
+        }
+    }
+
+    private func storedConnection() throws(AgentError) -> ConnectionString {
+        let path = configuration.directory.file(Self.connectionName)
+        do {
+            return try ConnectionString(parsing: PrivateFile.read(path))
+        } catch let error as HostError where error.isMissing {
+            throw AgentError(
+                .configuration,
+                "no connection string for profile '\(configuration.profile)'",
+                hint: "give the hub's Listen string in a file or the environment; 'newswire hub keys' shows it"
+            )
+        } catch let error as HostError {
+            throw AgentError(.configuration, "\(error)")
+        } catch {
+            throw AgentError(.configuration, "cannot use '\(path)': \(error)")
+        }
+    }
+
+    /// Stores how to reach the hub, for the service that starts without it on its command line.
+    func remember(_ connected: Connected) async throws(AgentError) {
+        if configuration.connection != nil {
+            let path = configuration.directory.file(Self.connectionName)
+            try host { () throws(HostError) in try PrivateFile.write("\(connected.connection)\n", to: path) }
+        }
+        try await stored { () async throws(AgentStoreError) in
+            try await self.store.setHub(connected.hub, allowsPlainHTTP: connected.allowsPlainHTTP)
+        }
+    }
+
+    func registrar(_ client: HubClient) -> Registrar {
+        Registrar(store: store, directory: configuration.directory, client: client, environment: environment)
+    }
+
+    func stored<Value: Sendable>(
+        _ body: () async throws(AgentStoreError) -> Value
+    ) async throws(AgentError) -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw error.asAgentError
+        }
+    }
+
+    func host<Value>(_ body: () throws(HostError) -> Value) throws(AgentError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw AgentError(.configuration, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,236 @@
+import HostSystem
+import HubProtocol
+import HubClient
+package import Logging
+package import OutboundHTTP
+
+/// One profile of a subscriber: what its commands do.
+package final class SubscriberAgent: Sendable {
+    static let databaseName = "agent.sqlite"
+    /// Held by the one process that listens.
+    static let lockName = "agent.lock"
+    package static let connectionName = "connection"
+
+    let store: AgentStore
+    let configuration: AgentConfiguration
+    let environment: AgentEnvironment
+    let http: OutboundClient
+    private let logger: Logger
+
+    /// Opens the profile's database, making the agent's identity on the first call.
+    ///
+    /// - Throws: ``AgentError``.
+    package convenience init(
+        _ configuration: AgentConfiguration,
+        environment: AgentEnvironment,
+        http: OutboundClient,
+        logger: Logger
+    ) throws(AgentError) {
+        let store: AgentStore
+        do {
+            store = try AgentStore(path: configuration.directory.file(Self.databaseName))
+        } catch {
+            throw error.asAgentError
+        }
+        self.init(configuration, environment: environment, http: http, logger: logger, store: store)
+    }
+
+    init(
+        _ configuration: AgentConfiguration,
+        environment: AgentEnvironment,
+        http: OutboundClient,
+        logger: Logger,
+        store: AgentStore
+    ) {
+        self.configuration = configuration
+        self.environment = environment
+        self.http = http
+        self.logger = logger
+        self.store = store
+    }
+
+    /// Closes the database; the agent cannot be used afterwards.
+    package func close() { store.close() }
+
+    // MARK: Subscribe
+
+    /// Listens until the task is cancelled; with a process listening already, only passes the choice on.
+    ///
+    /// `choice` is what `--categories` gave; `nil` takes the stored one. `onStart` is called once, when nothing of ours
+    /// can be wrong any more, whether the hub is there or not; `onListening` at each opened stream.
+    ///
+    /// - Returns: How it ended without an error.
+    /// - Throws: ``AgentError``; with exit 75 when another process listens and there is no choice to pass on.
+    package func subscribe(
+        choosing choice: CategoryChoice?,
+        handler: InboxHandler,
+        output: any HandlerOutput,
+        limits: HandlerLimits = HandlerLimits(),
+        onStart: @Sendable () -> Void = {},
+        onListening: @escaping @Sendable () -> Void = {}
+    ) async throws(AgentError) -> SubscribeEnding {
+        let path = configuration.directory.file(Self.lockName)
+        let lock = try host { () throws(HostError) in try FileLock.acquire(path) }
+        guard let lock else {
+            guard let choice else {
+                throw AgentError(
+                    .tryLater,
+                    "another subscriber listens for profile '\(configuration.profile)' already",
+                    hint: "with --categories its choice is changed; with another --profile a second one listens"
+                )
+            }
+            return .choiceStored(try await choose(choice, isListening: true))
+        }
+        defer { lock.close() }
+        let runner = HandlerRunner(
+            handler: handler,
+            output: output,
+            timeout: limits.timeout,
+            environment: configuration.variables
+        )
+        try runner.check()
+        var beginning = StreamReceiver.Beginning.unknown
+        if let choice {
+            do {
+                beginning = try await choose(choice, isListening: false).isRegistered ? .registered : .away
+            } catch {
+                if Task.isCancelled, error == HubTrouble.cancelled.asAgentError { return .stopped }
+                throw error
+            }
+        }
+        return try await listen(runner, limits, beginning, onStart, onListening)
+    }
+
+    private func listen(
+        _ runner: HandlerRunner,
+        _ limits: HandlerLimits,
+        _ beginning: StreamReceiver.Beginning,
+        _ onStart: @Sendable () -> Void,
+        _ onListening: @escaping @Sendable () -> Void
+    ) async throws(AgentError) -> SubscribeEnding {
+        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        guard record.categories != nil else {
+            throw AgentError(
+                .configuration,
+                "profile '\(configuration.profile)' has chosen no categories yet",
+                hint: "newswire subscribe --categories World,Sports; 'newswire categories' lists them"
+            )
+        }
+        let client = try await connect().client
+        let waiting = try await stored { () async throws(AgentStoreError) in try await self.store.unsettledCount() }
+        try? await store.purge()
+        let flow = InboxFlow(waiting: waiting, limit: store.bounds.unsettled)
+        let patience = PatientStore(environment: environment)
+        let worker = HandlerWorker(
+            store: store,
+            patience: patience,
+            flow: flow,
+            runner: runner,
+            limits: limits,
+            environment: environment
+        )
+        let receiver = StreamReceiver(
+            store: store,
+            patience: patience,
+            flow: flow,
+            registrar: registrar(client),
+            beginning: beginning,
+            environment: environment,
+            logger: logger,
+            onListening: onListening
+        )
+        onStart()
+        return try await Self.run(receiver, worker).get()
+    }
+
+    /// The first of the two to end ends the other; the worker only after the handler in progress.
+    private static func run(
+        _ receiver: StreamReceiver,
+        _ worker: HandlerWorker
+    ) async -> Result<SubscribeEnding, AgentError> {
+        await withTaskGroup(of: Result<SubscribeEnding, AgentError>.self) { group in
+            group.addTask {
+                var receiver = receiver
+                do throws(AgentError) {
+                    return .success(try await receiver.run())
+                } catch {
+                    return .failure(error)
+                }
+            }
+            group.addTask {
+                do throws(AgentStoreError) {
+                    return .success(try await worker.run() == .outputClosed ? .outputClosed : .stopped)
+                } catch {
+                    return .failure(error.asAgentError)
+                }
+            }
+            let first = await group.next() ?? .success(.stopped)
+            group.cancelAll()
+            await group.waitForAll()
+            return first
+        }
+    }
+
+    // MARK: Other commands
+
+    /// Removes the installation at the hub, then forgets the choice; the inbox stays.
+    ///
+    /// - Returns: Whether there was anything to remove.
+    /// - Throws: ``AgentError`` with exit 69 when the hub is away; nothing has changed then.
+    package func unsubscribe() async throws(AgentError) -> Bool {
+        let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
+        defer { lock.close() }
+        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        guard record.categories != nil || record.registered != nil else { return false }
+        let client = try await connect().client
+        do {
+            try await client.delete(record.installation, channel: record.channel)
+        } catch {
+            let trouble = HubTrouble(error)
+            // Not there is what was asked for.
+            guard case .notFound = trouble else { throw trouble.asAgentError }
+        }
+        try await stored { () async throws(AgentStoreError) in try await self.store.forget() }
+        return true
+    }
+
+    /// The hub's categories with the chosen ones marked, then chosen ones that the hub does not have.
+    ///
+    /// - Throws: ``AgentError`` with exit 69 when the hub is away.
+    package func categories() async throws(AgentError) -> [CategoryListing] {
+        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let chosen = record.categories ?? []
+        let client = try await connect().client
+        let known: [String]?
+        do throws(HubClientError) {
+            known = try await client.categories()
+        } catch {
+            throw HubTrouble(error).asAgentError
+        }
+        guard let known else {
+            return chosen.map { CategoryListing(name: $0, isChosen: true, isKnown: nil) }
+        }
+        let folded = Set(chosen.map(CategoryChoice.folded))
+        return known.map { name in
+            CategoryListing(name: name, isChosen: folded.contains(CategoryChoice.folded(name)), isKnown: true)
+        }
+            + CategoryChoice.retired(chosen, known: known).map {
+                CategoryListing(name: $0, isChosen: true, isKnown: false)
+            }
+    }
+
+    /// The stored choice; `nil` when there is none.
+    package func choice() async throws(AgentError) -> [String]? {
+        try await stored { () async throws(AgentStoreError) in try await self.store.record().categories }
+    }
+
+    /// The newest rows of the inbox, at most `limit`, oldest of them first.
+    package func inbox(
+        last limit: Int,
+        states: [InboxRecord.State] = InboxRecord.State.allCases
+    ) async throws(AgentError) -> [InboxRecord] {
+        try await stored { () async throws(AgentStoreError) in
+            try await self.store.records(last: limit, states: states)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import Foundation
+import GRDB
+import HubProtocol
+import Testing
+
+@testable import SubscriberAgent
+
+@Suite struct AgentStoreTests {
+    let scratch: Scratch
+    let store: AgentStore
+
+    init() throws {
+        scratch = try Scratch()
+        store = try AgentStore(path: scratch.file("agent.sqlite"))
+    }
+
+    @Test func `an identity is made once and survives`() async throws {
+        let first = try await store.record()
+        store.close()
+        let again = try AgentStore(path: scratch.file("agent.sqlite"))
+        let second = try await again.record()
+        #expect(second == first)
+        #expect(first.channel.text.count == 43)
+        #expect(first.categories == nil)
+        #expect(first.cursor == nil)
+    }
+
+    @Test func `two programs that make the store at once get one identity`() async throws {
+        let path = scratch.file("race.sqlite")
+        let ids = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<4 {
+                group.addTask { try await AgentStore(path: path).record().installation.text }
+            }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(ids.count == 1)
+    }
+
+    @Test func `commits are durable and the files are private`() async throws {
+        let synchronous = try await store.pool.writeWithoutTransaction {
+            try Int.fetchOne($0, sql: "PRAGMA synchronous")
+        }
+        #expect(synchronous == 2)
+        try await store.choose(["World"])
+        for name in ["agent.sqlite", "agent.sqlite-wal"] {
+            let rights = try FileManager.default.attributesOfItem(atPath: scratch.file(name))[.posixPermissions]
+            #expect(rights as? Int == 0o600, "\(name)")
+        }
+    }
+
+    @Test func `a store of a newer version is refused`() async throws {
+        try await store.pool.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('999 later')") }
+        store.close()
+        #expect(throws: AgentStoreError.self) { try AgentStore(path: scratch.file("agent.sqlite")) }
+    }
+
+    @Test func `no choice, an empty choice and a choice are three things`() async throws {
+        #expect(try await store.record().categories == nil)
+        try await store.choose([])
+        #expect(try await store.record().categories == [])
+        #expect(try await store.record().needsRegistration)
+        try await store.choose(["Sports", "World"])
+        #expect(try await store.record().categories == ["Sports", "World"])
+        try await store.setRegistered(["Sports", "World"])
+        #expect(try await store.record().needsRegistration == false)
+    }
+
+    @Test func `a repeat is passed over, in one batch and in a later one`() async throws {
+        let first = try await store.receive([.sample(1), .sample(2), .sample(1)], cursor: "e-2", at: .sample)
+        #expect(first.map(\.id) == ["m1", "m2"])
+        let second = try await store.receive([.sample(2), .sample(3)], cursor: "e-3", at: .sample)
+        #expect(second.map(\.id) == ["m3"])
+        let rows = try await store.records(last: 10, states: InboxRecord.State.allCases)
+        #expect(rows.map(\.id) == ["m1", "m2", "m3"])
+        #expect(try await store.record().cursor == "e-3")
+    }
+
+    @Test func `one message in two templates is two rows`() async throws {
+        let taken = try await store.receive([.sample(1), .sample(1, template: "other")], cursor: nil, at: .sample)
+        #expect(taken.count == 2)
+    }
+
+    @Test func `an event without an id leaves the cursor`() async throws {
+        try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
+        try await store.receive([.sample(2)], cursor: nil, at: .sample)
+        #expect(try await store.record().cursor == "e-1")
+    }
+
+    @Test func `a full disk takes neither row nor cursor, and all once there is space`() async throws {
+        try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
+        try await store.fill()
+        let large = Arrival.sample(2, title: String(repeating: "x", count: 60_000))
+        await #expect(throws: AgentStoreError.blocked(path: store.path, reason: "no space left")) {
+            try await store.receive([large], cursor: "e-2", at: .sample)
+        }
+        #expect(try await store.record().cursor == "e-1")
+        #expect(try await store.records(last: 10, states: [.pending]).map(\.id) == ["m1"])
+        try await store.empty()
+        try await store.receive([large], cursor: "e-2", at: .sample)
+        #expect(try await store.record().cursor == "e-2")
+    }
+
+    @Test func `a write is whole even when its task is cancelled`() async throws {
+        let store = store
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
+        }
+        _ = try await task.value
+        #expect(try await store.record().cursor == "e-1")
+    }
+
+    @Test func `rows are started in order, one at a time`() async throws {
+        try await store.receive([.sample(1), .sample(2)], cursor: nil, at: .sample)
+        let first = try #require(try await store.startNext())
+        #expect(first.id == "m1")
+        #expect(first.state == .started)
+        #expect(!first.isRedelivery)
+        let second = try #require(try await store.startNext(settling: .done(first.ordinal)))
+        #expect(second.id == "m2")
+        #expect(try await store.startNext(settling: .failed(second.ordinal, reason: "why")) == nil)
+        let rows = try await store.records(last: 10, states: InboxRecord.State.allCases)
+        #expect(rows.map(\.state) == [.done, .failed])
+        #expect(rows.map(\.reason) == [nil, "why"])
+        #expect(try await store.unsettledCount() == 0)
+    }
+
+    @Test func `a row found started is a redelivery`() async throws {
+        try await store.receive([.sample(1)], cursor: nil, at: .sample)
+        _ = try await store.startNext()
+        store.close()
+        let again = try AgentStore(path: scratch.file("agent.sqlite"))
+        let row = try #require(try await again.startNext())
+        #expect(row.id == "m1")
+        #expect(row.isRedelivery)
+        #expect(row.failures == 0)
+    }
+
+    @Test func `a released row is as if never taken`() async throws {
+        try await store.receive([.sample(1)], cursor: nil, at: .sample)
+        let row = try #require(try await store.startNext())
+        try await store.settle(.released(row.ordinal))
+        #expect(try await store.records(last: 1, states: [.pending]).count == 1)
+        #expect(try await store.startNext()?.isRedelivery == false)
+        // Started by an earlier run, and then released by this one: it is still a redelivery.
+        _ = try await store.startNext()
+        try await store.settle(.released(row.ordinal))
+        #expect(try await store.startNext()?.isRedelivery == true)
+    }
+
+    @Test func `history is bounded by count, and waiting rows are never dropped`() async throws {
+        let bounds = AgentStore.Bounds(settled: 3, marks: 5)
+        let store = try AgentStore(path: scratch.file("bounded.sqlite"), bounds: bounds)
+        try await store.receive((1...10).map { .sample($0) }, cursor: nil, at: .sample)
+        try await store.purge()
+        #expect(try await store.unsettledCount() == 10)
+        var row = try await store.startNext()
+        for _ in 1...8 { row = try await store.startNext(settling: .done(try #require(row).ordinal)) }
+        try await store.purge()
+        let rows = try await store.records(last: 20, states: InboxRecord.State.allCases)
+        #expect(rows.map(\.id) == ["m6", "m7", "m8", "m9", "m10"])
+        // Gone from the history, still known.
+        let repeats = try await store.receive([.sample(6), .sample(10)], cursor: nil, at: .sample)
+        #expect(repeats.isEmpty)
+    }
+
+    @Test func `history is bounded by bytes`() async throws {
+        let store = try AgentStore(path: scratch.file("bytes.sqlite"), bounds: .init(settledBytes: 2_500))
+        let large = (1...4).map { Arrival.sample($0, title: String(repeating: "x", count: 1_000)) }
+        try await store.receive(large, cursor: nil, at: .sample)
+        var row = try await store.startNext()
+        while let started = row { row = try await store.startNext(settling: .done(started.ordinal)) }
+        try await store.purge()
+        #expect(try await store.records(last: 9, states: [.done]).map(\.id) == ["m3", "m4"])
+    }
+
+    @Test func `the purge does not look at the clock`() async throws {
+        try await store.receive([.sample(1)], cursor: nil, at: Date(timeIntervalSince1970: 0))
+        let row = try #require(try await store.startNext())
+        try await store.settle(.done(row.ordinal))
+        try await store.receive([.sample(2)], cursor: nil, at: .sample.addingTimeInterval(10 * 365 * 86_400))
+        try await store.purge()
+        #expect(try await store.records(last: 9, states: InboxRecord.State.allCases).count == 2)
+    }
+
+    @Test func `forgetting keeps the inbox and the identity`() async throws {
+        try await store.choose(["World"])
+        try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
+        let before = try await store.record()
+        try await store.forget()
+        let after = try await store.record()
+        #expect(after.categories == nil)
+        #expect(after.cursor == nil)
+        #expect(after.installation == before.installation)
+        #expect(try await store.unsettledCount() == 1)
+    }
+
+    @Test func `the next row is found by index`() async throws {
+        let plan = try await store.pool.read { database in
+            try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(AgentStore.nextSQL)").map { $0["detail"] as String }
+        }
+        #expect(plan.count == 1)
+        #expect(plan.first?.contains("inbox_unsettled") == true, "\(plan)")
+    }
+}
+
+extension AgentStore {
+    /// From here on nothing that needs a new page fits.
+    func fill() async throws {
+        try await pool.writeWithoutTransaction { database in
+            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(sql: "PRAGMA max_page_count = \(pages)")
+        }
+    }
+
+    func empty() async throws {
+        try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import HostSystem
+import HubProtocol
+import HubTestServer
+import Logging
+import OutboundHTTP
+import Testing
+
+@testable import SubscriberAgent
+
+@Suite(.timeLimit(.minutes(1))) struct ChoiceTests {
+    let stage: Stage
+    var hub: ScriptedHub { stage.hub }
+    var world: FakeWorld { stage.world }
+
+    init() throws { stage = try Stage() }
+
+    @Test func `a choice without a running service is stored and told`() async throws {
+        let agent = try stage.agent()
+        let outcome = try await agent.chooseCategories(CategoryChoice(typed: "sports"))
+        #expect(outcome == ChoiceOutcome(categories: ["Sports"], isRegistered: true, isListening: false))
+        #expect(hub.state.puts.map { $0.tags.map(\.text) } == [["Sports"]])
+        #expect(try await agent.store.record().needsRegistration == false)
+    }
+
+    @Test func `with a service running the choice is changed and the service goes on`() async throws {
+        let service = try stage.agent()
+        let task = try stage.start(service)
+        hub.streams[0].message(1, id: "e-1")
+        await stage.output.wait(forLines: 1)
+
+        let second = try stage.start(try stage.agent(), ["Sports"])
+        let ending = try await second.value
+        #expect(
+            ending == .choiceStored(ChoiceOutcome(categories: ["Sports"], isRegistered: true, isListening: true))
+        )
+        #expect(ending.exitCode == 0)
+        #expect(hub.state.puts.last?.tags.map(\.text) == ["Sports"])
+
+        hub.streams[0].message(2, id: "e-2")
+        await stage.output.wait(forLines: 2)
+        try await stage.stop(task)
+        #expect(hub.state.cursors.count == 1)
+        #expect(hub.state.puts.count == 2)
+    }
+
+    @Test func `a second subscriber without a choice gives way`() async throws {
+        let task = try stage.start(try stage.agent())
+        await hub.streams[0].connected()
+        let second = try stage.agent()
+        let error = await #expect(throws: AgentError.self) { _ = try await stage.start(second, nil).value }
+        #expect(error?.exit == .tryLater)
+        #expect(error?.description == "another subscriber listens for profile 'default' already")
+        try await stage.stop(task)
+    }
+
+    @Test func `an unknown category changes nothing`() async throws {
+        let agent = try stage.agent()
+        _ = try await agent.chooseCategories(CategoryChoice(typed: "World"))
+        let error = await #expect(throws: AgentError.self) {
+            _ = try await agent.chooseCategories(CategoryChoice(typed: "World,Sprots"))
+        }
+        #expect(error?.exit == .usage)
+        #expect(error?.description == "unknown category 'Sprots', did you mean 'Sports'?")
+        #expect(try await agent.choice() == ["World"])
+        #expect(hub.state.puts.count == 1)
+    }
+
+    @Test func `no categories at all is a registration that broadcasts reach`() async throws {
+        let agent = try stage.agent()
+        let outcome = try await agent.chooseCategories(CategoryChoice(typed: ""))
+        #expect(outcome.categories == [])
+        #expect(hub.state.puts.first?.tags.isEmpty == true)
+        #expect(hub.state.isInstalled)
+    }
+
+    @Test func `with the hub away the choice is stored with a warning, and told later`() async throws {
+        let agent = try stage.agent()
+        hub.set { $0.categoryReplies = [.hangUp] }
+        let outcome = try await agent.chooseCategories(CategoryChoice(typed: "Wrold"))
+        #expect(outcome == ChoiceOutcome(categories: ["Wrold"], isRegistered: false, isListening: false))
+        #expect(world.warnings.count == 1)
+        #expect(world.warnings.first?.contains("the choice is stored") == true)
+
+        let task = try stage.start(agent, nil)
+        await hub.streams[0].connected()
+        try await stage.stop(task)
+        // Refused only where it is typed; from the disk it is warned of.
+        #expect(hub.state.puts.first?.tags.map(\.text) == ["Wrold"])
+        #expect(world.warnings.last == "the hub has no category 'Wrold' any more; nothing will come for it")
+    }
+
+    @Test func `a running service tells the hub what another process could not`() async throws {
+        let service = try stage.agent()
+        let task = try stage.start(service)
+        await hub.streams[0].connected()
+        hub.set { $0.putReplies = [ScriptedHub.error(503, "busy")] }
+        let outcome = try await stage.agent().chooseCategories(CategoryChoice(typed: "Sports"))
+        #expect(!outcome.isRegistered)
+        world.pass(.seconds(15))
+        hub.streams[0].heartbeat("e-1")
+        await hub.streams[1].connected()
+        try await stage.stop(task)
+        #expect(hub.state.puts.map { $0.tags.map(\.text) } == [["World"], ["Sports"]])
+    }
+
+    @Test func `a refusal leaves the former choice`() async throws {
+        let agent = try stage.agent()
+        _ = try await agent.chooseCategories(CategoryChoice(typed: "World"))
+        hub.set { $0.putReplies = [ScriptedHub.error(400, "too many")] }
+        let error = await #expect(throws: AgentError.self) {
+            _ = try await agent.chooseCategories(CategoryChoice(typed: "Sports"))
+        }
+        #expect(error?.exit == .configuration)
+        #expect(try await agent.choice() == ["World"])
+    }
+
+    @Test func `a key that is refused does not take the place of one that works`() async throws {
+        _ = try await stage.agent().chooseCategories(CategoryChoice(typed: "World"))
+        let stored = stage.scratch.read(SubscriberAgent.connectionName)
+        let other = try ScriptedHub()
+        other.set { $0.categoryReplies = [ScriptedHub.error(401, "InvalidSignature: no")] }
+        let error = await #expect(throws: AgentError.self) {
+            _ = try await stage.agent(hub: other).chooseCategories(CategoryChoice(typed: "Sports"))
+        }
+        #expect(error?.exit == .configuration)
+        #expect(stage.scratch.read(SubscriberAgent.connectionName) == stored)
+        #expect(stored.contains("SharedAccessKeyName=Listen;"))
+    }
+
+    @Test func `a hub without a list of categories is said and believed`() async throws {
+        hub.set { $0.categories = nil }
+        let outcome = try await stage.agent().chooseCategories(CategoryChoice(typed: "Gardening"))
+        #expect(outcome.isRegistered)
+        #expect(world.notices == ["this hub keeps no list of categories, so the names were not checked"])
+    }
+
+    @Test func `a retired category is warned of once, also over restarts`() async throws {
+        let agent = try stage.agent()
+        _ = try await agent.chooseCategories(CategoryChoice(typed: "World,Sports"))
+        hub.set { $0.categories = ["World"] }
+        for run in 0..<2 {
+            let task = try stage.start(agent, nil)
+            await hub.streams[run].connected()
+            try await stage.stop(task)
+        }
+        #expect(world.warnings == ["the hub has no category 'Sports' any more; nothing will come for it"])
+        #expect(try await agent.choice() == ["World", "Sports"])
+    }
+
+    @Test func `unsubscribing removes the installation and the choice`() async throws {
+        let agent = try stage.agent()
+        _ = try await agent.chooseCategories(CategoryChoice(typed: "World"))
+        #expect(try await agent.unsubscribe())
+        #expect(hub.state.deletes == 1)
+        #expect(try await agent.choice() == nil)
+        let request = hub.server.requests.last
+        let secret = try await agent.store.record().channel.text
+        #expect(request?.header("Newswire-Push-Channel") == secret)
+        #expect(try await agent.unsubscribe() == false)
+        #expect(hub.state.deletes == 1)
+    }
+
+    @Test func `unsubscribing with the hub away changes nothing`() async throws {
+        let agent = try stage.agent()
+        _ = try await agent.chooseCategories(CategoryChoice(typed: "World"))
+        hub.set { $0.deleteReplies = [ScriptedHub.error(503, "busy")] }
+        let error = await #expect(throws: AgentError.self) { _ = try await agent.unsubscribe() }
+        #expect(error?.exit == .unreachable)
+        #expect(try await agent.choice() == ["World"])
+    }
+
+    @Test(arguments: ["event: revoked\ndata: {}\n\n", nil])
+    func `unsubscribing ends a running service and nothing is put again`(event: String?) async throws {
+        let task = try stage.start(try stage.agent())
+        await hub.streams[0].connected()
+        #expect(try await stage.agent().unsubscribe())
+        if let event { hub.streams[0].send(event) } else { hub.streams[0].end() }
+        #expect(try await task.value == .unsubscribed)
+        #expect(hub.state.puts.count == 1)
+        #expect(!hub.state.isInstalled)
+    }
+
+    @Test func `categories are listed with the chosen ones marked`() async throws {
+        let agent = try stage.agent()
+        _ = try await agent.chooseCategories(CategoryChoice(typed: "Sports,World"))
+        hub.set { $0.categories = ["World", "Politics"] }
+        #expect(
+            try await agent.categories() == [
+                CategoryListing(name: "World", isChosen: true, isKnown: true),
+                CategoryListing(name: "Politics", isChosen: false, isKnown: true),
+                CategoryListing(name: "Sports", isChosen: true, isKnown: false),
+            ]
+        )
+    }
+
+    @Test func `without a connection string it says where to get one`() async throws {
+        let directory = try stage.scratch.stateDirectory()
+        let agent = try SubscriberAgent(
+            AgentConfiguration(directory: directory, profile: "home"),
+            environment: world.environment,
+            http: stage.http,
+            logger: Logger(label: "test")
+        )
+        let error = await #expect(throws: AgentError.self) { _ = try await agent.categories() }
+        #expect(error?.exit == .configuration)
+        #expect(error?.description == "no connection string for profile 'home'")
+        #expect(error?.hint != nil)
+    }
+
+    @Test func `an unusable database is one line`() async throws {
+        try Data("this is no database, and long enough to be looked at".utf8).write(
+            to: URL(filePath: stage.scratch.file(SubscriberAgent.databaseName))
+        )
+        let configuration = AgentConfiguration(directory: try stage.scratch.stateDirectory())
+        let error = #expect(throws: AgentError.self) {
+            _ = try SubscriberAgent(
+                configuration,
+                environment: world.environment,
+                http: stage.http,
+                logger: Logger(label: "test")
+            )
+        }
+        #expect(error?.exit == .failed)
+        #expect(error?.description.contains(SubscriberAgent.databaseName) == true)
+    }
+}

@@ -1,0 +1,309 @@
+import Foundation
+import Glibc
+import HostSystem
+import HubTestServer
+import Synchronization
+import Testing
+
+@testable import SubscriberAgent
+
+@Suite(.timeLimit(.minutes(1))) struct HandlerTests {
+    let stage: Stage
+    var hub: ScriptedHub { stage.hub }
+    var world: FakeWorld { stage.world }
+    var output: FakeOutput { stage.output }
+
+    init() throws { stage = try Stage() }
+
+    @Test func `a failing handler has three tries with waits, and the next row its turn`() async throws {
+        let agent = try stage.agent()
+        output.fail([.failed("one"), .timedOut(.seconds(30)), .failed("three")])
+        let task = try stage.start(agent)
+        hub.streams[0].message(1, id: "e-1")
+        hub.streams[0].message(2, id: "e-2")
+        await output.wait(forLines: 1)
+        try await stage.stop(task)
+        let rows = try await agent.inbox(last: 9)
+        #expect(rows.map(\.state) == [.failed, .done])
+        #expect(rows.first?.reason == "three")
+        #expect(rows.first?.failures == 3)
+        #expect(world.sleeps == [.seconds(1), .seconds(5)])
+        #expect(world.warnings == ["gave up 'm1' after 3 tries: three"])
+        #expect(stage.delivered == ["m2"])
+    }
+
+    @Test func `a second try is marked, since the first may have done its work`() async throws {
+        let agent = try stage.agent()
+        output.fail([.failed("no")])
+        let task = try stage.start(agent)
+        hub.streams[0].message(1, id: "e-1")
+        await output.wait(forLines: 1)
+        try await stage.stop(task)
+        #expect(output.lines.first?.contains(#""redelivery":true"#) == true)
+    }
+
+    @Test func `a stop between the work and its mark gives one marked redelivery`() async throws {
+        output.fail([.stopped])
+        let first = try stage.start(try stage.agent())
+        hub.streams[0].message(1, id: "e-1")
+        #expect(try await first.value == .stopped)
+
+        let agent = try stage.agent()
+        let second = try stage.start(agent, nil)
+        hub.streams[1].message(2, id: "e-2")
+        await output.wait(forLines: 2)
+        try await stage.stop(second)
+        #expect(stage.delivered == ["m1", "m2"])
+        #expect(output.lines.map { $0.contains(#""redelivery":true"#) } == [true, false])
+        #expect(try await agent.inbox(last: 9).map(\.state) == [.done, .done])
+    }
+
+    @Test func `stops do not use up the tries`() async throws {
+        let agent = try stage.agent()
+        try await agent.store.receive([.sample(1)], cursor: nil, at: .sample)
+        for run in 0..<5 {
+            output.fail([.stopped])
+            #expect(try await stage.start(agent, run == 0 ? ["World"] : nil).value == .stopped)
+        }
+        let task = try stage.start(agent, nil)
+        await output.wait(forLines: 1)
+        try await stage.stop(task)
+        #expect(stage.delivered == ["m1"])
+    }
+
+    @Test func `a stop lets the handler in progress finish`() async throws {
+        let (gate, never) = (Gate(), Gate())
+        output.hold(at: gate)
+        world.onSleep.withLock { $0 = { if $0 == HandlerLimits().drain { await never.opened() } } }
+        let agent = try stage.agent()
+        let task = try stage.start(agent)
+        hub.streams[0].message(1, id: "e-1")
+        hub.streams[0].message(2, id: "e-2")
+        await output.waitForStart()
+        task.cancel()
+        gate.open()
+        #expect(try await task.value == .stopped)
+        never.open()
+        #expect(stage.delivered == ["m1"])
+        let rows = try await agent.inbox(last: 9)
+        #expect(rows.first?.state == .done)
+        #expect(rows.dropFirst().allSatisfy { $0.state == .pending })
+    }
+
+    @Test func `a handler that outlasts the stop is ended and its row redelivered`() async throws {
+        let fifo = stage.scratch.file("fifo")
+        try #require(mkfifo(fifo, 0o600) == 0)
+        let program = try stage.scratch.script("slow", "echo started > '\(fifo)'; exec sleep 60")
+        let agent = try stage.agent()
+        let task = try stage.start(agent, handler: .exec(program: program))
+        hub.streams[0].message(1, id: "e-1")
+        #expect(await firstLine(of: fifo) == "started\n")
+        task.cancel()
+        #expect(try await task.value == .stopped)
+        let row = try #require(try await agent.inbox(last: 1).first)
+        #expect(row.state == .started)
+        #expect(row.failures == 0)
+        #expect(try await agent.store.startNext()?.isRedelivery == true)
+    }
+
+    @Test func `a closed output ends quietly and the row is not lost`() async throws {
+        output.fail([.outputClosed])
+        let agent = try stage.agent()
+        let task = try stage.start(agent)
+        hub.streams[0].message(1, id: "e-1")
+        let ending = try await task.value
+        #expect(ending == .outputClosed)
+        #expect(ending.exitCode == 0)
+        #expect(world.warnings.isEmpty)
+        let rows = try await agent.inbox(last: 9)
+        #expect(rows.map(\.state) == [.pending])
+        #expect(rows.map(\.attempts) == [0])
+    }
+
+    @Test func `a program gets the message in its environment and on its input`() async throws {
+        let program = try stage.scratch.script(
+            "handler",
+            """
+            cd "$(dirname "$0")"
+            printf '%s|%s|%s|%s|%s|%s' "$NEWSWIRE_ID" "$NEWSWIRE_TITLE" "$NEWSWIRE_MESSAGE" "$NEWSWIRE_CATEGORY" \\
+                "$NEWSWIRE_REDELIVERY" "$#" > variables
+            printf '%s' "$NEWSWIRE_BODY" > body
+            env > environment
+            cat > input
+            """
+        )
+        let record = InboxRecord.sample(title: "$(rm -rf /) 'quoted' --help", attempts: 2)
+        try await runner(.exec(program: program), ["NEWSWIRE_CONNECTION": "secret", "NOTIFY_SOCKET": "/s"]).run(record)
+        #expect(stage.scratch.read("variables") == "m1|$(rm -rf /) 'quoted' --help|text|World|1|0")
+        #expect(stage.scratch.read("body") == record.body)
+        #expect(stage.scratch.read("input") == InboxLine(record).json + "\n")
+        let environment = stage.scratch.read("environment")
+        #expect(!environment.contains("secret"))
+        #expect(!environment.contains("NOTIFY_SOCKET"))
+        #expect(environment.contains("PATH="))
+    }
+
+    @Test func `a program's failure and its time-out have reasons`() async throws {
+        let failing = try stage.scratch.script("failing", "exit 3")
+        await #expect(throws: HandlerFailure.failed("'\(failing)' exited with code 3")) {
+            try await runner(.exec(program: failing)).run(.sample())
+        }
+        let hanging = try stage.scratch.script("hanging", "exec sleep 60")
+        await #expect(throws: HandlerFailure.timedOut(.milliseconds(50))) {
+            try await runner(.exec(program: hanging), timeout: .milliseconds(50)).run(.sample())
+        }
+    }
+
+    @Test func `values that an environment cannot hold are cut, and the input has all`() async throws {
+        let program = try stage.scratch.script("long", "cd \"$(dirname \"$0\")\"; cat > input")
+        let record = InboxRecord.sample(title: "a\0b" + String(repeating: "é", count: 100_000))
+        try await runner(.exec(program: program)).run(record)
+        #expect(stage.scratch.read("input") == InboxLine(record).json + "\n")
+        let variables = runner(.exec(program: program)).variables(for: record)
+        #expect(variables["NEWSWIRE_TITLE"]?.utf8.count == 65_536)
+        #expect(variables["NEWSWIRE_TITLE"]?.hasPrefix("abé") == true)
+        #expect(variables["NEWSWIRE_BODY"] == "")
+    }
+
+    @Test func `a program that is not there is found out before anything is sent`() async throws {
+        let plain = stage.scratch.file("plain")
+        try Data("no".utf8).write(to: URL(filePath: plain))
+        for (program, reason) in [("/nowhere/at-all", "no such program"), (plain, "not an executable file")] {
+            let agent = try stage.agent()
+            let task = try stage.start(agent, handler: .exec(program: program))
+            let error = await #expect(throws: AgentError.self) { _ = try await task.value }
+            #expect(error?.exit == .configuration)
+            #expect(error?.description == "cannot run handler '\(program)': \(reason)")
+        }
+        #expect(hub.server.requests.isEmpty)
+        try runner(.exec(program: "true")).check()
+    }
+
+    @Test(arguments: [
+        (InboxRecord.sample(), "[World] text"),
+        (InboxRecord.sample(attempts: 2), "(again) [World] text"),
+        (InboxRecord.sample(title: "\u{1B}[31mred\u{7}\nline", message: ""), "[World] [31mred line"),
+        (InboxRecord.sample(kind: .gap, title: "Messages were missed"), "[World] Messages were missed (too old)"),
+    ])
+    func `lines for people are safe`(record: InboxRecord, expected: String) {
+        #expect(InboxLine(record).text == expected)
+    }
+
+    /// Blocks a thread of its own until somebody writes.
+    private func firstLine(of fifo: String) async -> String? {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let descriptor = open(fifo, O_RDONLY)
+                defer { close(descriptor) }
+                var bytes = [UInt8](repeating: 0, count: 64)
+                let count = read(descriptor, &bytes, bytes.count)
+                continuation.resume(returning: count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil)
+            }
+        }
+    }
+
+    private func runner(
+        _ handler: InboxHandler,
+        _ extra: [String: String] = [:],
+        timeout: Duration = .seconds(30)
+    ) -> HandlerRunner {
+        HandlerRunner(
+            handler: handler,
+            output: output,
+            timeout: timeout,
+            environment: ProcessInfo.processInfo.environment.merging(extra) { $1 }
+        )
+    }
+}
+
+extension InboxRecord {
+    static func sample(
+        kind: Kind = .message,
+        title: String = "title",
+        message: String = "text",
+        attempts: Int = 1
+    ) -> InboxRecord {
+        let body =
+            kind == .gap
+            ? #"{"after":"e-1","resumesAt":7,"reason":"too old"}"#
+            : #"{"title":"\#(String(repeating: "x", count: title.utf8.count))"}"#
+        return InboxRecord(
+            ordinal: 1,
+            kind: kind,
+            id: "m1",
+            template: "newswire",
+            body: body,
+            content: MessageContent(title: title, message: message, category: "World"),
+            receivedAt: .sample,
+            state: .started,
+            attempts: attempts,
+            failures: 0,
+            reason: nil
+        )
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct StandardOutputTests {
+    /// Read end and write end.
+    private func makePipe() throws -> (Int32, Int32) {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        return (ends[0], ends[1])
+    }
+
+    private func drain(_ descriptor: Int32) -> String {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(descriptor, &piece, piece.count)
+            guard count > 0 else { break }
+            bytes += piece.prefix(count)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test func `a closed pipe is told`() async throws {
+        signal(SIGPIPE, SIG_IGN)
+        let (reader, writer) = try makePipe()
+        close(reader)
+        defer { close(writer) }
+        await #expect(throws: HandlerFailure.outputClosed) {
+            try await StandardOutput(descriptor: writer).write(Array("x\n".utf8), within: .seconds(5))
+        }
+    }
+
+    @Test func `a reader that has stopped costs a time-out, and the next try begins a line`() async throws {
+        let (reader, writer) = try makePipe()
+        let output = StandardOutput(descriptor: writer)
+        let line = [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)
+        await #expect(throws: HandlerFailure.timedOut(.milliseconds(50))) {
+            try await output.write(line, within: .milliseconds(50))
+        }
+        #expect(fcntl(reader, F_SETFL, O_NONBLOCK) == 0)
+        let first = drain(reader)
+        #expect(!first.isEmpty)
+        #expect(first.utf8.count < 200_000)
+        try await output.write(Array("second\n".utf8), within: .seconds(5))
+        try await output.write(Array("third\n".utf8), within: .seconds(5))
+        close(writer)
+        #expect(drain(reader) == "\nsecond\nthird\n")
+        close(reader)
+    }
+
+    @Test func `a stop ends a write that waits`() async throws {
+        let (reader, writer) = try makePipe()
+        let output = StandardOutput(descriptor: writer)
+        let task = Task { () -> HandlerFailure? in
+            do throws(HandlerFailure) {
+                try await output.write([UInt8](repeating: 0, count: 200_000), within: .seconds(3_600))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        task.cancel()
+        #expect(await task.value == .stopped)
+        close(reader)
+        close(writer)
+    }
+}

@@ -1,0 +1,141 @@
+import HubClient
+import Testing
+
+@testable import SubscriberAgent
+
+@Suite struct CategoryChoiceTests {
+    static let known = ["World", "Politics", "Business", "Technology", "Science", "Sports"]
+
+    @Test(arguments: [
+        ("World,Sports", ["World", "Sports"]),
+        (" World , Sports ,", ["World", "Sports"]),
+        ("Sports,World,sports", ["Sports", "World"]),
+        ("", []),
+        (" , ", []),
+    ])
+    func `typed categories are split, trimmed and each kept once`(typed: String, expected: [String]) throws {
+        #expect(try CategoryChoice(typed: typed).categories == expected)
+    }
+
+    @Test(arguments: ["Local news", "a&&b", "username:bob", "FROM:bob", "$InstallationId:{x}"])
+    func `what is no category is a usage error`(typed: String) throws {
+        let error = #expect(throws: AgentError.self) { try CategoryChoice(typed: typed) }
+        #expect(error?.exit == .usage)
+        #expect(error?.description.contains(typed) == true)
+    }
+
+    @Test func `the hub's spelling is taken over`() throws {
+        let checked = try CategoryChoice(typed: "sports,WORLD").checked(against: Self.known)
+        #expect(checked.categories == ["Sports", "World"])
+    }
+
+    @Test(arguments: [("Wrold", "World"), ("sport", "Sports"), ("Tecnology", "Technology")])
+    func `an unknown category names the nearest and lists all`(typed: String, nearest: String) throws {
+        let choice = try CategoryChoice(typed: typed)
+        let error = #expect(throws: AgentError.self) { try choice.checked(against: Self.known) }
+        #expect(error?.exit == .usage)
+        #expect(error?.description == "unknown category '\(typed)', did you mean '\(nearest)'?")
+        #expect(error?.hint == "known: World, Politics, Business, Technology, Science, Sports")
+    }
+
+    @Test func `nothing near is named when nothing is near`() throws {
+        let choice = try CategoryChoice(typed: "Gardening")
+        let error = #expect(throws: AgentError.self) { try choice.checked(against: Self.known) }
+        #expect(error?.description == "unknown category 'Gardening'")
+    }
+}
+
+@Suite struct BackoffTests {
+    private var backoff = Backoff()
+
+    @Test mutating func `waits double up to a minute`() {
+        var waits: [Duration] = []
+        for _ in 0..<8 { waits.append(backoff.next(random: 1)) }
+        #expect(waits == [2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
+        backoff.reset()
+        let afterReset = backoff.next(random: 0.5)
+        #expect(afterReset == .seconds(1))
+    }
+
+    @Test mutating func `jitter is full`() {
+        let wait = backoff.next(random: 0)
+        #expect(wait == .zero)
+    }
+
+    @Test mutating func `a great many failures do not overflow`() {
+        for _ in 0..<10_000 { _ = backoff.next(random: 0.9) }
+        let wait = backoff.next(random: 0.5)
+        #expect(wait == .seconds(30))
+    }
+
+    @Test(arguments: [(5.0, 5.0), (0, 0.1), (-1, 0.1), (3_600, 60)])
+    mutating func `retry sets the base within bounds`(seconds: Double, expected: Double) {
+        backoff.base = .seconds(seconds)
+        let wait = backoff.next(random: 1)
+        #expect(wait == .seconds(expected))
+    }
+
+    @Test(arguments: [(90, 91), (86_400, 601), (-5, 1)])
+    mutating func `Retry-After is the least wait, within reason`(seconds: Int, expected: Int) {
+        let wait = backoff.next(retryAfter: .seconds(seconds), random: 0.5)
+        #expect(wait == .seconds(expected))
+    }
+}
+
+@Suite struct HubPresenceTests {
+    @Test func `going and coming back are each said once`() {
+        var presence = HubPresence()
+        let news = [
+            presence.failed(), presence.failed(), presence.opened(), presence.opened(), presence.received(),
+        ]
+        #expect(news == [true, false, true, false, false])
+    }
+
+    @Test func `a stream that ends is no news`() {
+        var presence = HubPresence()
+        let news = [presence.opened(), presence.ended(hadEvents: true), presence.opened()]
+        #expect(news == [false, false, false])
+    }
+
+    @Test func `streams that all end at once are said once, and an event ends it`() {
+        var presence = HubPresence()
+        let news = (0..<12).map { _ in
+            let opened = presence.opened()
+            return (opened, presence.ended(hadEvents: false))
+        }
+        #expect(news.filter { $0.0 }.isEmpty)
+        #expect(news.filter { $0.1 }.count == 1)
+        let after = [presence.opened(), presence.received()]
+        #expect(after == [false, true])
+        #expect(!presence.isAway)
+    }
+}
+
+@Suite struct HubTroubleTests {
+    @Test(arguments: [
+        (401, 40_106, "The token is expired.", HubTrouble.clockDiffers),
+        (401, 401, "ExpiredToken: The token is expired.", .clockDiffers),
+        (404, 40_400, "gone", .notFound("gone")),
+        (409, 40_900, "no", .foreign),
+        (503, 50_004, "busy", .away("it answered 503: busy", retryAfter: nil)),
+        (429, 42_900, "slow", .away("it answered 429: slow", retryAfter: nil)),
+    ])
+    func `refusals are told apart`(status: Int, code: Int, detail: String, expected: HubTrouble) {
+        #expect(HubTrouble(.refused(status: status, code: code, detail: detail, retryAfter: nil)) == expected)
+    }
+
+    @Test(arguments: [(401, 40_103), (401, 40_102), (403, 40_300), (401, 401)])
+    func `a refused key is a matter of configuration`(status: Int, code: Int) {
+        let trouble = HubTrouble(.refused(status: status, code: code, detail: "InvalidSignature: no", retryAfter: nil))
+        guard case .refused(let error) = trouble else {
+            Issue.record("\(trouble)")
+            return
+        }
+        #expect(error.exit == .configuration)
+    }
+
+    @Test func `a quota is waited for`() {
+        let trouble = HubTrouble(.refused(status: 403, code: 40_300, detail: "quota", retryAfter: .seconds(9)))
+        #expect(trouble == .away("it is throttling: quota", retryAfter: .seconds(9)))
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import HostSystem
+import HubTestServer
+import Synchronization
+
+@testable import SubscriberAgent
+
+/// A directory that goes with the test.
+final class Scratch: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "agent-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    func stateDirectory() throws -> StateDirectory {
+        try StateDirectory.locate(role: "agent", profile: nil, override: path, environment: [:])
+    }
+
+    /// An executable shell script.
+    func script(_ name: String, _ text: String) throws -> String {
+        let path = file(name)
+        try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        return path
+    }
+
+    func read(_ name: String) -> String {
+        (try? String(contentsOfFile: file(name), encoding: .utf8)) ?? ""
+    }
+}
+
+/// A world in which no time passes but what the test or a sleep lets pass.
+final class FakeWorld: Sendable {
+    struct State {
+        var now = Date(timeIntervalSince1970: 1_750_000_000)
+        var elapsed = Duration.zero
+        var sleeps: [Duration] = []
+        var warnings: [String] = []
+        var notices: [String] = []
+    }
+
+    let state = Mutex(State())
+    /// Lets one more line or sleep be awaited.
+    let changes = Signal()
+    /// Called before a sleep returns.
+    let onSleep = Mutex<(@Sendable (Duration) async -> Void)?>(nil)
+
+    var environment: AgentEnvironment {
+        AgentEnvironment(
+            now: { self.state.withLock { $0.now } },
+            elapsed: { self.state.withLock { $0.elapsed } },
+            sleep: { duration in
+                try Task.checkCancellation()
+                self.state.withLock {
+                    $0.sleeps.append(duration)
+                    $0.elapsed += duration
+                }
+                self.changes.notify()
+                if let onSleep = self.onSleep.withLock({ $0 }) { await onSleep(duration) }
+                await Task.yield()
+                try Task.checkCancellation()
+            },
+            random: { 0.5 },
+            reporter: AgentReporter(
+                warning: { line in
+                    self.state.withLock { $0.warnings.append(line) }
+                    self.changes.notify()
+                },
+                notice: { line in
+                    self.state.withLock { $0.notices.append(line) }
+                    self.changes.notify()
+                },
+                hint: { _ in }
+            )
+        )
+    }
+
+    var warnings: [String] { state.withLock { $0.warnings } }
+    var notices: [String] { state.withLock { $0.notices } }
+    /// What was waited for, but for the end of a handler at a stop.
+    var sleeps: [Duration] { state.withLock { $0.sleeps.filter { $0 != HandlerLimits().drain } } }
+
+    func pass(_ duration: Duration) { state.withLock { $0.elapsed += duration } }
+    func setWallClock(_ change: (Date) -> Date) { state.withLock { $0.now = change($0.now) } }
+}
+
+/// Wakes whoever waits for a condition; no sleeping.
+final class Signal: Sendable {
+    private struct State {
+        var generation = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func notify() {
+        let waiters = state.withLock { state in
+            state.generation += 1
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns when the condition holds; it is looked at after each ``notify()``.
+    func wait(until condition: @Sendable () async -> Bool) async {
+        while true {
+            let seen = state.withLock { $0.generation }
+            if await condition() { return }
+            await withCheckedContinuation { continuation in
+                let isStale = state.withLock { state in
+                    if state.generation != seen { return true }
+                    state.waiters.append(continuation)
+                    return false
+                }
+                if isStale { continuation.resume() }
+            }
+        }
+    }
+}
+
+/// An output that keeps lines, and fails as it is told.
+final class FakeOutput: HandlerOutput {
+    private struct State {
+        var lines: [String] = []
+        var failures: [HandlerFailure] = []
+        var gate: Gate?
+    }
+
+    private let state = Mutex(State())
+    let changes = Signal()
+    let begun = Signal()
+    private let starts = Mutex(0)
+
+    var lines: [String] { state.withLock { $0.lines } }
+
+    func fail(_ failures: [HandlerFailure]) { state.withLock { $0.failures = failures } }
+
+    /// Lets no line through before the gate is open.
+    func hold(at gate: Gate) { state.withLock { $0.gate = gate } }
+
+    func waitForStart() async { await begun.wait { self.starts.withLock { $0 } > 0 } }
+
+    func write(_ bytes: [UInt8], within limit: Duration) async throws(HandlerFailure) {
+        starts.withLock { $0 += 1 }
+        begun.notify()
+        await state.withLock { $0.gate }?.opened()
+        let failure: HandlerFailure? = state.withLock { state in
+            if !state.failures.isEmpty { return state.failures.removeFirst() }
+            state.lines.append(String(String(decoding: bytes, as: UTF8.self).dropLast()))
+            return nil
+        }
+        changes.notify()
+        if let failure { throw failure }
+    }
+
+    func wait(forLines count: Int) async { await changes.wait { self.lines.count >= count } }
+}
+
+extension Arrival {
+    static func sample(_ number: Int, template: String = "newswire", title: String? = nil) -> Arrival {
+        let body = #"{"title":"\#(title ?? "title \(number)")","message":"message \#(number)","category":"World"}"#
+        return Arrival(
+            kind: .message,
+            id: "m\(number)",
+            template: template,
+            body: body,
+            content: MessageContent(body: body),
+            failure: nil
+        )
+    }
+}
+
+extension Date {
+    static let sample = Date(timeIntervalSince1970: 1_750_000_000)
+}
