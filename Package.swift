@@ -5,6 +5,7 @@ import PackageDescription
 let package = Package(
     name: "newswire",
     platforms: [.macOS(.v15)],
+    products: [.executable(name: "newswire", targets: ["newswire"])],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -68,6 +69,15 @@ let package = Package(
             ]
         ),
 
+        // The program.
+        .executableTarget(
+            name: "newswire",
+            dependencies: [
+                "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
+                "SubscriberAgent", .argumentParser, .hummingbird, .log, .nioCore, .serviceLifecycle,
+            ]
+        ),
+
         // Tests: a folder a module, a scripted peer, and the built program.
         .target(name: "HubTestServer", path: "Tests/HubTestServer"),
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
@@ -102,6 +112,7 @@ let package = Package(
                 "HubTestServer", .grdb, .log,
             ]
         ),
+        .testTarget(name: "EndToEndTests", dependencies: ["newswire", "HostSystem", "HubTestServer"]),
     ]
 )
 

@@ -1,0 +1,113 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import SubscriberAgent
+
+struct UnsubscribeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unsubscribe",
+        abstract: "Remove the agent's installation from the hub and forget its choice; the inbox stays."
+    )
+
+    @OptionGroup var agent: AgentOptions
+
+    func run() async throws {
+        try await agent.withAgent { agent in
+            let wasSubscribed = try await agent.unsubscribe()
+            Console.notice(wasSubscribed ? "unsubscribed" : "there was no subscription")
+        }
+    }
+}
+
+struct CategoriesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "categories",
+        abstract: "List the hub's categories; the chosen ones are marked."
+    )
+
+    @OptionGroup var agent: AgentOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        try await agent.withAgent { agent in
+            let categories = try await agent.categories()
+            if json { return Console.print(try JSON.line(categories)) }
+            for category in categories {
+                let mark = category.isChosen ? "*" : " "
+                let note = category.isKnown == false ? "  (no longer announced)" : ""
+                Console.print("\(mark) \(TerminalText.safe(category.name))\(note)")
+            }
+        }
+    }
+}
+
+struct InboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inbox",
+        abstract: "List what arrived and what became of it."
+    )
+
+    @OptionGroup var agent: AgentOptions
+
+    @Option(help: "How many of the newest to list.")
+    var last = 20
+
+    @Flag(help: "List only what its handler has failed on.")
+    var failed = false
+
+    @Flag(help: "Print one line of JSON for each.")
+    var json = false
+
+    func validate() throws {
+        guard last > 0 else { throw ValidationError("--last must be at least 1, not \(last)") }
+    }
+
+    fileprivate struct Row: Encodable {
+        let id: String
+        let kind: String
+        let title: String
+        let message: String
+        let link: String
+        let category: String
+        let receivedAt: Date
+        let state: String
+        let attempts: Int
+        let reason: String?
+    }
+
+    func run() async throws {
+        try await agent.withAgent { agent in
+            let states = failed ? [InboxRecord.State.failed] : InboxRecord.State.allCases
+            for record in try await agent.inbox(last: last, states: states) {
+                Console.print(json ? try JSON.line(Row(record)) : Self.line(record))
+            }
+        }
+    }
+
+    private static func line(_ record: InboxRecord) -> String {
+        let content = record.content
+        let text = [content.message, content.title].first { !$0.isEmpty } ?? record.reason ?? ""
+        let trouble = record.state == .failed ? record.reason.map { "  (\($0))" } ?? "" : ""
+        let time = record.receivedAt.formatted(.iso8601)
+        return TerminalText.safe("\(time)  \(record.state.rawValue)  \(record.kind == .gap ? "GAP" : text)\(trouble)")
+    }
+}
+
+extension InboxCommand.Row {
+    fileprivate init(_ record: InboxRecord) {
+        self.init(
+            id: record.id,
+            kind: record.kind.rawValue,
+            title: record.content.title,
+            message: record.content.message,
+            link: record.content.link,
+            category: record.content.category,
+            receivedAt: record.receivedAt,
+            state: record.state.rawValue,
+            attempts: record.attempts,
+            reason: record.reason
+        )
+    }
+}

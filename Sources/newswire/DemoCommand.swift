@@ -1,0 +1,60 @@
+import ArgumentParser
+import Foundation
+import HubProtocol
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Show the whole pipeline on a scratch directory: hub, publisher and two agents.",
+        discussion: """
+            The sample feeds are served from this machine; nothing leaves it. Without --once the demo stays up and \
+            says what to try.
+
+            EXAMPLES
+              newswire demo
+              newswire demo --once
+            """
+    )
+
+    @Flag(help: "End when the samples were delivered; exit 0 only if every expected delivery and no other arrived.")
+    var once = false
+
+    @Option(help: ArgumentHelp("The directory of the sample feeds.", valueName: "path"))
+    var samples = "feeds/samples"
+
+    func run() async throws {
+        try await reportingFailures {
+            let samples = try SampleFeeds(directory: samples)
+            let scratch = try ScratchDirectory()
+            defer { scratch.remove() }
+            let isOnce = once
+            try await untilStopped {
+                let demo = Demo(samples: samples, scratch: scratch.path)
+                try await demo.run(staysUp: !isOnce)
+            }
+        }
+    }
+}
+
+/// A directory of its own that goes when it is no longer needed.
+struct ScratchDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        let name = "newswire-demo-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        path = FileManager.default.temporaryDirectory.appending(component: name).path
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
+    func remove() {
+        do {
+            try FileManager.default.removeItem(atPath: path)
+        } catch {
+            Console.warning("cannot remove '\(path)': \(error.localizedDescription)")
+        }
+    }
+}

@@ -1,0 +1,11 @@
+import Foundation
+
+/// How the program prints JSON: one line, keys in order, dates in ISO 8601.
+enum JSON {
+    static func line(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}

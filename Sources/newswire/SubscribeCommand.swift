@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import SubscriberAgent
+
+struct SubscribeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subscribe",
+        abstract: "Listen for news and hand it on.",
+        discussion: """
+            --categories stores the choice, registers it at the hub and listens. Without it the stored choice is \
+            taken: this is what a service runs. While the profile's service runs, --categories changes its choice \
+            and ends; the service follows at once.
+
+            A program given with --exec is run once for each message, without a shell. It finds the message in \
+            NEWSWIRE_ID, NEWSWIRE_TITLE, NEWSWIRE_MESSAGE, NEWSWIRE_LINK and NEWSWIRE_CATEGORY, and as JSON on \
+            standard input; NEWSWIRE_REDELIVERY=1 says that an earlier run may have done its work.
+
+            EXAMPLES
+              newswire subscribe --categories World,Sports
+              newswire subscribe --json | jq .title
+              newswire subscribe --exec /usr/local/bin/light-the-lamp
+              newswire subscribe --categories ''       only what goes to everybody
+            """
+    )
+
+    @OptionGroup var agent: AgentOptions
+
+    @Option(help: ArgumentHelp("The categories to choose, with commas between them.", valueName: "names"))
+    var categories: String?
+
+    @Flag(help: "Print each message as one line of JSON.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Run this program for each message.", valueName: "program"))
+    var exec: String?
+
+    func validate() throws {
+        if json, exec != nil { throw ValidationError("--json and --exec exclude each other; --exec gets JSON anyway") }
+    }
+
+    func run() async throws {
+        try await agent.withAgent { agent in
+            let choice = try categories.map { try CategoryChoice(typed: $0) }
+            let handler: InboxHandler = exec.map { .exec(program: $0) } ?? (json ? .json : .print)
+            let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+            let ending = try await untilStopped {
+                try await agent.subscribe(
+                    choosing: choice,
+                    handler: handler,
+                    output: StandardOutput(),
+                    onStart: { notifier?.ready() }
+                )
+            }
+            report(ending)
+            if ending.exitCode != 0 { throw ExitCode(ending.exitCode) }
+        }
+    }
+
+    private func report(_ ending: SubscribeEnding) {
+        switch ending {
+        case .stopped, .outputClosed: break
+        case .choiceStored(let outcome):
+            let names = outcome.categories.isEmpty ? "broadcasts only" : outcome.categories.joined(separator: ", ")
+            Console.notice("now chosen: \(names); the running subscriber follows")
+        case .unsubscribed: Console.notice("unsubscribed by another process")
+        case .replaced:
+            Console.error("another process has opened this installation's stream: was the state directory copied?")
+            Console.hint("give each copy a --profile of its own, with an empty state directory")
+        }
+    }
+}
+
+/// Runs work until it ends or SIGTERM or SIGINT asks for its cancellation.
+func untilStopped<Output: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Output
+) async throws -> Output {
+    let task = Task { try await work() }
+    let watcher = Task {
+        for await _ in TerminationSignals.stream() { task.cancel() }
+    }
+    defer { watcher.cancel() }
+    return try await withTaskCancellationHandler {
+        try await task.value
+    } onCancel: {
+        task.cancel()
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import Testing
+
+/// What a stranger does with the program, and what it says.
+@Suite struct CommandTests {
+    @Test(.timeLimit(.minutes(2)))
+    func `the demo delivers every expected message and no other`() async throws {
+        let samples = "\(BuiltProgram.repository)/feeds/samples"
+        let outcome = try await BuiltProgram.run(["demo", "--once", "--samples", samples])
+        #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")
+        #expect(outcome.output.contains("every expected message arrived once, and no other"))
+    }
+
+    static let mistakes: [(arguments: [String], status: Int32, says: String)] = [
+        (["--frequency", "9"], 64, "--frequency"),
+        (["publsih"], 64, "publsih"),
+        (["subscribe", "--json", "--exec", "/bin/true"], 64, "exclude each other"),
+        (["hub", "--port", "99999"], 64, "--port must be 0 to 65535"),
+        (["hub", "--listen", "0.0.0.0"], 78, "--insecure-listen"),
+        (["hub", "keys"], 78, "there is no hub"),
+        (["hub", "--hub", "metrics"], 78, "'metrics'"),
+        (["send", "--message", "x"], 78, "no connection string"),
+        (["send"], 64, "nothing to send"),
+        (["send", "--property", "novalue"], 64, "name=value"),
+        (["publish", "--feeds", "/nonexistent"], 78, "/nonexistent"),
+        (["publish", "--cap", "some"], 64, "--cap"),
+        (["subscribe", "--categories", "World"], 78, "no connection string"),
+        (["subscribe", "--categories", "username:bob"], 64, "reserved"),
+        (["inbox", "--last", "0"], 64, "--last"),
+        (["demo", "--samples", "/nonexistent"], 78, "/nonexistent"),
+    ]
+
+    @Test(arguments: mistakes)
+    func `a mistake is said in one line with the right exit code`(
+        arguments: [String],
+        status: Int32,
+        says: String
+    ) async throws {
+        let scratch = try ScratchFolder()
+        let outcome = try await BuiltProgram.run(arguments, environment: ["XDG_STATE_HOME": scratch.path])
+        #expect(outcome.status == status, "\(outcome.errors)")
+        #expect(outcome.errors.contains(says), "\(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("Endpoint=http://127.0.0.1:1/;SharedAccessKeyName=x", 78),
+        ("nonsense", 78),
+        ("Endpoint=http://example.org/;SharedAccessKeyName=x;SharedAccessKey=eA==", 78),
+        ("Endpoint=http://127.0.0.1:1/;SharedAccessKeyName=x;SharedAccessKey=eA==", 69),
+    ])
+    func `a connection string that cannot be used is refused, and none of it is shown`(
+        text: String,
+        status: Int32
+    ) async throws {
+        let scratch = try ScratchFolder()
+        let outcome = try await BuiltProgram.run(
+            ["send", "--message", "x"],
+            environment: ["NEWSWIRE_CONNECTION_STRING": text, "XDG_STATE_HOME": scratch.path]
+        )
+        #expect(outcome.status == status, "\(outcome.errors)")
+        #expect(!outcome.errors.contains("eA=="))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a second hub, a busy port and a hub that is down say what to do`() async throws {
+        let scratch = try ScratchFolder()
+        let port = try freePort()
+        let arguments = ["hub", "--port", "\(port)", "--state"]
+        let hub = try await RunningProgram(arguments + [scratch.file("hub")], folder: scratch.path)
+        let second = try await BuiltProgram.run(arguments + [scratch.file("hub")])
+        #expect(second.status == 75)
+        #expect(second.errors.contains("another hub is using"))
+        let busy = try await BuiltProgram.run(arguments + [scratch.file("other")])
+        #expect(busy.status == 75)
+        #expect(busy.errors.contains("another program listens there"))
+        #expect(await hub.stop() == 0)
+        let connection = ["NEWSWIRE_CONNECTION_FILE": scratch.file("hub/full.connection")]
+        let send = try await BuiltProgram.run(["send", "--message", "x"], environment: connection)
+        #expect(send.status == 69)
+        #expect(send.errors.contains("cannot reach"))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `keys are private files and a rotated key ends the old one after a second rotation`() async throws {
+        let scratch = try ScratchFolder()
+        let state = scratch.file("hub")
+        let hub = try await RunningProgram(["hub", "--port", "0", "--state", state], folder: scratch.path)
+        for name in ["full.connection", "listen.connection", "hub.sqlite"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(state)/\(name)")
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+        }
+        let first = try String(contentsOfFile: "\(state)/full.connection", encoding: .utf8)
+        let rotate = ["hub", "keys", "--state", state, "--rotate", "DefaultFullSharedAccessSignature"]
+        #expect(try await BuiltProgram.run(rotate).status == 0)
+        #expect(try await send(with: first) == 0)
+        #expect(try await BuiltProgram.run(rotate).status == 0)
+        let second = try String(contentsOfFile: "\(state)/full.connection", encoding: .utf8)
+        #expect(first != second)
+        #expect(try await send(with: second) == 0)
+        #expect(try await send(with: first) == 78)
+        let unknown = try await BuiltProgram.run(["hub", "keys", "--state", state, "--rotate", "Nobody"])
+        #expect(unknown.status == 64)
+        #expect(unknown.errors.contains("DefaultListenSharedAccessSignature"))
+        await hub.stop()
+    }
+
+    private func send(with connection: String) async throws -> Int32 {
+        try await BuiltProgram.run(
+            ["send", "--message", "x"],
+            environment: ["NEWSWIRE_CONNECTION_STRING": connection.trimmingCharacters(in: .whitespacesAndNewlines)]
+        ).status
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a second subscriber changes the choice or says that one is running`() async throws {
+        let scratch = try ScratchFolder()
+        let hub = try await RunningProgram(
+            ["hub", "--port", "0", "--state", scratch.file("hub")],
+            folder: scratch.path
+        )
+        let environment = ["NEWSWIRE_CONNECTION_FILE": scratch.file("hub/listen.connection")]
+        let subscribe = ["subscribe", "--state", scratch.file("agent")]
+        let agent = try await RunningProgram(
+            subscribe + ["--categories", "World"],
+            environment: environment,
+            folder: scratch.path
+        )
+        let again = try await BuiltProgram.run(subscribe, environment: environment)
+        #expect(again.status == 75)
+        let change = try await BuiltProgram.run(subscribe + ["--categories", "Sports"], environment: environment)
+        #expect(change.status == 0)
+        #expect(change.errors.contains("Sports"))
+        let wrong = try await BuiltProgram.run(subscribe + ["--categories", "Sprots"], environment: environment)
+        #expect(wrong.status == 64)
+        #expect(wrong.errors.contains("did you mean 'Sports'"))
+        let listed = try await BuiltProgram.run(["categories", "--state", scratch.file("agent")])
+        #expect(listed.output.contains("* Sports"))
+        #expect(listed.output.contains("  World"))
+        #expect(await agent.stop() == 0)
+        #expect(await hub.stop() == 0)
+    }
+}
