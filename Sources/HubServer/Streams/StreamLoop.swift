@@ -215,13 +215,15 @@ final class StreamLoop: @unchecked Sendable {
             return advance(session)
         }
         let bytes: ByteBuffer?
+        // The head is told last, and an output may make room in the middle of a batch.
+        let through = max(head, cohort.last, session.personal.last?.sequence ?? 0)
         if session.personal.isEmpty {
             bytes = cohort.bytes(after: session.cursor)
         } else {
             bytes = Self.merge(cohort.log.entries(after: session.cursor), session.personal)
             session.dropPersonal()
         }
-        session.cursor = max(session.cursor, head)
+        session.cursor = max(session.cursor, through)
         guard let bytes else { return }
         session.owesPosition = false
         session.hasProgress = true
