@@ -8,8 +8,8 @@ import Logging
 struct HubCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub",
-        abstract: "Serve the notification hub, or manage its keys.",
-        subcommands: [HubServe.self, HubKeysCommand.self],
+        abstract: "Serve the notification hub, or manage its keys and its database.",
+        subcommands: [HubServe.self, HubKeysCommand.self, HubBackupCommand.self, HubRestoreCommand.self],
         defaultSubcommand: HubServe.self
     )
 }

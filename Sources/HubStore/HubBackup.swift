@@ -1,0 +1,101 @@
+import Foundation
+import GRDB
+
+/// Copies of a hub's file.
+package enum HubBackup {
+    /// Copies a hub's file, which a hub may be serving from, into one file without a log beside it.
+    ///
+    /// The copy is checked, and stands under its name only when it is whole; what stood there before is replaced.
+    ///
+    /// - Throws: ``HubBackupError``, or a `DatabaseError` such as of a full disk.
+    package static func copy(_ source: String, to destination: String) throws {
+        let part = destination + ".part"
+        for leftover in files(of: part) { try? FileManager.default.removeItem(atPath: leftover) }
+        do {
+            try copyAndCheck(source, to: part)
+            guard rename(part, destination) == 0 else {
+                throw HubBackupError.notWritten(path: destination, reason: String(cString: strerror(errno)))
+            }
+        } catch {
+            for leftover in files(of: part) { try? FileManager.default.removeItem(atPath: leftover) }
+            throw error
+        }
+    }
+
+    /// Puts a copy in the place of a hub's file that nobody uses.
+    ///
+    /// Agents that have seen more than the copy holds are told of a gap.
+    ///
+    /// - Returns: Where the replaced file was moved to, `nil` when there was none.
+    /// - Throws: ``HubBackupError`` when the copy cannot be used; the hub's file is as it was then.
+    package static func restore(_ copy: String, to database: String) throws -> String? {
+        let incoming = database + ".restored"
+        try Self.copy(copy, to: incoming)
+        var kept: String?
+        if FileManager.default.fileExists(atPath: database) {
+            // Whatever still stands in the log beside the file goes into it, so that the file alone is whole.
+            let former = database + ".before-restore"
+            try Self.copy(database, to: former)
+            kept = former
+        }
+        for leftover in files(of: database) where leftover != database {
+            try? FileManager.default.removeItem(atPath: leftover)
+        }
+        guard rename(incoming, database) == 0 else {
+            throw HubBackupError.notWritten(path: database, reason: String(cString: strerror(errno)))
+        }
+        return kept
+    }
+
+    private static func copyAndCheck(_ source: String, to part: String) throws {
+        guard FileManager.default.isReadableFile(atPath: source) else {
+            throw HubBackupError.notReadable(path: source)
+        }
+        var reading = Configuration()
+        reading.readonly = true
+        reading.busyMode = .timeout(5)
+        let from: DatabaseQueue
+        do {
+            from = try DatabaseQueue(path: source, configuration: reading)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
+            throw HubBackupError.notAHub(path: source)
+        }
+        defer { try? from.close() }
+        try from.read { db in
+            guard try db.tableExists("hub"), try db.tableExists("log") else {
+                throw HubBackupError.notAHub(path: source)
+            }
+            guard try !Schema.migrator.hasBeenSuperseded(db) else { throw HubStoreError.newerSchema(path: source) }
+        }
+        let to = try DatabaseQueue(path: part)
+        defer { try? to.close() }
+        try from.backup(to: to)
+        try to.inDatabase { db in
+            guard try String.fetchOne(db, sql: "PRAGMA integrity_check") == "ok" else {
+                throw HubBackupError.damaged(path: source)
+            }
+            try db.execute(sql: "PRAGMA journal_mode = DELETE")
+        }
+    }
+
+    private static func files(of database: String) -> [String] {
+        ["", "-wal", "-shm", "-journal"].map { database + $0 }
+    }
+}
+
+/// Why a hub's file cannot be copied.
+package enum HubBackupError: Error, CustomStringConvertible {
+    case notReadable(path: String)
+    case notAHub(path: String)
+    case damaged(path: String)
+    case notWritten(path: String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .notReadable(let path): "cannot read '\(path)': there is no such file, or it may not be read"
+        case .notAHub(let path): "cannot use '\(path)': it is not a hub's database"
+        case .damaged(let path): "cannot use '\(path)': the database is damaged (SQLite's integrity check fails)"
+        case .notWritten(let path, let reason): "cannot write '\(path)': \(reason)"
+        }
+    }
+}

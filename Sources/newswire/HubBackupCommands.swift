@@ -1,0 +1,62 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubServer
+
+struct HubBackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy the hub's database into one file; the hub may go on serving.",
+        discussion: """
+            The copy holds messages, installations and keys: keep it as safe as the keys.
+
+            EXAMPLES
+              newswire hub backup /var/backups/hub-$(date +%F).sqlite
+            """
+    )
+
+    @OptionGroup var stateOptions: HubStateOptions
+
+    @Argument(help: "The file to write; one that is there is replaced when the copy is whole.")
+    var file: String
+
+    func run() async throws {
+        try await reportingFailures {
+            let state = try HubFiles.directory(stateOptions.state)
+            try HubBackups.write(database: state.file(HubFiles.database), to: file)
+            Console.notice("'\(file)' is a copy of '\(state.file(HubFiles.database))'")
+        }
+    }
+}
+
+struct HubRestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Put a copy in the place of the hub's database; the hub must not run.",
+        discussion: """
+            The replaced database is kept beside it. Agents that have seen more than the copy holds are told of a gap, \
+            and register again by themselves.
+
+            EXAMPLES
+              newswire hub restore /var/backups/hub-2026-11-20.sqlite
+            """
+    )
+
+    @OptionGroup var stateOptions: HubStateOptions
+
+    @Argument(help: "The copy, as 'newswire hub backup' has written it.")
+    var file: String
+
+    func run() async throws {
+        try await reportingFailures {
+            let state = try HubFiles.directory(stateOptions.state)
+            guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
+                throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
+            }
+            defer { lock.close() }
+            let former = try HubBackups.restore(file, to: state.file(HubFiles.database))
+            Console.notice("the hub's database is now the one of '\(file)'")
+            if let former { Console.notice("the former one is kept in '\(former)'") }
+        }
+    }
+}
