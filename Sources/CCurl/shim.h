@@ -2,6 +2,9 @@
 #define NEWSWIRE_CCURL_SHIM_H
 
 #include <curl/curl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Swift cannot call C variadic functions. Each wrapper fixes the type that its group of options takes, so that a
    wrong pairing of option and value is a compile error in Swift instead of a corrupted stack. */
@@ -72,5 +75,15 @@ static inline CURLcode ccurl_global_init(void) { return curl_global_init(CURL_GL
 static inline CURLcode ccurl_resume(CURL *easy) { return curl_easy_pause(easy, CURLPAUSE_CONT); }
 static inline size_t ccurl_pause_writing(void) { return CURL_WRITEFUNC_PAUSE; }
 static inline curl_socket_t ccurl_no_socket(void) { return CURL_SOCKET_BAD; }
+
+/* A socket as libcurl asks for it, closed on exec.
+
+   Not socket(2): the upper half of a register that carries an int is undefined, and Swift, which loads family and type
+   at once, leaves the type there. The kernel does not look, but a seccomp filter (RestrictAddressFamilies=) compares all
+   64 bits and refuses. As longs they are clean. */
+static inline curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address) {
+    return (curl_socket_t)syscall(SYS_socket, (long)address->family, (long)(address->socktype | SOCK_CLOEXEC),
+                                  (long)address->protocol);
+}
 
 #endif

@@ -201,7 +201,7 @@ private func openSocket(
     // libcurl allots the structure with room for longer addresses than `sockaddr`, and `addrlen` says how long.
     let start = UnsafeRawPointer(address).advanced(by: offset)
     let bytes = UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen))
-    return transfer.openSocket(address.pointee, target: NetworkAddress(socketAddress: bytes))
+    return transfer.openSocket(address, target: NetworkAddress(socketAddress: bytes))
 }
 
 private func checkConnection(

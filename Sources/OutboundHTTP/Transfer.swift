@@ -211,13 +211,12 @@ extension Transfer {
     var isSettledRedirect: Bool { isRedirect && failure == nil }
 
     /// Opens the socket for an address about to be connected, or refuses it.
-    func openSocket(_ address: curl_sockaddr, target: NetworkAddress?) -> curl_socket_t {
+    func openSocket(_ address: UnsafePointer<curl_sockaddr>, target: NetworkAddress?) -> curl_socket_t {
         guard plan.addresses.allows(target) else {
             refusedAddress = target
             return ccurl_no_socket()
         }
-        let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = socket(address.family, type, address.protocol)
+        let descriptor = ccurl_open_socket(address)
         if descriptor >= 0 { hasOpenedSocket = true }
         return descriptor
     }
