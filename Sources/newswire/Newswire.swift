@@ -22,6 +22,8 @@ struct Newswire: AsyncParsableCommand {
         TerminationSignals.ignoreBrokenPipes()
         // What the program writes is its user's business alone: keys, choices, news.
         umask(0o077)
+        // Else libdispatch tells the system log, at every start by anybody but root, that it may not raise a thread's priority.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
         await main(nil)
     }
 }
