@@ -32,10 +32,12 @@ final class HubDirectory: Sendable {
     }
 
     private let members: [HubName: Member]
+    let eventLoops: [any EventLoop]
     private let loopIndices: [ObjectIdentifier: Int]
 
     init(members: [Member], eventLoops: [any EventLoop]) {
         self.members = Dictionary(uniqueKeysWithValues: members.map { ($0.hub.record.name, $0) })
+        self.eventLoops = eventLoops
         loopIndices = Dictionary(
             uniqueKeysWithValues: eventLoops.enumerated().map { (ObjectIdentifier($1), $0) }
         )

@@ -94,10 +94,12 @@ package final class HubService: Sendable {
     ///
     /// - Parameters:
     ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop.
+    ///   - watchdog: Is told again and again that the hub works, as long as it does.
     ///   - onRunning: Called with the port when connections are accepted.
     /// - Throws: ``HubListenError``, or why a part of the hub has failed.
     package func run(
         stopsOnSignals: Bool = false,
+        watchdog: HubWatchdog? = nil,
         onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) async throws {
         for member in directory.all { member.loops.forEach { $0.start() } }
@@ -117,8 +119,13 @@ package final class HubService: Sendable {
             eventLoopGroupProvider: .shared(group),
             logger: logger.quieter
         )
-        let services: [any Service] =
-            [writer] + directory.all.map(\.replay) + [housekeeping, application, StreamCloser(hubs: directory)]
+        var services: [any Service] = [writer]
+        services += directory.all.map(\.replay)
+        services += [housekeeping, application]
+        if let watchdog {
+            services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))
+        }
+        services.append(StreamCloser(hubs: directory))
         var group = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: stopsOnSignals ? [.sigterm, .sigint] : [],

@@ -95,7 +95,12 @@ struct HubServe: AsyncParsableCommand {
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger
         do {
-            try await service.run(stopsOnSignals: true) { boundPort in
+            let watchdog = notifier.flatMap { notifier in
+                notifier.watchdogInterval.map { interval in
+                    HubWatchdog(interval: interval) { notifier.watchdog() }
+                }
+            }
+            try await service.run(stopsOnSignals: true, watchdog: watchdog) { boundPort in
                 do {
                     try announce(service, state, port: boundPort)
                 } catch {

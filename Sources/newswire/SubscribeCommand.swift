@@ -45,13 +45,19 @@ struct SubscribeCommand: AsyncParsableCommand {
             let handler: InboxHandler = exec.map { .exec(program: $0) } ?? (json ? .json : .print)
             let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
             let ending = try await untilStopped {
-                try await agent.subscribe(
-                    choosing: choice,
-                    handler: handler,
-                    output: StandardOutput(),
-                    onStart: { notifier?.ready() }
-                )
+                let subscribe = {
+                    try await agent.subscribe(
+                        choosing: choice,
+                        handler: handler,
+                        output: StandardOutput(),
+                        onStart: { notifier?.ready() }
+                    )
+                }
+                guard let notifier else { return try await subscribe() }
+                // Its tasks run and its database answers; the stream has an idle time-out of its own.
+                return try await notifier.feedingWatchdog(probe: { _ = try await agent.choice() }, during: subscribe)
             }
+            notifier?.stopping()
             report(ending)
             if ending.exitCode != 0 { throw ExitCode(ending.exitCode) }
         }
