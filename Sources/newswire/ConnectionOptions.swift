@@ -16,8 +16,9 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp(
             "The file that holds the connection string.",
             discussion: """
-                Without it: $NEWSWIRE_CONNECTION_STRING, then the file $NEWSWIRE_CONNECTION_FILE names, then the file \
-                that a hub of yours on this machine has written.
+                Without it: $NEWSWIRE_CONNECTION_STRING, then the file $NEWSWIRE_CONNECTION_FILE names, then \
+                $CREDENTIALS_DIRECTORY/connection, which systemd's LoadCredential= fills, then the file that a hub of \
+                yours on this machine has written.
                 """,
             valueName: "path"
         )
@@ -29,7 +30,10 @@ struct ConnectionOptions: ParsableArguments {
 
     static let defaultHub = "news"
 
-    /// Finds the connection string that a flag or the environment names.
+    /// The name of the credential in `LoadCredential=connection:…`.
+    static let credential = "connection"
+
+    /// Finds the connection string that a flag, the environment or the unit's credentials name.
     ///
     /// - Throws: ``Failure`` 78 when it cannot be read.
     func namedConnection() throws -> ConnectionString? {
@@ -39,6 +43,11 @@ struct ConnectionOptions: ParsableArguments {
             return try parse(text, from: "NEWSWIRE_CONNECTION_STRING")
         }
         if let path = environment["NEWSWIRE_CONNECTION_FILE"], !path.isEmpty { return try read(path) }
+        if let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") {
+            // A unit may have other credentials and not this one.
+            let path = "\(directory)/\(Self.credential)"
+            if FileManager.default.fileExists(atPath: path) { return try read(path) }
+        }
         return nil
     }
 
