@@ -3,9 +3,16 @@
 SHELL := /bin/bash
 PACKAGES := libcurl4-openssl-dev libsqlite3-dev libxml2-dev pkg-config
 PKGCONFIGS := libcurl sqlite3 libxml-2.0
+CONFIG ?= release
+NEWSWIRE := .build/$(CONFIG)/newswire
+# The release carries the Swift libraries, so that it runs, and starts faster, where there is no toolchain.
+LINKING := $(if $(filter release,$(CONFIG)),--static-swift-stdlib)
+SHARE := .build/share
+SCRIPTS := .ci/check-imports.swift .ci/manual-pages.swift
+PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long build lint format deps
+.PHONY: help demo test test-long program build install uninstall deb lint format deps
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -23,17 +30,35 @@ test-long: deps ## the tests with the long runs of those that are random
 	swift build --build-tests
 	NEWSWIRE_LONG=1 NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build
 
-build: deps ## .build/release/newswire
-	swift build --configuration release --product newswire
+build: program $(SHARE) ## .build/release/newswire, its shell completions and manual pages
 
-lint: deps ## code style and the import rule
-	swift format lint --strict --recursive Sources Tests Package.swift .ci/check-imports.swift
+program: deps
+	swift build --configuration $(CONFIG) --product newswire $(LINKING)
+
+$(SHARE): $(NEWSWIRE) packaging/share .ci/manual-pages.swift
+	packaging/share $(NEWSWIRE) $@
+
+# 'program' decides whether this is up to date.
+$(NEWSWIRE): program ;
+
+install: ## what 'make build' has made, below $(PREFIX); PREFIX and DESTDIR say otherwise
+	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install install
+
+uninstall: ## takes away what 'make install' has installed; settings and state stay
+	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install uninstall
+
+deb: build ## .build/newswire_VERSION_ARCH.deb
+	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build
+
+lint: deps ## code style, the import rule and the systemd units
+	swift format lint --strict --recursive Sources Tests Package.swift $(SCRIPTS)
 	@mkdir -p .build/lint
 	swiftc -swift-version 6 -o .build/lint/check-imports .ci/check-imports.swift
 	swift package dump-package | .build/lint/check-imports Sources
+	.ci/check-units systemd
 
 format: ## rewrites the code in the project's style
-	swift format --in-place --recursive Sources Tests Package.swift .ci/check-imports.swift
+	swift format --in-place --recursive Sources Tests Package.swift $(SCRIPTS)
 
 # Everything that the build needs beyond a Swift toolchain. Installs it where that is allowed, else says what to run.
 deps:

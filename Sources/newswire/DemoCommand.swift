@@ -19,12 +19,17 @@ struct DemoCommand: AsyncParsableCommand {
     @Flag(help: "End when the samples were delivered; exit 0 only if every expected delivery and no other arrived.")
     var once = false
 
-    @Option(help: ArgumentHelp("The directory of the sample feeds.", valueName: "path"))
-    var samples = "feeds/samples"
+    @Option(
+        help: ArgumentHelp(
+            "The directory of the sample feeds. Without it: feeds/samples, then the installed ones.",
+            valueName: "path"
+        )
+    )
+    var samples: String?
 
     func run() async throws {
         try await reportingFailures {
-            let samples = try SampleFeeds(directory: samples)
+            let samples = try SampleFeeds(directory: samples ?? SampleFeeds.standardDirectory)
             let scratch = try ScratchDirectory()
             defer { scratch.remove() }
             let isOnce = once

@@ -21,6 +21,15 @@ final class SampleFeeds: Sendable {
     /// Whether the later states are served.
     private let hasMovedOn = Mutex(false)
 
+    /// Those of the repository that we are in, else those installed beside the program (`make install`).
+    static var standardDirectory: String {
+        let here = "feeds/samples"
+        let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        let installed = program.deletingLastPathComponent().deletingLastPathComponent().path + "/share/newswire/samples"
+        let files = FileManager.default
+        return !files.fileExists(atPath: here) && files.fileExists(atPath: installed) ? installed : here
+    }
+
     /// Reads the pairs `X-baseline.EXT` and `X.EXT`.
     init(directory: String) throws {
         let files: [String]
