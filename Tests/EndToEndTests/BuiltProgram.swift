@@ -90,7 +90,7 @@ final class RunningProgram: Sendable {
         self.process = process
         self.ended = ended
         try process.run()
-        if waitsForReady { await notices.waitForReady() }
+        if waitsForReady { await notices.wait(for: "READY=1") }
     }
 
     /// A test that fails leaves nothing behind.
@@ -98,6 +98,9 @@ final class RunningProgram: Sendable {
 
     var isRunning: Bool { process.isRunning }
     var errors: String { (try? String(contentsOfFile: errorFile, encoding: .utf8)) ?? "" }
+
+    /// Waits until the program says this to its service manager, or ends.
+    func waitForNotice(_ text: String) async { await notices.wait(for: text) }
 
     func signal(_ number: Int32) {
         if process.isRunning { kill(process.processIdentifier, number) }
@@ -162,8 +165,8 @@ private final class NotifySocket: Sendable {
         }
     }
 
-    func waitForReady() async {
-        for await message in messages where message.contains("READY=1") { return }
+    func wait(for text: String) async {
+        for await message in messages where message.contains(text) { return }
     }
 
     /// Wakes the reading thread with an end.

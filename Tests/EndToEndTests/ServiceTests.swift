@@ -1,0 +1,46 @@
+import Testing
+
+/// The program under a service manager.
+@Suite struct ServiceTests {
+    static let unreachable = "Endpoint=http://127.0.0.1:1/;SharedAccessKeyName=x;SharedAccessKey=eA=="
+
+    @Test(.timeLimit(.minutes(1)), arguments: [["hub", "--port", "0"], ["subscribe", "--categories", "World"]])
+    func `a service is ready and then feeds the watchdog again and again`(_ arguments: [String]) async throws {
+        let scratch = try ScratchFolder()
+        let program = try await RunningProgram(
+            arguments,
+            environment: [
+                "NEWSWIRE_CONNECTION_STRING": Self.unreachable, "WATCHDOG_USEC": "20000",
+                "XDG_STATE_HOME": scratch.path,
+            ],
+            folder: scratch.path
+        )
+        for _ in 1...3 { await program.waitForNotice("WATCHDOG=1") }
+        #expect(program.isRunning)
+        #expect(await program.stop() == 0)
+    }
+
+    static let credentials: [(label: String, file: String?, variable: String?, status: Int32)] = [
+        ("the credential is taken", unreachable + "\n", nil, 69),
+        ("the environment comes first", unreachable, "nonsense", 78),
+        ("a wrong credential is refused", "nonsense", nil, 78),
+        ("credentials without ours are passed over", nil, nil, 78),
+    ]
+
+    @Test(arguments: credentials)
+    func `a connection string can come from the unit's credentials`(
+        label: String,
+        file: String?,
+        variable: String?,
+        status: Int32
+    ) async throws {
+        let scratch = try ScratchFolder()
+        try scratch.write("other", to: "certificate")
+        if let file { try scratch.write(file, to: "connection") }
+        var environment = ["CREDENTIALS_DIRECTORY": scratch.path, "XDG_STATE_HOME": scratch.path]
+        environment["NEWSWIRE_CONNECTION_STRING"] = variable
+        let outcome = try await BuiltProgram.run(["send", "--message", "x"], environment: environment)
+        #expect(outcome.status == status, "\(label): \(outcome.errors)")
+        #expect(!outcome.errors.contains("eA=="))
+    }
+}
