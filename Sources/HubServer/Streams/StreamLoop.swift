@@ -47,8 +47,21 @@ final class StreamLoop: @unchecked Sendable {
     static let heartbeat: UInt32 = 15
     /// A stream that takes nothing for so long, in seconds, while something waits, is ended; it resumes.
     static let stall: UInt32 = 60
+    /// Streams that are written to before the loop looks after its other connections.
+    static let fanOutPart = 128
+    /// How long it looks after them at least.
+    static let fanOutPause = TimeAmount.microseconds(20)
     /// Seconds between two reports of how far streams are.
     static let progressInterval: UInt32 = 5
+
+    /// A walk through all streams that may have something to be written.
+    private struct Round {
+        var cohorts: [CohortLog] = []
+        /// Those that were not reached yet.
+        var sessions: [StreamSession] = []
+        /// The next part is on its way.
+        var isScheduled = false
+    }
 
     let eventLoop: any EventLoop
     let limits: StreamLimits
@@ -59,7 +72,9 @@ final class StreamLoop: @unchecked Sendable {
 
     private var sessions: [ObjectIdentifier: StreamSession] = [:]
     private var cohorts: [Int: CohortLog] = [:]
+    /// Cohorts that something was told for since the last round began.
     private var touched: Set<Int> = []
+    private var round = Round()
     private var head: Int64 = 0
     private let started: NIODeadline
 
@@ -96,12 +111,30 @@ final class StreamLoop: @unchecked Sendable {
     func apply(_ commands: [Command]) {
         eventLoop.preconditionInEventLoop()
         for command in commands { apply(command) }
-        for id in touched {
-            guard let cohort = cohorts[id] else { continue }
-            for session in cohort.sessions.values { advance(session) }
-            cohort.trim()
+        if !round.isScheduled { fanOut() }
+    }
+
+    /// Writes to the streams of the cohorts that something was told for, a part of them at a time.
+    ///
+    /// Between two parts the loop looks after its other connections, so that many streams do not keep requests waiting;
+    /// and the streams that were not reached yet get what came meanwhile in the same write.
+    private func fanOut() {
+        round.isScheduled = false
+        if round.sessions.isEmpty {
+            round.cohorts = touched.compactMap { cohorts[$0] }
+            round.sessions = round.cohorts.flatMap(\.sessions.values)
+            touched.removeAll(keepingCapacity: true)
         }
-        touched.removeAll(keepingCapacity: true)
+        for session in round.sessions.suffix(Self.fanOutPart) { advance(session) }
+        round.sessions.removeLast(min(Self.fanOutPart, round.sessions.count))
+        if round.sessions.isEmpty {
+            for cohort in round.cohorts { cohort.trim() }
+            round.cohorts = []
+        }
+        guard !round.sessions.isEmpty || !touched.isEmpty else { return }
+        round.isScheduled = true
+        // An immediate task would run before the loop looks at its connections.
+        eventLoop.scheduleTask(in: Self.fanOutPause) { self.fanOut() }
     }
 
     private func apply(_ command: Command) {
