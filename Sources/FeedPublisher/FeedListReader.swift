@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import HubProtocol
 internal import Yams
 
@@ -23,7 +24,8 @@ struct FeedListReader {
         let before = problems.count
         let root: Node?
         do {
-            root = try Yams.compose(yaml: text)
+            // All scalars are texts to us; telling numbers and dates apart costs milliseconds of regular expressions.
+            root = try Yams.compose(yaml: text, .basic)
         } catch let error as YamlError {
             report(error)
             return nil

@@ -20,14 +20,6 @@ package struct StateDirectory: Sendable, Equatable {
         override: String? = nil,
         environment: [String: String]
     ) throws(HostError) -> StateDirectory {
-        if let profile, !isProfile(profile) {
-            throw HostError(
-                "cannot use profile",
-                profile,
-                because: "not a profile name",
-                hint: "1 to \(maximumProfileLength) letters, digits, '.', '_' or '-', not beginning with '.'"
-            )
-        }
         let path = try path(role: role, profile: profile, override: override, environment: environment)
         try makeDirectory(path)
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
@@ -41,12 +33,21 @@ package struct StateDirectory: Sendable, Equatable {
         "\(path)/\(name)"
     }
 
-    private static func path(
+    /// Where ``locate(role:profile:override:environment:)`` would look; makes nothing.
+    package static func path(
         role: String,
-        profile: String?,
-        override: String?,
+        profile: String? = nil,
+        override: String? = nil,
         environment: [String: String]
     ) throws(HostError) -> String {
+        if let profile, !isProfile(profile) {
+            throw HostError(
+                "cannot use profile",
+                profile,
+                because: "not a profile name",
+                hint: "1 to \(maximumProfileLength) letters, digits, '.', '_' or '-', not beginning with '.'"
+            )
+        }
         if let override, !override.isEmpty { return try absolute(override) }
         if let unit = environment["STATE_DIRECTORY"]?.split(separator: ":").first, unit.hasPrefix("/") {
             return String(unit)

@@ -1,10 +1,10 @@
 /// Names what somebody who mistyped most likely meant.
-enum NearestName {
+package enum NearestName {
     /// Longer names are not compared: they are no slips of the finger.
     private static let maximumLength = 64
 
     /// The known name with the fewest changed letters, whatever their case; `nil` when nothing is known.
-    static func of(_ name: String, among known: [String]) -> String? {
+    package static func of(_ name: String, among known: [String]) -> String? {
         known.min { distance(name, $0) < distance(name, $1) }
     }
 
