@@ -69,12 +69,15 @@ let package = Package(
             ]
         ),
 
+        // What can be configured, and where it is found.
+        .target(name: "Settings", dependencies: ["HostSystem", "HubProtocol", .yams]),
+
         // The program.
         .executableTarget(
             name: "newswire",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
-                "SubscriberAgent", .argumentParser, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "SubscriberAgent", "Settings", .argumentParser, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
 
@@ -98,6 +101,7 @@ let package = Package(
                 .crypto, .grdb, .httpTypes, .log, .nioCore, .nioPosix, .nioEmbedded, .serviceLifecycle,
             ]
         ),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol"]),
         .testTarget(
             name: "FeedPublisherTests",
             dependencies: [

@@ -1,0 +1,109 @@
+/// Which program a setting is for; a section of the file.
+package enum SettingSection: String, Sendable, CaseIterable {
+    case hub, publisher, agent
+}
+
+/// What is known of a setting without its type: a row of the table that parsing, `--help` and the reference are made of.
+package struct SettingEntry: Sendable {
+    package let section: SettingSection
+    /// The key in the file, and the long flag.
+    package let key: String
+    /// One sentence, as `--help` and the reference show it.
+    package let summary: String
+    /// Of the value, for people.
+    package let type: String
+    /// Bounds of the value, for people; `nil` when its type says all.
+    package let range: String?
+    /// As it would be written; `nil` when there is none, or it depends on the machine: then the summary tells.
+    package let defaultText: String?
+    /// Another variable that every section takes this setting from, after its own.
+    package let sharedVariable: String?
+    let nature: SettingNature
+    /// Turns a text into the value.
+    let read: @Sendable (String) throws(SettingValueError) -> any Sendable
+
+    /// `NEWSWIRE_HUB_TIME_TO_LIVE` for `time-to-live` of the hub.
+    package var variable: String {
+        SettingEntry.variablePrefix(section) + key.uppercased().replacing("-", with: "_")
+    }
+
+    static func variablePrefix(_ section: SettingSection) -> String { "NEWSWIRE_\(section.rawValue.uppercased())_" }
+
+    /// Whether the value names a file that holds a secret; the value is never shown, lest it be the secret itself.
+    package var isSecretFile: Bool { nature == .secretFile }
+
+    var id: String { "\(section.rawValue).\(key)" }
+}
+
+/// How the place where a value stands bears upon it.
+package enum SettingNature: Sendable {
+    case plain
+    /// Words, written as a YAML list or with commas between them.
+    case list
+    /// Relative to the folder of the file it stands in.
+    case path
+    /// A path; the file holds a secret.
+    case secretFile
+    /// A path when it has a slash, else a name that is looked up.
+    case program
+}
+
+/// A setting that has a value in any case.
+package struct Setting<Value: Sendable>: Sendable {
+    package let entry: SettingEntry
+    package let fallback: Value
+    package let parse: @Sendable (String) throws(SettingValueError) -> Value
+
+    init(
+        _ section: SettingSection,
+        _ key: String,
+        _ format: SettingFormat<Value>,
+        _ fallback: Value,
+        sharedVariable: String? = nil,
+        _ summary: String
+    ) {
+        self.fallback = fallback
+        self.parse = format.parse
+        entry = format.entry(section, key, defaultText: format.show(fallback), sharedVariable, summary)
+    }
+}
+
+/// A setting that may be left open.
+package struct OpenSetting<Value: Sendable>: Sendable {
+    package let entry: SettingEntry
+    package let parse: @Sendable (String) throws(SettingValueError) -> Value
+
+    init(
+        _ section: SettingSection,
+        _ key: String,
+        _ format: SettingFormat<Value>,
+        sharedVariable: String? = nil,
+        _ summary: String
+    ) {
+        self.parse = format.parse
+        entry = format.entry(section, key, defaultText: nil, sharedVariable, summary)
+    }
+}
+
+extension SettingFormat {
+    fileprivate func entry(
+        _ section: SettingSection,
+        _ key: String,
+        defaultText: String?,
+        _ sharedVariable: String?,
+        _ summary: String
+    ) -> SettingEntry {
+        let parse = parse
+        return SettingEntry(
+            section: section,
+            key: key,
+            summary: summary,
+            type: type,
+            range: range,
+            defaultText: defaultText,
+            sharedVariable: sharedVariable,
+            nature: nature,
+            read: { text throws(SettingValueError) in try parse(text) }
+        )
+    }
+}

@@ -1,0 +1,133 @@
+internal import HostSystem
+
+/// The file and the environment, read once and valid as a whole.
+///
+/// A flag counts before the environment, the environment before the file, the file before the default.
+package struct Settings: Sendable {
+    package static let systemFile = "/etc/newswire/newswire.yaml"
+    private static let fileVariable = "NEWSWIRE_CONFIG"
+
+    /// The file that was read, if there is one.
+    package let file: String?
+    private let values: [String: any Sendable]
+    private let origins: [String: SettingOrigin]
+
+    /// Finds, reads and validates all that is configured, for every section.
+    ///
+    /// The file is the one named; else `$NEWSWIRE_CONFIG`; else ``systemFile``, if it is there; else
+    /// `newswire/newswire.yaml` in `$XDG_CONFIG_HOME` or `~/.config`, if it is there. A variable that is empty is not set.
+    ///
+    /// - Throws: ``SettingsError`` with *all* problems, so that one run shows what is to be mended.
+    package static func load(
+        file named: String? = nil,
+        environment: [String: String],
+        systemFile: String = Self.systemFile
+    ) throws(SettingsError) -> Settings {
+        let (settings, problems) = inspect(file: named, environment: environment, systemFile: systemFile)
+        guard problems.isEmpty else { throw SettingsError(problems) }
+        return settings
+    }
+
+    /// As ``load(file:environment:systemFile:)``, for somebody who wants to look at the rest as well: what is wrong is
+    /// left at its default.
+    ///
+    /// - Returns: The settings, and all problems in the order of their places.
+    package static func inspect(
+        file named: String? = nil,
+        environment: [String: String],
+        systemFile: String = Self.systemFile
+    ) -> (Settings, [SettingsProblem]) {
+        let variables = environment.filter { !$0.value.isEmpty }
+        var problems: [SettingsProblem] = []
+        var given: [String: GivenValue] = [:]
+        let path = named ?? variables[fileVariable] ?? existing(systemFile, variables)
+        if let path {
+            var reader = SettingsFileReader(file: path, home: variables["HOME"])
+            given = reader.read()
+            problems += reader.problems
+        }
+        for (id, value) in environmentValues(variables, &problems) { given[id] = value }
+        var values: [String: any Sendable] = [:]
+        for entry in SettingsTable.entries {
+            guard let value = given[entry.id] else { continue }
+            do throws(SettingValueError) {
+                values[entry.id] = try entry.read(value.text)
+            } catch {
+                let shown = entry.isSecretFile ? "" : " '\(TerminalText.safe(value.text))'"
+                let subject = value.origin.isVariable ? "its value\(shown)" : "'\(entry.key)'\(shown)"
+                problems.append(value.origin.problem("\(subject): \(error)"))
+            }
+        }
+        let settings = Settings(file: path, values: values, origins: given.mapValues(\.origin))
+        return (
+            settings,
+            problems.sorted { ($0.place == path ? 0 : 1, $0.line ?? 0) < ($1.place == path ? 0 : 1, $1.line ?? 0) }
+        )
+    }
+
+    /// The value in force, given the flag of this run if there was one.
+    package func value<Value>(_ setting: Setting<Value>, flag: Value? = nil) -> Value {
+        flag ?? values[setting.entry.id] as? Value ?? setting.fallback
+    }
+
+    package func value<Value>(_ setting: OpenSetting<Value>, flag: Value? = nil) -> Value? {
+        flag ?? values[setting.entry.id] as? Value
+    }
+
+    /// Where a value comes from; `nil` for a default.
+    package func origin(of entry: SettingEntry) -> SettingOrigin? { origins[entry.id] }
+
+    private static func existing(_ systemFile: String, _ variables: [String: String]) -> String? {
+        let configuration = variables["XDG_CONFIG_HOME"] ?? variables["HOME"].map { "\($0)/.config" }
+        let own = configuration.map { "\($0)/newswire/newswire.yaml" }
+        return [systemFile, own].compactMap(\.self).first(where: HostFile.exists)
+    }
+
+    private static func environmentValues(
+        _ variables: [String: String],
+        _ problems: inout [SettingsProblem]
+    ) -> [String: GivenValue] {
+        var given: [String: GivenValue] = [:]
+        for entry in SettingsTable.entries {
+            for name in [entry.variable, entry.sharedVariable].compactMap(\.self) where given[entry.id] == nil {
+                guard let text = variables[name] else { continue }
+                given[entry.id] = GivenValue(text: text, origin: .variable(name))
+            }
+        }
+        let known = SettingsTable.entries.map(\.variable)
+        let prefixes = SettingSection.allCases.map(SettingEntry.variablePrefix)
+        for name in variables.keys.sorted() where !known.contains(name) {
+            guard prefixes.contains(where: name.hasPrefix) else { continue }
+            let nearest = NearestName.of(name, among: known).map { ": did you mean \($0)?" } ?? ""
+            problems.append(SettingOrigin.variable(name).problem("unknown variable\(nearest)"))
+        }
+        return given
+    }
+}
+
+/// Where a value stands.
+package enum SettingOrigin: Sendable, Equatable {
+    case file(String, line: Int?)
+    case variable(String)
+
+    var isVariable: Bool {
+        switch self {
+        case .file: false
+        case .variable: true
+        }
+    }
+
+    func problem(_ text: String) -> SettingsProblem {
+        switch self {
+        case .file(let path, let line): SettingsProblem(place: path, line: line, text: text)
+        case .variable(let name): SettingsProblem(place: "$\(name)", line: nil, text: text)
+        }
+    }
+}
+
+/// A value as it was written.
+struct GivenValue: Sendable, Equatable {
+    /// Paths are absolute, or relative to the working directory.
+    let text: String
+    let origin: SettingOrigin
+}

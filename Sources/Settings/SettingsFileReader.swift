@@ -1,0 +1,142 @@
+internal import HostSystem
+internal import Yams
+
+/// Reads the file and gathers everything that is wrong with its form.
+///
+/// Works on YAML nodes instead of a `Codable`: a node knows its line, and an unknown key must be an error.
+struct SettingsFileReader {
+    /// A file with every setting in it and a comment on each takes some 8 KB.
+    static let maximumBytes = 65_536
+
+    let file: String
+    /// For paths that begin with `~/`.
+    let home: String?
+    private(set) var problems: [SettingsProblem] = []
+
+    init(file: String, home: String? = nil) {
+        self.file = file
+        self.home = home
+    }
+
+    /// - Returns: Values by ``SettingEntry/id``; not yet validated.
+    mutating func read() -> [String: GivenValue] {
+        do throws(HostError) {
+            return read(try PrivateFile.read(file, limit: Self.maximumBytes))
+        } catch {
+            let hint = error.hint.map { " (\($0))" } ?? ""
+            problem(nil, "cannot read the configuration: \(error.reason)\(hint)")
+            return [:]
+        }
+    }
+
+    mutating func read(_ text: String) -> [String: GivenValue] {
+        let root: Node?
+        do {
+            // All scalars are texts to us; telling numbers and dates apart costs milliseconds of regular expressions.
+            root = try Yams.compose(yaml: text, .basic)
+        } catch let error as YamlError {
+            report(error)
+            return [:]
+        } catch {
+            problem(nil, "is not YAML: \(error)")
+            return [:]
+        }
+        // Empty, or nothing but comments: all defaults.
+        guard let root, root.null == nil else { return [:] }
+        let sections = SettingSection.allCases.map(\.rawValue)
+        guard let mapping = root.mapping else {
+            problem(root, "must hold the sections \(sections.map { "'\($0):'" }.joined(separator: ", "))")
+            return [:]
+        }
+        var given: [String: GivenValue] = [:]
+        for (key, node) in mapping {
+            let name = key.scalar?.string ?? ""
+            guard let section = SettingSection(rawValue: name) else {
+                unknown(key, name, known: sections, kind: "section")
+                continue
+            }
+            given.merge(readSection(section, node)) { first, _ in first }
+        }
+        return given
+    }
+
+    private mutating func readSection(_ section: SettingSection, _ node: Node) -> [String: GivenValue] {
+        if node.null != nil { return [:] }
+        guard let mapping = node.mapping else {
+            problem(node, "'\(section.rawValue)' must hold settings such as '  log-level: info'")
+            return [:]
+        }
+        let entries = SettingsTable.entries(section)
+        var given: [String: GivenValue] = [:]
+        for (key, node) in mapping {
+            let name = key.scalar?.string ?? ""
+            guard let entry = entries.first(where: { $0.key == name }) else {
+                unknown(key, name, known: entries.map(\.key), kind: "key")
+                continue
+            }
+            guard let text = text(of: node, entry) else { continue }
+            given[entry.id] = GivenValue(
+                text: located(text, entry.nature),
+                origin: .file(file, line: key.mark?.line)
+            )
+        }
+        return given
+    }
+
+    private mutating func text(of node: Node, _ entry: SettingEntry) -> String? {
+        if entry.nature == .list, let sequence = node.sequence {
+            let words = sequence.compactMap { $0.scalar?.string }
+            if words.count == sequence.count, !words.contains(where: { $0.contains(",") }) {
+                return words.joined(separator: ",")
+            }
+        } else if node.null == nil, let text = node.scalar?.string, !text.isEmpty {
+            return text
+        }
+        problem(node, "'\(entry.key)' must be a \(entry.type)")
+        return nil
+    }
+
+    /// A relative path is relative to the file, wherever the program is started.
+    private func located(_ text: String, _ nature: SettingNature) -> String {
+        switch nature {
+        case .plain, .list: return text
+        case .program where !text.contains("/"): return text
+        case .path, .secretFile, .program: break
+        }
+        if text.hasPrefix("~/"), let home { return home + text.dropFirst(1) }
+        if text.hasPrefix("/") { return text }
+        guard let slash = file.lastIndex(of: "/") else { return text }
+        return file[...slash] + text
+    }
+
+    private mutating func unknown(_ node: Node, _ name: String, known: [String], kind: String) {
+        let shown = TerminalText.safe(String(name.prefix(64)))
+        let folded = name.lowercased()
+        if ["password", "secret", "connection-string", "sharedaccesskey"].contains(where: folded.contains) {
+            problem(
+                node,
+                "unknown \(kind) '\(shown)': no secret stands here; name a file that holds it: 'connection-file'"
+            )
+            return
+        }
+        let nearest = NearestName.of(name, among: known).map { "did you mean '\($0)'? " } ?? ""
+        problem(node, "unknown \(kind) '\(shown)': \(nearest)known are \(known.joined(separator: ", "))")
+    }
+
+    private mutating func report(_ error: YamlError) {
+        switch error {
+        case .scanner(_, let reason, let mark, _), .parser(_, let reason, let mark, _),
+            .composer(_, let reason, let mark, _):
+            problems.append(SettingsProblem(place: file, line: mark.line, text: "is not YAML: \(reason)"))
+        case .duplicatedKeysInMapping(let keys, let context):
+            let names = keys.map { "'\($0)'" }.joined(separator: ", ")
+            problems.append(SettingsProblem(place: file, line: context.mark.line, text: "key \(names) stands twice"))
+        default:
+            problem(nil, "is not YAML")
+        }
+    }
+
+    private mutating func problem(_ node: Node?, _ text: String) {
+        problems.append(SettingsProblem(place: file, line: node?.mark?.line, text: text))
+    }
+}

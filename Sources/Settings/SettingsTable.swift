@@ -1,0 +1,208 @@
+package import HubProtocol
+
+/// Every setting there is: what the file, the environment and the flags may hold.
+package enum SettingsTable {
+    package static let entries: [SettingEntry] = HubSettings.entries + PublisherSettings.entries + AgentSettings.entries
+
+    package static func entries(_ section: SettingSection) -> [SettingEntry] {
+        entries.filter { $0.section == section }
+    }
+}
+
+package enum HubSettings {
+    package static let listen = Setting(.hub, "listen", .address, "127.0.0.1", "The address to listen on.")
+    package static let port = Setting(.hub, "port", .wholeNumber(0...65_535), 8_787, "The port; 0 takes any free one.")
+    package static let insecureListen = Setting(
+        .hub,
+        "insecure-listen",
+        .flag,
+        false,
+        "Listen on an address that other machines reach, although there is no TLS."
+    )
+    package static let name = Setting(.hub, "name", .hubName, "news", "The name of the hub that the first start makes.")
+    package static let state = OpenSetting(
+        .hub,
+        "state",
+        .path,
+        "The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/hub."
+    )
+    package static let timeToLive = Setting(
+        .hub,
+        "time-to-live",
+        .time(.seconds(60) ... .seconds(365 * 86_400)),
+        .seconds(72 * 3_600),
+        "How long a message is owed to an agent that is away."
+    )
+    package static let logSize = Setting(
+        .hub,
+        "log-size",
+        .size(1 << 20...1 << 40),
+        1 << 30,
+        "How much the message log may hold before messages are dropped unexpired."
+    )
+    package static let reservedTagPrefixes = Setting(
+        .hub,
+        "reserved-tag-prefixes",
+        .tagPrefixes,
+        .standard,
+        "Tags that begin so may be set and removed with Manage only, whatever the case of their letters."
+    )
+    package static let drain = Setting(
+        .hub,
+        "drain",
+        .time(.seconds(0) ... .seconds(300)),
+        .seconds(10),
+        "How long a stop waits for what is in progress."
+    )
+    package static let logLevel = Setting(
+        .hub,
+        "log-level",
+        .word,
+        LogLevel.notice,
+        sharedVariable: SharedVariable.logLevel,
+        "The least level that is logged."
+    )
+
+    static let entries = [
+        listen.entry, port.entry, insecureListen.entry, name.entry, state.entry, timeToLive.entry, logSize.entry,
+        reservedTagPrefixes.entry, drain.entry, logLevel.entry,
+    ]
+}
+
+package enum PublisherSettings {
+    package static let feeds = Setting(
+        .publisher,
+        "feeds",
+        .path,
+        "feeds",
+        "The directory of the feed lists, one YAML file a category."
+    )
+    package static let connection = ConnectionSettings(.publisher)
+    package static let publisher = Setting(
+        .publisher,
+        "publisher",
+        .publisherName,
+        "newswire",
+        "The name under which the categories are announced to the hub."
+    )
+    package static let cap = Setting(
+        .publisher,
+        "cap",
+        .cap,
+        CategoryCap.atMost(5),
+        "Messages of one category in a pass; the rest become one digest."
+    )
+    package static let announceWithin = Setting(
+        .publisher,
+        "announce-within",
+        .time(.seconds(60) ... .seconds(30 * 86_400)),
+        .seconds(6 * 3_600),
+        "Messages that had to wait longer for the hub become one digest."
+    )
+    package static let contact = Setting(
+        .publisher,
+        "contact",
+        .contact,
+        "https://github.com/newswire/newswire",
+        "Whom the owner of a feed's server can turn to; stands in the user agent."
+    )
+    package static let state = OpenSetting(
+        .publisher,
+        "state",
+        .path,
+        "The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/publisher."
+    )
+    package static let logLevel = Setting(
+        .publisher,
+        "log-level",
+        .word,
+        LogLevel.warning,
+        sharedVariable: SharedVariable.logLevel,
+        "The least level that is logged."
+    )
+
+    static let entries =
+        [feeds.entry] + connection.entries
+        + [publisher.entry, cap.entry, announceWithin.entry, contact.entry, state.entry, logLevel.entry]
+}
+
+package enum AgentSettings {
+    package static let connection = ConnectionSettings(.agent)
+    package static let exec = OpenSetting(
+        .agent,
+        "exec",
+        .program,
+        "Run this program for each message. Without it messages are printed."
+    )
+    package static let handlerTimeout = Setting(
+        .agent,
+        "handler-timeout",
+        .time(.seconds(1) ... .seconds(3_600)),
+        .seconds(30),
+        "How long one try of a handler may take."
+    )
+    package static let logLevel = Setting(
+        .agent,
+        "log-level",
+        .word,
+        LogLevel.warning,
+        sharedVariable: SharedVariable.logLevel,
+        "The least level that is logged."
+    )
+
+    static let entries = connection.entries + [exec.entry, handlerTimeout.entry, logLevel.entry]
+}
+
+/// How a client finds its hub; the same for those that send and those that listen.
+package struct ConnectionSettings: Sendable {
+    package let hub: Setting<String>
+    package let connectionFile: OpenSetting<String>
+    package let allowPlainHTTP: Setting<Bool>
+
+    init(_ section: SettingSection) {
+        hub = Setting(section, "hub", .hubName, Self.defaultHub, "The hub's name.")
+        connectionFile = OpenSetting(
+            section,
+            "connection-file",
+            .secretFile,
+            sharedVariable: SharedVariable.connectionFile,
+            "The file that holds the connection string. Without it: what a hub of yours on this machine has written."
+        )
+        allowPlainHTTP = Setting(
+            section,
+            "allow-plain-http",
+            .flag,
+            false,
+            "Send keys and news over plain HTTP to a hub on another machine."
+        )
+    }
+
+    package static let defaultHub = "news"
+
+    var entries: [SettingEntry] { [hub.entry, connectionFile.entry, allowPlainHTTP.entry] }
+}
+
+/// Variables that hold for every program that knows their setting.
+enum SharedVariable {
+    static let logLevel = "NEWSWIRE_LOG_LEVEL"
+    static let connectionFile = "NEWSWIRE_CONNECTION_FILE"
+}
+
+/// How many messages of one category a pass may send singly.
+package enum CategoryCap: Sendable, Equatable, CustomStringConvertible {
+    case none
+    case atMost(Int)
+
+    package var limit: Int? {
+        switch self {
+        case .none: nil
+        case .atMost(let number): number
+        }
+    }
+
+    package var description: String { limit.map(String.init) ?? "none" }
+}
+
+package enum LogLevel: String, Sendable, CaseIterable {
+    case trace, debug, info, notice, warning, error
+}

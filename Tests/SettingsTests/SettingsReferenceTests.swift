@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+@testable import Settings
+
+@Suite struct SettingsReferenceTests {
+    private static let document = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "docs/configuration.md")
+
+    @Test func `the reference in docs is the code's own table`() throws {
+        let text = try String(contentsOf: Self.document, encoding: .utf8)
+        let start = try #require(text.firstRange(of: "\n## `hub:`")).lowerBound
+        let tables = text[start...].trimmingCharacters(in: .newlines)
+        #expect(
+            tables == SettingsReference.sections,
+            "put this at the end of docs/configuration.md:\n\(SettingsReference.sections)"
+        )
+    }
+
+    @Test func `the example in docs can be used`() throws {
+        let text = try String(contentsOf: Self.document, encoding: .utf8)
+        let start = try #require(text.firstRange(of: "```yaml\n")).upperBound
+        let end = try #require(text[start...].firstRange(of: "```")).lowerBound
+        var reader = SettingsFileReader(file: "/etc/newswire/newswire.yaml")
+        let given = reader.read(String(text[start..<end]))
+        #expect(reader.problems == [])
+        for entry in SettingsTable.entries {
+            guard let value = given[entry.id] else { continue }
+            #expect(throws: Never.self, "\(entry.key)") { try entry.read(value.text) }
+        }
+        #expect(given["publisher.feeds"]?.text == "/etc/newswire/feeds")
+    }
+
+    @Test func `keys are flags, and no two settings share a variable`() {
+        let entries = SettingsTable.entries
+        #expect(Set(entries.map(\.variable)).count == entries.count)
+        for entry in entries {
+            #expect(entry.key.allSatisfy { $0.isLowercase || $0 == "-" }, "\(entry.key)")
+            #expect(entry.summary.hasSuffix("."), "\(entry.key)")
+        }
+    }
+
+    @Test func `every default is a value that may be written`() throws {
+        for entry in SettingsTable.entries {
+            guard let text = entry.defaultText else { continue }
+            #expect(throws: Never.self, "\(entry.id) \(text)") { try entry.read(text) }
+        }
+    }
+}
