@@ -21,6 +21,8 @@ struct FeedPoll: Sendable {
     let existing: ExistingEntries
     /// When the pass began: due times count from it, so that a timer of the same period finds the feed due.
     let start: Date
+    /// In a dry run: then the whole document is asked for and every entry is accounted for.
+    var preview: PreviewCollector?
 
     struct Outcome: Sendable {
         var lines: [PublishLine] = []
@@ -34,14 +36,15 @@ struct FeedPoll: Sendable {
     }
 
     /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing of this fetch was.
-    func run(_ record: FeedRecord) async throws -> Outcome {
+    func run(_ known: FeedRecord) async throws -> Outcome {
+        var record = known
+        if preview != nil { forgetDocument(&record) }
         switch await fetcher.fetch(source, record, file: list.file) {
         case .cancelled:
             return Outcome(isCancelled: true)
         case .failed(let failure):
             return try fail(record, failure)
         case .unchanged(let validators, let freshness, let movedTo):
-            var record = record
             // A 304 may leave out what did not change.
             record.validators.etag = validators.etag ?? record.validators.etag
             record.validators.lastModified = validators.lastModified ?? record.validators.lastModified
@@ -94,7 +97,9 @@ struct FeedPoll: Sendable {
         var outcome = Outcome()
         succeed(&record, &outcome, freshness: document.freshness, ttl: feed.ttl, movedTo: document.movedTo)
         if !feed.isComplete { report(incomplete: feed, before, &record, &outcome) }
-        let judgement = try store.commit(record, reading: reading(judge, feed, before), now: now)
+        let verdict = try store.commit(record, reading: reading(judge, feed, before), now: now)
+        let judgement = verdict?.judgement
+        if let verdict { try show(feed, judge, verdict) }
         outcome.announced = judgement?.announcements.count ?? 0
         outcome.recorded = judgement?.silent ?? 0
         if let judgement, judgement.isReset {
@@ -128,6 +133,36 @@ struct FeedPoll: Sendable {
                 judgement: judgement
             )
         }
+    }
+
+    /// Accounts for every entry of the document, for a dry run.
+    private func show(_ feed: Feed, _ judge: NewsJudge, _ verdict: Verdict) throws {
+        guard let preview else { return }
+        let announced = zip(verdict.judgement.announcements, verdict.messages)
+        let messages = Dictionary(announced.map { ($0.index, $1) }) { first, _ in first }
+        let links = Dictionary(judge.identities.map { ($0.index, judge.link(of: $0)) }) { first, _ in first }
+        let hasRepeats = verdict.judgement.silences.values.contains(.sameStory)
+        let stories = hasRepeats ? try store.headlines(in: list.category.text) : [:]
+        var shown = FeedPreview(
+            category: list.category.text,
+            address: source.address,
+            title: source.title ?? feed.title,
+            state: .read
+        )
+        shown.entries = feed.entries.enumerated().map { index, entry in
+            let silence = verdict.judgement.silences[index] ?? judge.withoutIdentity(entry)
+            let story = silence == .sameStory ? links[index]?.flatMap { stories[$0] } : nil
+            let message = messages[index]
+            return EntryPreview(
+                title: entry.title ?? message?.headlines ?? entry.id ?? entry.link ?? "",
+                link: entry.link,
+                date: entry.date,
+                dateTrouble: judge.dateTrouble(entry.date),
+                fate: message == nil ? .silent(silence, story: story) : .waiting,
+                idempotencyKey: message?.idempotencyKey
+            )
+        }
+        preview.add(shown)
     }
 
     private func succeedUnchanged(
@@ -197,6 +232,14 @@ struct FeedPoll: Sendable {
         let isKnown = before.trouble?.kind == kind
         record.trouble = FeedTrouble(kind: kind, line: isKnown ? before.trouble?.line ?? line : line)
         outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
+        preview?.add(
+            FeedPreview(
+                category: list.category.text,
+                address: source.address,
+                title: source.title ?? before.title,
+                state: .failed(line)
+            )
+        )
         if failure.isHostWide, !source.address.host.isEmpty {
             let quiet = min(failure.retryAfter ?? PollSchedule.standardRetryAfter, PollSchedule.maximumRetryAfter)
             outcome.hostWait = HostWait(host: source.address.host, due: DueTime(after: quiet, from: now))

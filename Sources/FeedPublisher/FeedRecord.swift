@@ -100,8 +100,11 @@ package struct DueTime: Sendable, Equatable {
     /// Also true when the time lies further ahead than the whole wait: then the clock was set back meanwhile.
     package func hasCome(at now: Date) -> Bool {
         let ahead = at.timeIntervalSince(now)
-        return ahead <= 0 || ahead > wait.inSeconds
+        return ahead <= 0 || ahead > wait.inSeconds + Self.rounding
     }
+
+    /// Seconds by which the stored time may lie behind the stored wait: both are kept in whole milliseconds.
+    private static let rounding = 0.002
 }
 
 extension Duration {

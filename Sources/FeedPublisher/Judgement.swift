@@ -11,10 +11,14 @@ package struct Judgement: Sendable {
     package var isFirstReading = false
     /// The whole document got new identifiers.
     package var isReset = false
+    /// Why the others are not announced, by their position in ``Feed/entries``.
+    package var silences: [Int: SilenceReason] = [:]
 }
 
 package struct Announcement: Sendable {
     package let entry: Entry
+    /// Position in ``Feed/entries``.
+    package let index: Int
     /// What is shown: never later than the fetch; `nil` when the entry has no date to be believed.
     package let date: Date?
     package let link: EntryKey?
@@ -86,45 +90,87 @@ package struct NewsJudge: Sendable {
     /// Decides, given what is known of ``keys`` and ``links``.
     package func judge(_ state: SeenState) -> Judgement {
         var judgement = Judgement()
-        var unknown = unknownPositions(state)
+        var silences = known(state)
+        let unknownCount = identities.count - silences.count
+        /// Takes out of the running what has a reason to be silent.
+        func silence(_ reason: SilenceReason, _ isMeant: (Int) -> Bool) {
+            for position in identities.indices where silences[position] == nil && isMeant(position) {
+                silences[position] = reason
+            }
+        }
         if record.baseline == nil {
             judgement.isFirstReading = true
-            unknown = first(existing, of: unknown)
-        } else if unknown.count * 2 >= identities.count {
+            let chosen = Set(first(existing, of: open(silences)))
+            silence(.firstReading) { !chosen.contains($0) }
+        } else if unknownCount * 2 >= identities.count {
             // Identifiers that change at each fetch, or all at once: the same titles of the same dates are no news.
-            unknown = unknown.filter { position in
-                guard let title = titles[position] else { return true }
-                return !state.known.contains(SeenKey(.title, title))
+            silence(.seenBefore(.title)) { position in
+                titles[position].map { state.known.contains(SeenKey(.title, $0)) } ?? false
             }
-            if isReset(unknown, state) {
+            if isReset(open(silences), state) {
                 judgement.isReset = true
-                unknown = unknown.filter { isLater($0, than: record.newestEntry) }
+                silence(.newIdentifiers) { !isLater($0, than: record.newestEntry) }
             }
         }
-        let fresh = unknown.filter { position in
-            link(of: identities[position]).map { !state.announcedLinks.contains($0) } ?? true
+        silence(.sameStory) { position in
+            link(of: identities[position]).map { state.announcedLinks.contains($0) } ?? false
         }
-        judgement.announcements = inOrder(fresh).map { position in
-            let entry = feed.entries[identities[position].index]
-            return Announcement(entry: entry, date: shownDate(entry.date), link: link(of: identities[position]))
+        judgement.announcements = inOrder(open(silences)).map { position in
+            let index = identities[position].index
+            let entry = feed.entries[index]
+            return Announcement(
+                entry: entry,
+                index: index,
+                date: shownDate(entry.date),
+                link: link(of: identities[position])
+            )
         }
-        judgement.silent = unknownPositions(state).count - judgement.announcements.count
+        judgement.silent = unknownCount - judgement.announcements.count
+        judgement.silences = Dictionary(uniqueKeysWithValues: silences.map { (identities[$0].index, $1) })
         return judgement
     }
 
-    private func unknownPositions(_ state: SeenState) -> [Int] {
+    /// Why an entry without a verdict of its own has none: it is not among ``identities``.
+    func withoutIdentity(_ entry: Entry) -> SilenceReason {
+        entry.id == nil && entry.link == nil && entry.title == nil && entry.summary == nil ? .blank : .repeated
+    }
+
+    package func dateTrouble(_ date: Date?) -> DateTrouble? {
+        guard let date else { return nil }
+        if date < Self.earliestDate { return .ancient }
+        if believed(date) == nil { return .future }
+        return date > now ? .ahead : nil
+    }
+
+    /// Positions of identities that this feed had before, or has twice.
+    private func known(_ state: SeenState) -> [Int: SilenceReason] {
         var spellings: Set<EntryKey> = []
-        return identities.indices.filter { position in
-            let identity = identities[position]
-            if state.known.contains(SeenKey(.entry, identity.key)) { return false }
-            if let key = loose(of: identity) {
-                if state.known.contains(SeenKey(.loose, key)) { return false }
-                // Both spellings of one identifier in one document.
-                guard spellings.insert(key).inserted else { return false }
+        var known: [Int: SilenceReason] = [:]
+        for (position, identity) in identities.enumerated() {
+            if state.known.contains(SeenKey(.entry, identity.key)) {
+                known[position] = .seenBefore(.entry)
+                continue
             }
-            if let link = link(of: identity), state.known.contains(SeenKey(.link, link)) { return false }
-            return true
+            if let key = loose(of: identity) {
+                if state.known.contains(SeenKey(.loose, key)) {
+                    known[position] = .seenBefore(.loose)
+                    continue
+                }
+                // Both spellings of one identifier in one document.
+                guard spellings.insert(key).inserted else {
+                    known[position] = .repeated
+                    continue
+                }
+            }
+            if let link = link(of: identity), state.known.contains(SeenKey(.link, link)) {
+                known[position] = .seenBefore(.link)
+            }
         }
+        return known
+    }
+
+    private func open(_ silences: [Int: SilenceReason]) -> [Int] {
+        identities.indices.filter { silences[$0] == nil }
     }
 
     /// Most of the document is unknown, as much is gone, and what came is old: new names for old entries.
@@ -182,7 +228,7 @@ package struct NewsJudge: Sendable {
     }
 
     /// A link to a whole site is on many entries and tells nothing of one.
-    private func link(of identity: EntryIdentity) -> EntryKey? {
+    func link(of identity: EntryIdentity) -> EntryKey? {
         guard let key = identity.link, let link = feed.entries[identity.index].link,
             let address = try? FeedAddress(parsing: link, allowsFile: false), !address.isSiteRoot
         else { return nil }

@@ -22,21 +22,23 @@ struct LiveHub: MessageHub {
 struct PreviewHub: MessageHub {
     /// `nil` where none is configured: then nobody is counted.
     let client: HubClient?
-    let reporter: PublishReporter
+    let collector: PreviewCollector
 
     func send(_ body: [UInt8], tags: String, idempotencyKey: String) async throws -> String? {
         var counts: RecipientCounts?
         if let client { counts = try? await client.recipients(tags: tags) }
         let properties = try? MessageProperties(json: body)
-        reporter.preview(
+        collector.add(
             MessagePreview(
                 category: properties?["category"] ?? tags,
                 tags: tags,
                 title: properties?["title"] ?? "",
+                text: properties?["messageParam"] ?? "",
                 body: body,
                 recipients: counts?.total,
                 platforms: counts?.platforms ?? [:]
-            )
+            ),
+            key: idempotencyKey
         )
         return nil
     }

@@ -8,6 +8,8 @@ struct OutboxPlan: Sendable, Equatable {
     var single: [OutboxRow] = []
     /// Oldest first; empty when there is nothing to fold.
     var folded: [OutboxRow] = []
+    /// Why rows are folded, by their numbers.
+    var reasons: [Int64: FoldReason] = [:]
 
     /// Plans all pending rows of one category, oldest first.
     ///
@@ -22,6 +24,8 @@ struct OutboxPlan: Sendable, Equatable {
                 single.append(row)
             } else if row.message.isDigest || isOld || room == 0 {
                 folded.append(row)
+                reasons[row.id] =
+                    row.message.isDigest ? .earlierDigest : isOld ? .tooOld(announceWithin) : .overCap(cap ?? 0)
             } else {
                 room -= 1
                 single.append(row)
@@ -31,6 +35,7 @@ struct OutboxPlan: Sendable, Equatable {
         if folded.count == 1, folded[0].message.isDigest {
             single.append(folded[0])
             folded = []
+            reasons = [:]
         }
     }
 }

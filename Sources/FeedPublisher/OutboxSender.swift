@@ -22,6 +22,8 @@ struct OutboxSender: Sendable {
     let environment: PublishEnvironment
     let reporter: PublishReporter
     let now: Date
+    /// In a dry run.
+    var preview: PreviewCollector?
 
     struct Outcome: Sendable {
         var sent = 0
@@ -48,7 +50,9 @@ struct OutboxSender: Sendable {
                 guard try await send(row, &outcome) else { return try stop(outcome) }
             }
             guard !plan.folded.isEmpty else { continue }
-            guard try await send(fold(plan.folded), &outcome) else { return try stop(outcome) }
+            let digest = try fold(plan.folded)
+            note(plan, digest)
+            guard try await send(digest, &outcome) else { return try stop(outcome) }
         }
         if outcome.wasContacted { try store.forgetFinished() }
         return outcome
@@ -127,6 +131,14 @@ struct OutboxSender: Sendable {
             idempotencyKey: environment.idempotencyKey()
         )
         return try store.fold(rows.map(\.id), into: digest, now: now)
+    }
+
+    private func note(_ plan: OutboxPlan, _ digest: OutboxRow) {
+        guard let preview else { return }
+        for row in plan.folded {
+            guard let reason = plan.reasons[row.id] else { continue }
+            preview.fold(row.message.idempotencyKey, reason, into: digest.message.idempotencyKey)
+        }
     }
 
     /// Keeps the outbox bounded while the hub stays away.

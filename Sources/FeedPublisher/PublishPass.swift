@@ -20,7 +20,8 @@ package struct PublishPass: Sendable {
     private let store: PublisherStore
     private let fetcher: FeedFetcher
     private let hub: HubClient?
-    private let isDryRun: Bool
+    /// In a dry run.
+    private let preview: PreviewCollector?
     private let options: PublishOptions
     private let environment: PublishEnvironment
     private let reporter: PublishReporter
@@ -44,7 +45,7 @@ package struct PublishPass: Sendable {
             store: store,
             http: http,
             hub: hub,
-            isDryRun: false,
+            preview: nil,
             options: options,
             environment: environment,
             reporter: reporter,
@@ -52,12 +53,13 @@ package struct PublishPass: Sendable {
         )
     }
 
-    /// A pass that shows each message instead of sending it, and changes nothing on disk or at the hub.
+    /// Runs a pass that shows what it would do instead of sending, and changes nothing on disk or at the hub.
     ///
-    /// The store at `path` is read, and not made when there is none. Without a hub nobody is counted.
+    /// Each feed that is due is asked for its whole document, whatever it answered last. The store at `path` is read, and
+    /// not made when there is none. Without a hub nobody is counted.
     ///
     /// - Throws: ``PublisherStoreError``.
-    package static func dryRun(
+    package static func preview(
         lists: FeedLists,
         storePath path: String,
         http: OutboundClient,
@@ -66,18 +68,20 @@ package struct PublishPass: Sendable {
         environment: PublishEnvironment = PublishEnvironment(),
         reporter: PublishReporter,
         logger: Logger = Logger(label: "newswire.publish")
-    ) throws -> PublishPass {
-        PublishPass(
+    ) async throws -> PublishPreview {
+        let collector = PreviewCollector()
+        let pass = PublishPass(
             lists: lists,
             store: try PublisherStore.scratchCopy(of: path),
             http: http,
             hub: hub,
-            isDryRun: true,
+            preview: collector,
             options: options,
             environment: environment,
             reporter: reporter,
             logger: logger
         )
+        return collector.preview(of: lists, try await pass.run())
     }
 
     private init(
@@ -85,7 +89,7 @@ package struct PublishPass: Sendable {
         store: PublisherStore,
         http: OutboundClient,
         hub: HubClient?,
-        isDryRun: Bool,
+        preview: PreviewCollector?,
         options: PublishOptions,
         environment: PublishEnvironment,
         reporter: PublishReporter,
@@ -95,7 +99,7 @@ package struct PublishPass: Sendable {
         self.store = store
         self.fetcher = FeedFetcher(http: http, now: environment.now)
         self.hub = hub
-        self.isDryRun = isDryRun
+        self.preview = preview
         self.options = options
         self.environment = environment
         self.reporter = reporter
@@ -153,7 +157,8 @@ package struct PublishPass: Sendable {
                 fetcher: fetcher,
                 environment: environment,
                 existing: options.announceExisting,
-                start: start
+                start: start,
+                preview: preview
             )
             let outcome = try await poll.run(turn.record)
             guard !outcome.isCancelled else { break }
@@ -180,7 +185,17 @@ package struct PublishPass: Sendable {
         var turns: [String: [Turn]] = [:]
         for (list, source) in feeds {
             guard let record = records[source.address.text] else { continue }
-            guard options.force || isDue(record, waits[source.address.host], now) else { continue }
+            if !options.force, let reason = notAsked(record, waits[source.address.host], now) {
+                preview?.add(
+                    FeedPreview(
+                        category: list.category.text,
+                        address: source.address,
+                        title: source.title ?? record.title,
+                        state: .notAsked(reason)
+                    )
+                )
+                continue
+            }
             // Files share no host that could mind.
             let host = source.address.isFile ? source.address.text : source.address.host
             if turns[host] == nil { order.append(host) }
@@ -189,8 +204,12 @@ package struct PublishPass: Sendable {
         return order.compactMap { turns[$0] }
     }
 
-    private func isDue(_ record: FeedRecord, _ wait: DueTime?, _ now: Date) -> Bool {
-        record.retired == nil && record.due?.hasCome(at: now) ?? true && wait?.hasCome(at: now) ?? true
+    /// `nil` when it is due.
+    private func notAsked(_ record: FeedRecord, _ wait: DueTime?, _ now: Date) -> NotAsked? {
+        if let since = record.retired { return .gone(since: since) }
+        if let due = record.due, !due.hasCome(at: now) { return .notDue(until: due.at) }
+        if let wait, !wait.hasCome(at: now) { return .hostQuiet(until: wait.at) }
+        return nil
     }
 
     private func count(_ outcome: FeedPoll.Outcome, _ report: inout PublishReport) {
@@ -205,7 +224,9 @@ package struct PublishPass: Sendable {
 
     private func send(_ start: Date, _ report: inout PublishReport) async throws {
         let target: any MessageHub
-        if let hub, !isDryRun {
+        if let preview {
+            target = PreviewHub(client: hub, collector: preview)
+        } else if let hub {
             let (error, wasContacted) = try await announceCategories(to: hub, start)
             if let error {
                 try settle(error, &report)
@@ -214,7 +235,7 @@ package struct PublishPass: Sendable {
             if wasContacted { try settle(nil, &report) }
             target = LiveHub(client: hub)
         } else {
-            target = PreviewHub(client: hub, reporter: reporter)
+            return
         }
         let sender = OutboxSender(
             store: store,
@@ -222,13 +243,14 @@ package struct PublishPass: Sendable {
             options: options,
             environment: environment,
             reporter: reporter,
-            now: start
+            now: start,
+            preview: preview
         )
         let outcome = try await sender.run()
         report.sent = outcome.sent
         report.digests = outcome.digests
         report.refused = outcome.refused
-        guard !isDryRun else { return }
+        guard preview == nil else { return }
         if outcome.trouble != nil || outcome.wasContacted { try settle(outcome.trouble, &report) }
     }
 

@@ -56,6 +56,8 @@ package struct MessagePreview: Sendable, Equatable {
     package let category: String
     package let tags: String
     package let title: String
+    /// What the list's template made.
+    package let text: String
     package let body: [UInt8]
     /// Whom it would reach, by platform; `nil` where the hub does not say.
     package let recipients: Int?
@@ -65,13 +67,8 @@ package struct MessagePreview: Sendable, Equatable {
 /// Where a pass says what it has to say while it runs, from several tasks.
 package struct PublishReporter: Sendable {
     package let line: @Sendable (PublishLine) -> Void
-    package let preview: @Sendable (MessagePreview) -> Void
 
-    package init(
-        line: @escaping @Sendable (PublishLine) -> Void,
-        preview: @escaping @Sendable (MessagePreview) -> Void = { _ in }
-    ) {
+    package init(line: @escaping @Sendable (PublishLine) -> Void) {
         self.line = line
-        self.preview = preview
     }
 }

@@ -1,6 +1,7 @@
 internal import Feeds
 package import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// The publisher's memory: one SQLite file, and the only place with SQL in this module.
 ///
@@ -33,21 +34,21 @@ package final class PublisherStore: Sendable {
     ///
     /// - Throws: ``PublisherStoreError``; also when the file was made by a newer version.
     package convenience init(path: String, hook: StatementHook? = nil) throws {
-        let pool = try PublisherStoreError.naming(path) {
+        let queue = try PublisherStoreError.naming(path) {
             var configuration = Configuration()
             configuration.busyMode = .timeout(Self.busyTimeout)
-            configuration.maximumReaderCount = 1
-            let pool = try DatabasePool(path: path, configuration: configuration)
-            try pool.writeWithoutTransaction { db in
-                // GRDB sets NORMAL again after `prepareDatabase`, so only here does FULL stay.
+            // One connection: all goes through the writer, and GRDB's pool writes to the file whenever it is opened.
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            try queue.writeWithoutTransaction { db in
+                let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
                 try db.execute(sql: "PRAGMA synchronous = FULL")
-                guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2,
-                    try String.fetchOne(db, sql: "PRAGMA journal_mode") == "wal"
-                else { throw PublisherStoreError(reason: "its file system does not take write-ahead logging") }
+                guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2, mode == "wal" else {
+                    throw PublisherStoreError(reason: "its file system does not take write-ahead logging")
+                }
             }
-            return pool
+            return queue
         }
-        try self.init(database: pool, place: path, hook: hook)
+        try self.init(database: queue, place: path, hook: hook)
     }
 
     private init(database: any DatabaseWriter, place: String, hook: StatementHook?) throws {
@@ -56,10 +57,10 @@ package final class PublisherStore: Sendable {
         self.hook = hook
         try PublisherStoreError.naming(place) {
             let migrator = Self.migrator
-            guard try !database.read(migrator.hasBeenSuperseded) else {
+            guard try !database.writeWithoutTransaction(migrator.hasBeenSuperseded) else {
                 throw PublisherStoreError(reason: "it was written by a newer newswire")
             }
-            try migrator.migrate(database)
+            if try !database.writeWithoutTransaction(migrator.hasCompletedMigrations) { try migrator.migrate(database) }
         }
     }
 
@@ -130,14 +131,14 @@ package final class PublisherStore: Sendable {
     /// Writes all that one fetch changes: the feed as it is to be from now on, that its host asked for quiet, and the
     /// document if one came.
     ///
-    /// - Returns: The judgement of the document.
+    /// - Returns: What was decided about the document.
     @discardableResult
     package func commit(
         _ record: FeedRecord,
         hostWait: HostWait? = nil,
         reading: DocumentReading? = nil,
         now: Date
-    ) throws -> Judgement? {
+    ) throws -> Verdict? {
         try write { db in
             var verdict: Verdict?
             if let reading {
@@ -149,7 +150,7 @@ package final class PublisherStore: Sendable {
             }
             if let hostWait { try self.save(db, hostWait) }
             try self.save(db, record)
-            return verdict?.judgement
+            return verdict
         }
     }
 
@@ -359,6 +360,25 @@ package final class PublisherStore: Sendable {
         }
     }
 
+    /// Headlines of the stories of a category that are still in the outbox, by their links' keys.
+    func headlines(in category: String) throws -> [EntryKey: String] {
+        try read { db in
+            var headlines: [EntryKey: String] = [:]
+            for row in try self.rows(
+                db,
+                "SELECT body, headlines FROM outbox WHERE category = ? AND is_digest = 0 ORDER BY id",
+                [category]
+            ) {
+                let body = [UInt8](try row.decode(Data.self, forColumn: "body"))
+                guard let link = (try? MessageProperties(json: body))?["link"], let key = EntryKey(link: link) else {
+                    continue
+                }
+                headlines[key] = try row.decode(String.self, forColumn: "headlines")
+            }
+            return headlines
+        }
+    }
+
     /// Notes that a row's bytes may reach the hub from now on.
     package func markAttempted(_ id: Int64) throws {
         try write { db in
@@ -480,7 +500,7 @@ package final class PublisherStore: Sendable {
     // MARK: Schema
 
     /// Append-only: a migration that was released is never edited.
-    private static var migrator: DatabaseMigrator {
+    static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1 feeds, keys, outbox") { db in
             try db.execute(

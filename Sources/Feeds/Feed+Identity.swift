@@ -27,6 +27,14 @@ package struct EntryIdentity: Sendable, Equatable {
     package let link: EntryKey?
 }
 
+extension EntryKey {
+    /// The key of a link as ``EntryIdentity/link`` has it; `nil` when the text is no address.
+    package init?(link: String) {
+        guard let link = WebAddress(link)?.comparable else { return nil }
+        self.init("link", link)
+    }
+}
+
 extension Feed {
     /// Entries that may carry one key before the rule that made it is given up.
     ///

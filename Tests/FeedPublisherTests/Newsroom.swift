@@ -11,7 +11,6 @@ final class Newsroom: Sendable {
     private struct State {
         var now = Date(timeIntervalSince1970: 1_780_000_000)
         var lines: [PublishLine] = []
-        var previews: [MessagePreview] = []
         var pauses: [Duration] = []
         var random: UInt64 = 0
     }
@@ -71,10 +70,13 @@ final class Newsroom: Sendable {
         ).run()
     }
 
-    func dryRun(_ lists: FeedLists, _ change: (inout PublishOptions) -> Void = { _ in }) async throws -> PublishReport {
+    func preview(
+        _ lists: FeedLists,
+        _ change: (inout PublishOptions) -> Void = { _ in }
+    ) async throws -> PublishPreview {
         var options = PublishOptions()
         change(&options)
-        return try await PublishPass.dryRun(
+        return try await PublishPass.preview(
             lists: lists,
             storePath: storePath,
             http: http,
@@ -82,7 +84,7 @@ final class Newsroom: Sendable {
             options: options,
             environment: environment,
             reporter: reporter
-        ).run()
+        )
     }
 
     func store() throws -> PublisherStore { try PublisherStore(path: storePath) }
@@ -90,8 +92,6 @@ final class Newsroom: Sendable {
     func advance(_ seconds: Double) { shared.state.withLock { $0.now += seconds } }
 
     var pauses: [Duration] { shared.state.withLock { $0.pauses } }
-
-    var previews: [MessagePreview] { shared.state.withLock { $0.previews } }
 
     /// What was said since this was last asked, without what was said before.
     func lines() -> [String] {
@@ -103,10 +103,7 @@ final class Newsroom: Sendable {
 
     private var reporter: PublishReporter {
         let shared = shared
-        return PublishReporter(
-            line: { line in shared.state.withLock { $0.lines.append(line) } },
-            preview: { preview in shared.state.withLock { $0.previews.append(preview) } }
-        )
+        return PublishReporter(line: { line in shared.state.withLock { $0.lines.append(line) } })
     }
 
     private var environment: PublishEnvironment {

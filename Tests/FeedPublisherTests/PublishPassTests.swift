@@ -254,19 +254,19 @@ import Testing
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/w"]])
         room.site.set("/w", document((1...7).reversed().map { "w\($0)" }, etag: "\"1\""))
-        var report = try await room.dryRun(lists) { $0.announceExisting = .all }
+        var preview = try await room.preview(lists) { $0.announceExisting = .all }
         #expect(!FileManager.default.fileExists(atPath: room.storePath))
-        #expect(room.previews.map(\.title) == ["w1", "w2", "w3", "w4", "w5", "2 more World stories"])
-        #expect(room.previews.allSatisfy { $0.tags == "World" && $0.recipients == 3 && !$0.body.isEmpty })
-        #expect(report.announced == 7)
+        #expect(preview.messages.map(\.title) == ["w1", "w2", "w3", "w4", "w5", "2 more World stories"])
+        #expect(preview.messages.allSatisfy { $0.tags == "World" && $0.recipients == 3 && !$0.body.isEmpty })
+        #expect(preview.report.announced == 7)
         #expect(room.hub.attempts == [])
         #expect(room.hub.categories == [])
 
         try await room.pass(lists)
         room.site.set("/w", document(["w8", "w7"], etag: "\"2\""))
         room.advance(60)
-        report = try await room.dryRun(lists)
-        #expect(room.previews.last?.title == "w8")
+        preview = try await room.preview(lists)
+        #expect(preview.messages.last?.title == "w8")
         try await room.pass(lists)
         #expect(room.hub.titles == ["w8"])
     }

@@ -1,0 +1,80 @@
+package import FoundationEssentials
+internal import HubProtocol
+
+/// How a listed feed fares, for people.
+package struct FeedHealth: Sendable {
+    package enum State: String, Sendable {
+        /// Asked for and read.
+        case well
+        /// The last time it could not be read, or not to its end.
+        case failing
+        /// It answered that it is gone for good and is not asked for again.
+        case gone
+        /// Not asked for yet.
+        case new
+    }
+
+    package let category: String
+    package let address: FeedAddress
+    package let title: String?
+    package let format: String?
+    package let state: State
+    package let lastSuccess: Date?
+    /// `nil`: at the next pass, or never if it is gone.
+    package let nextDue: Date?
+    /// In a row.
+    package let failures: Int
+    package let failingSince: Date?
+    /// What is wrong, as it was said when it began.
+    package let trouble: String?
+
+    init(_ list: FeedList, _ source: FeedSource, _ record: FeedRecord?, hostWait: DueTime?, now: Date) {
+        category = list.category.text
+        address = source.address
+        title = source.title ?? record?.title
+        format = record?.format
+        lastSuccess = record?.lastSuccess
+        failures = record?.failures ?? 0
+        failingSince = record?.failingSince
+        trouble = record?.trouble?.line
+        guard let record else {
+            state = .new
+            nextDue = nil
+            return
+        }
+        if record.retired != nil {
+            state = .gone
+            nextDue = nil
+            return
+        }
+        if record.trouble != nil {
+            state = .failing
+        } else {
+            state = record.lastSuccess == nil ? .new : .well
+        }
+        nextDue = [record.due, hostWait].compactMap(\.self).filter { !$0.hasCome(at: now) }.map(\.at).max()
+    }
+}
+
+extension FeedLists {
+    /// How all listed feeds fare, in the lists' order; reads the store and changes nothing.
+    ///
+    /// - Throws: ``PublisherStoreError``.
+    package func health(storePath path: String, now: Date = Date()) throws -> [FeedHealth] {
+        let store = try PublisherStore.scratchCopy(of: path)
+        defer { try? store.close() }
+        let records = try store.feeds()
+        let waits = try store.hostWaits()
+        return lists.flatMap { list in
+            list.feeds.map { source in
+                FeedHealth(
+                    list,
+                    source,
+                    records[source.address.text],
+                    hostWait: waits[source.address.host],
+                    now: now
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+package import FoundationEssentials
+internal import HubProtocol
+internal import Synchronization
+
+/// What a pass would do.
+package struct PublishPreview: Sendable {
+    package let report: PublishReport
+    /// In the lists' order.
+    package let feeds: [FeedPreview]
+    /// In the order of sending; also those that waited from earlier passes.
+    package let messages: [MessagePreview]
+}
+
+/// What a pass would make of one feed.
+package struct FeedPreview: Sendable {
+    package enum State: Sendable, Equatable {
+        case read
+        case notAsked(NotAsked)
+        /// A line that says what is wrong and what could be done.
+        case failed(String)
+        /// The pass ended before its turn.
+        case skipped
+    }
+
+    package let category: String
+    package let address: FeedAddress
+    package internal(set) var title: String?
+    package internal(set) var state: State
+    /// In document order.
+    package internal(set) var entries: [EntryPreview] = []
+}
+
+/// Why a feed is left alone in a pass.
+package enum NotAsked: Sendable, Equatable {
+    case notDue(until: Date)
+    /// The host asked for quiet.
+    case hostQuiet(until: Date)
+    /// It answered that it is gone for good.
+    case gone(since: Date)
+}
+
+/// What a pass would make of one entry.
+package struct EntryPreview: Sendable {
+    package enum Fate: Sendable, Equatable {
+        /// By a message of its own: an index of ``PublishPreview/messages``.
+        case message(Int)
+        case digest(FoldReason, message: Int)
+        /// `story` is the headline of the same story, where that is the reason and it is still known.
+        case silent(SilenceReason, story: String?)
+        /// The pass ended before its message was sent.
+        case waiting
+    }
+
+    package let title: String
+    package let link: String?
+    package let date: Date?
+    package let dateTrouble: DateTrouble?
+    package internal(set) var fate: Fate
+    /// Of the message that announces it.
+    let idempotencyKey: String?
+}
+
+/// Gathers, from several tasks, what a dry run comes upon.
+final class PreviewCollector: Sendable {
+    private struct State {
+        var feeds: [String: FeedPreview] = [:]
+        var messages: [MessagePreview] = []
+        /// Positions in ``messages``, by the key that a message was made with.
+        var positions: [String: Int] = [:]
+        /// Rows that went into a digest: why, and the digest's key.
+        var folded: [String: (reason: FoldReason, digest: String)] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ feed: FeedPreview) {
+        state.withLock { $0.feeds[feed.address.text] = feed }
+    }
+
+    func add(_ message: MessagePreview, key: String) {
+        state.withLock { state in
+            state.positions[key] = state.messages.count
+            state.messages.append(message)
+        }
+    }
+
+    func fold(_ key: String, _ reason: FoldReason, into digest: String) {
+        state.withLock { $0.folded[key] = (reason, digest) }
+    }
+
+    func preview(of lists: FeedLists, _ report: PublishReport) -> PublishPreview {
+        state.withLock { state in
+            let feeds = lists.lists.flatMap { list in
+                list.feeds.map { source in
+                    var feed =
+                        state.feeds[source.address.text]
+                        ?? FeedPreview(
+                            category: list.category.text,
+                            address: source.address,
+                            title: source.title,
+                            state: .skipped
+                        )
+                    for index in feed.entries.indices {
+                        if let fate = fate(of: feed.entries[index], state) { feed.entries[index].fate = fate }
+                    }
+                    return feed
+                }
+            }
+            return PublishPreview(report: report, feeds: feeds, messages: state.messages)
+        }
+    }
+
+    private func fate(of entry: EntryPreview, _ state: State) -> EntryPreview.Fate? {
+        guard let key = entry.idempotencyKey else { return nil }
+        if let position = state.positions[key] { return .message(position) }
+        guard let folded = state.folded[key], let position = state.positions[folded.digest] else { return nil }
+        return .digest(folded.reason, message: position)
+    }
+}

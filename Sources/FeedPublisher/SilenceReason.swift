@@ -1,0 +1,85 @@
+/// Why an entry of a document is not announced.
+package enum SilenceReason: Sendable, Equatable {
+    /// Read before in this feed; known by the given mark.
+    case seenBefore(SeenKind)
+    /// Stands in this document a second time.
+    case repeated
+    /// Has neither an identifier nor a link, a title or a text.
+    case blank
+    /// The feed is read for the first time: what it holds is recorded, so that nothing floods.
+    case firstReading
+    /// The whole document got new identifiers, and this entry is no newer than what was read before.
+    case newIdentifiers
+    /// Another feed of the category brought it already.
+    case sameStory
+
+    /// Stable word, for programs.
+    package var name: String {
+        switch self {
+        case .seenBefore: "seenBefore"
+        case .repeated: "repeated"
+        case .blank: "blank"
+        case .firstReading: "firstReading"
+        case .newIdentifiers: "newIdentifiers"
+        case .sameStory: "sameStory"
+        }
+    }
+
+    /// For people, as the end of "not sent: ".
+    package var text: String {
+        switch self {
+        case .seenBefore(.entry): "seen before"
+        case .seenBefore(.loose): "seen before, under another spelling of its id"
+        case .seenBefore(.link): "seen before, with the same link and another id"
+        case .seenBefore(.title): "seen before, with the same title and date; the feed changes its ids"
+        case .repeated: "it stands in this document twice"
+        case .blank: "it has no id, link, title or text"
+        case .firstReading: "first reading of this feed: recorded, not announced"
+        case .newIdentifiers: "the feed gave all its entries new ids, and this one is not newer than the last reading"
+        case .sameStory: "same story as one announced from another feed"
+        }
+    }
+}
+
+/// What is wrong with the date that an entry gives.
+package enum DateTrouble: String, Sendable {
+    /// Ahead of the clock by up to a day: shown as now.
+    case ahead
+    /// Further ahead: not shown.
+    case future
+    /// Before there were feeds: not shown.
+    case ancient
+
+    package var text: String {
+        switch self {
+        case .ahead: "future-dated by less than a day: shown as now"
+        case .future: "future-dated: its date is left out"
+        case .ancient: "dated before 1990: its date is left out"
+        }
+    }
+}
+
+/// Why a message goes into a digest.
+package enum FoldReason: Sendable, Equatable {
+    case overCap(Int)
+    /// It waited longer than this.
+    case tooOld(Duration)
+    /// A digest that could not be sent joins the next one.
+    case earlierDigest
+
+    package var name: String {
+        switch self {
+        case .overCap: "overCap"
+        case .tooOld: "tooOld"
+        case .earlierDigest: "earlierDigest"
+        }
+    }
+
+    package var text: String {
+        switch self {
+        case .overCap(let cap): "over the cap of \(cap)"
+        case .tooOld(let limit): "too old: it waited for more than \(limit.components.seconds / 60) min"
+        case .earlierDigest: "a digest that could not be sent"
+        }
+    }
+}
