@@ -294,7 +294,7 @@ final class AgentStore: Sendable {
         }
     }
 
-    private static var migrator: DatabaseMigrator {
+    static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1 agent and inbox") { database in
             try database.execute(
