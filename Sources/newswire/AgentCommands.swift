@@ -12,7 +12,7 @@ struct UnsubscribeCommand: AsyncParsableCommand {
     @OptionGroup var agent: AgentOptions
 
     func run() async throws {
-        try await agent.withAgent { agent in
+        try await agent.withAgent { agent, _ in
             let wasSubscribed = try await agent.unsubscribe()
             Console.notice(wasSubscribed ? "unsubscribed" : "there was no subscription")
         }
@@ -31,7 +31,7 @@ struct CategoriesCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        try await agent.withAgent { agent in
+        try await agent.withAgent { agent, _ in
             let categories = try await agent.categories()
             if json { return Console.print(try JSON.line(categories)) }
             for category in categories {
@@ -78,7 +78,7 @@ struct InboxCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await agent.withAgent { agent in
+        try await agent.withAgent { agent, _ in
             let states = failed ? [InboxRecord.State.failed] : InboxRecord.State.allCases
             for record in try await agent.inbox(last: last, states: states) {
                 Console.print(json ? try JSON.line(Row(record)) : Self.line(record))

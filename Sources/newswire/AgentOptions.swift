@@ -4,11 +4,17 @@ import HostSystem
 import HubProtocol
 import Logging
 import OutboundHTTP
+import Settings
 import SubscriberAgent
 
 /// Which agent a command speaks for.
 struct AgentOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
     @OptionGroup var connection: ConnectionOptions
+
+    @Option(AgentSettings.logLevel)
+    var logLevel: LogLevel?
 
     @Option(help: "Which of several agents on this machine.")
     var profile = "default"
@@ -22,8 +28,9 @@ struct AgentOptions: ParsableArguments {
     var state: String?
 
     /// Opens the profile's agent, runs the work with it and closes it.
-    func withAgent(_ work: (SubscriberAgent) async throws -> Void) async throws {
+    func withAgent(_ work: (SubscriberAgent, Settings) async throws -> Void) async throws {
         try await reportingFailures {
+            let settings = try configuration.load()
             let variables = ProcessInfo.processInfo.environment
             let directory = try StateDirectory.locate(
                 role: "agent",
@@ -32,18 +39,19 @@ struct AgentOptions: ParsableArguments {
                 environment: variables
             )
             var configuration = AgentConfiguration(directory: directory, profile: profile, variables: variables)
-            configuration.connection = try agentConnection(directory)
-            configuration.hub = try connection.hub == ConnectionOptions.defaultHub ? nil : connection.hubName()
-            configuration.allowsPlainHTTP = connection.allowPlainHttp ? true : nil
+            let hub = try connection.resolved(settings, AgentSettings.connection)
+            configuration.connection = try agentConnection(hub, directory)
+            configuration.hub = hub.isHubNamed ? hub.hub : nil
+            configuration.allowsPlainHTTP = hub.allowPlainHTTP
             let http = OutboundClient(userAgent: Program.userAgent)
             do {
                 let agent = try SubscriberAgent(
                     configuration,
                     environment: AgentEnvironment(reporter: Self.reporter),
                     http: http,
-                    logger: Program.logger("newswire.agent")
+                    logger: Program.logger("newswire.agent", settings.value(AgentSettings.logLevel, flag: logLevel))
                 )
-                try await work(agent)
+                try await work(agent, settings)
                 agent.close()
                 await http.shutdown()
             } catch let error as AgentError {
@@ -54,10 +62,13 @@ struct AgentOptions: ParsableArguments {
     }
 
     /// What was named for this start, else what the profile has stored (`nil`), else a hub of this machine.
-    private func agentConnection(_ directory: StateDirectory) throws -> ConnectionString? {
-        if let named = try connection.namedConnection() { return named }
+    private func agentConnection(
+        _ hub: HubConnection,
+        _ directory: StateDirectory
+    ) throws -> ConnectionString? {
+        if let named = try hub.named() { return named }
         let hasStored = FileManager.default.fileExists(atPath: directory.file(SubscriberAgent.connectionName))
-        return hasStored ? nil : try connection.localConnection(.listen)
+        return hasStored ? nil : try hub.local(.listen)
     }
 
     static let reporter = AgentReporter(

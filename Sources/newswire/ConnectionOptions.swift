@@ -4,47 +4,71 @@ import HostSystem
 import HubClient
 import HubProtocol
 import OutboundHTTP
+import Settings
 
 /// How a command finds its hub.
 ///
 /// The connection string is a secret: a file or the environment, never an argument.
 struct ConnectionOptions: ParsableArguments {
-    @Option(help: "The hub's name.")
-    var hub = ConnectionOptions.defaultHub
+    @Option(PublisherSettings.connection.hub)
+    var hub: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The file that holds the connection string.",
-            discussion: """
-                Without it: $NEWSWIRE_CONNECTION_STRING, then the file $NEWSWIRE_CONNECTION_FILE names, then \
-                $CREDENTIALS_DIRECTORY/connection, which systemd's LoadCredential= fills, then the file that a hub of \
-                yours on this machine has written.
-                """,
-            valueName: "path"
-        )
-    )
+    @Option(secretFile: PublisherSettings.connection.connectionFile)
     var connectionFile: String?
 
-    @Flag(help: "Send keys and news over plain HTTP to a hub on another machine.")
-    var allowPlainHttp = false
+    @Flag(PublisherSettings.connection.allowPlainHTTP)
+    var allowPlainHttp: Bool?
 
-    static let defaultHub = "news"
+    /// What is in force for this command: its flags over what is configured for its program.
+    func resolved(_ settings: Settings, _ connection: ConnectionSettings) throws -> HubConnection {
+        let name = settings.value(connection.hub, flag: hub)
+        do throws(ProtocolError) {
+            return HubConnection(
+                hub: try HubName(name),
+                isHubNamed: hub != nil || settings.origin(of: connection.hub.entry) != nil,
+                fileFlag: connectionFile,
+                file: settings.value(connection.connectionFile),
+                fileOrigin: settings.origin(of: connection.connectionFile.entry),
+                allowPlainHTTP: allowPlainHttp
+                    ?? (settings.origin(of: connection.allowPlainHTTP.entry) == nil
+                        ? nil : settings.value(connection.allowPlainHTTP)),
+                hubState: settings.value(HubSettings.state)
+            )
+        } catch {
+            throw Failure(.badConfiguration, "the hub's name '\(name)' cannot be used: \(error)")
+        }
+    }
+}
 
+/// How a command reaches its hub, once flags, environment and file are read.
+struct HubConnection: Sendable {
+    let hub: HubName
+    /// Whether it is more than the default.
+    let isHubNamed: Bool
+    let fileFlag: String?
+    /// Of the environment or the file.
+    let file: String?
+    let fileOrigin: SettingOrigin?
+    /// `nil` when nothing was said about it.
+    let allowPlainHTTP: Bool?
+    /// Where a hub of this machine is configured to keep its state.
+    let hubState: String?
+
+    static let stringVariable = "NEWSWIRE_CONNECTION_STRING"
     /// The name of the credential in `LoadCredential=connection:…`.
     static let credential = "connection"
 
-    /// Finds the connection string that a flag, the environment or the unit's credentials name.
+    /// Finds the connection string that a flag, the environment, the file or the unit's credentials name.
     ///
     /// - Throws: ``Failure`` 78 when it cannot be read.
-    func namedConnection() throws -> ConnectionString? {
-        let environment = ProcessInfo.processInfo.environment
-        if let connectionFile { return try read(connectionFile) }
-        if let text = environment["NEWSWIRE_CONNECTION_STRING"], !text.isEmpty {
-            return try parse(text, from: "NEWSWIRE_CONNECTION_STRING")
+    func named() throws -> ConnectionString? {
+        if let fileFlag { return try read(fileFlag) }
+        if let text = ProcessInfo.processInfo.environment[Self.stringVariable], !text.isEmpty {
+            return try parse(text, from: Self.stringVariable)
         }
-        if let path = environment["NEWSWIRE_CONNECTION_FILE"], !path.isEmpty { return try read(path) }
-        if let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") {
-            // A unit may have other credentials and not this one.
+        if let file { return try read(file) }
+        // What systemd's LoadCredential= fills; a unit may have other credentials and not this one.
+        if let directory = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") {
             let path = "\(directory)/\(Self.credential)"
             if FileManager.default.fileExists(atPath: path) { return try read(path) }
         }
@@ -52,15 +76,15 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// Reads the connection string that a hub of this user's on this machine has written.
-    func localConnection(_ file: HubFiles.Connection) throws -> ConnectionString? {
-        try HubFiles.existing(file).map { try read($0) }
+    func local(_ file: HubFiles.Connection) throws -> ConnectionString? {
+        try HubFiles.existing(file, state: hubState).map { try read($0) }
     }
 
     /// Finds the connection string of a command that sends.
     ///
     /// - Throws: ``Failure`` 78 when there is none, or it cannot be read.
-    func sendingConnection() throws -> ConnectionString {
-        if let connection = try namedConnection() ?? localConnection(.full) { return connection }
+    func sending() throws -> ConnectionString {
+        if let connection = try named() ?? local(.full) { return connection }
         throw Failure(
             .badConfiguration,
             "no connection string: there is no hub of yours on this machine and none was named",
@@ -68,24 +92,16 @@ struct ConnectionOptions: ParsableArguments {
         )
     }
 
-    func hubName() throws -> HubName {
-        do {
-            return try HubName(hub)
-        } catch {
-            throw Failure(.badConfiguration, "the hub's name '\(hub)' cannot be used: \(error)")
-        }
-    }
-
     /// A client for the hub.
     func client(_ connection: ConnectionString, http: OutboundClient) throws -> HubClient {
         do {
             return try HubClient(
                 connection: connection,
-                hub: try hubName(),
+                hub: hub,
                 http: http,
-                allowPlainHTTP: allowPlainHttp
+                allowPlainHTTP: allowPlainHTTP ?? false
             )
-        } catch let error as ConnectionStringError {
+        } catch {
             throw Failure(
                 .badConfiguration,
                 "\(error)",
@@ -94,12 +110,19 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
-    private func read(_ path: String) throws -> ConnectionString {
+    func read(_ path: String) throws -> ConnectionString {
+        guard !path.contains("SharedAccessKey") else {
+            throw Failure(
+                .badConfiguration,
+                "a connection string was given in the place of a file's path",
+                hint: "secrets in arguments can be read by everybody on this machine: put it into a file"
+            )
+        }
         let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
         return try parse(text, from: "'\(path)'")
     }
 
-    private func parse(_ text: String, from source: String) throws -> ConnectionString {
+    func parse(_ text: String, from source: String) throws -> ConnectionString {
         do {
             return try ConnectionString(parsing: text)
         } catch {
@@ -133,10 +156,13 @@ enum HubFiles {
     }
 
     /// The connection file that a hub of this user has written, if there is one; makes nothing.
-    static func existing(_ connection: Connection) -> String? {
-        let environment = ProcessInfo.processInfo.environment
-        let home = environment["XDG_STATE_HOME"] ?? "\(environment["HOME"] ?? "")/.local/state"
-        let path = "\(home)/newswire/hub/\(connection.rawValue)"
+    ///
+    /// `state` is where the hub is configured to keep its state; a unit's own `$STATE_DIRECTORY` is not the hub's.
+    static func existing(_ connection: Connection, state: String?) -> String? {
+        var environment = ProcessInfo.processInfo.environment
+        environment["STATE_DIRECTORY"] = nil
+        let directory = try? StateDirectory.path(role: "hub", override: state, environment: environment)
+        guard let path = directory.map({ "\($0)/\(connection.rawValue)" }) else { return nil }
         return FileManager.default.isReadableFile(atPath: path) ? path : nil
     }
 }

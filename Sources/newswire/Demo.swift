@@ -6,6 +6,7 @@ import HubProtocol
 import HubServer
 import Logging
 import OutboundHTTP
+import Settings
 import SubscriberAgent
 
 /// The whole pipeline in one process, over real HTTP on this machine: feeds, publisher, hub, two agents.
@@ -63,7 +64,7 @@ struct Demo: Sendable {
             throw Failure(.failed, "the demo's hub has no rules")
         }
         Console.print("hub         ready at \(endpoint)")
-        let client = try HubClient(connection: full, hub: try HubName(ConnectionOptions.defaultHub), http: http)
+        let client = try HubClient(connection: full, hub: try HubName(ConnectionSettings.defaultHub), http: http)
         let subscribers = try Self.choices.map { try subscriber($0.0, $0.1, listen, http) }
         let listening = subscribers.map { _ in Signal<Void>() }
         var work: [@Sendable () async throws -> Void] = zip(subscribers, listening).map { subscriber, listening in
@@ -93,7 +94,7 @@ struct Demo: Sendable {
     private func makeHub() async throws -> HubService {
         var configuration = HubConfiguration(
             databasePath: "\(scratch)/\(HubFiles.database)",
-            hubName: try HubName(ConnectionOptions.defaultHub)
+            hubName: try HubName(ConnectionSettings.defaultHub)
         )
         configuration.port = 0
         return try await HubService(configuration, logger: Program.logger("newswire.hub"))

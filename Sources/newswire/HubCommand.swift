@@ -4,6 +4,7 @@ import HostSystem
 import HubProtocol
 import HubServer
 import Logging
+import Settings
 
 struct HubCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,12 +17,9 @@ struct HubCommand: AsyncParsableCommand {
 
 /// Where a hub keeps its state.
 struct HubStateOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/hub.",
-            valueName: "path"
-        )
-    )
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(HubSettings.state)
     var state: String?
 }
 
@@ -41,47 +39,58 @@ struct HubServe: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Option(help: "The address to listen on.")
-    var listen = "127.0.0.1"
+    @Option(HubSettings.listen)
+    var listen: String?
 
-    @Option(help: "The port; 0 takes any free one.")
-    var port = 8787
+    @Option(HubSettings.port)
+    var port: Int?
 
-    @Option(help: "The name of the hub that the first start makes.")
-    var hub = "news"
+    @Option(HubSettings.name, "hub")
+    var name: String?
 
-    @Flag(help: "Listen on an address that other machines reach, although there is no TLS.")
-    var insecureListen = false
+    @Flag(HubSettings.insecureListen)
+    var insecureListen: Bool?
 
-    @Option(help: "The least level that is logged.")
-    var logLevel = LogLevel.notice
+    @Option(HubSettings.timeToLive)
+    var timeToLive: Duration?
 
-    func validate() throws {
-        guard (0...65_535).contains(port) else { throw ValidationError("--port must be 0 to 65535, not \(port)") }
-    }
+    @Option(HubSettings.logSize)
+    var logSize: Int64?
+
+    @Option(HubSettings.reservedTagPrefixes)
+    var reservedTagPrefixes: ReservedTagPrefixes?
+
+    @Option(HubSettings.drain)
+    var drain: Duration?
+
+    @Option(HubSettings.logLevel)
+    var logLevel: LogLevel?
 
     func run() async throws {
         try await reportingFailures {
-            guard insecureListen || ["127.0.0.1", "::1", "localhost"].contains(listen) else {
+            let settings = try stateOptions.configuration.load()
+            let listen = settings.value(HubSettings.listen, flag: listen)
+            let isInsecure = settings.value(HubSettings.insecureListen, flag: insecureListen)
+            guard isInsecure || Self.isLoopback(listen) else {
                 throw Failure(
                     .badConfiguration,
                     "'\(listen)' is reached by other machines, and keys and news would travel unencrypted",
                     hint: "put a TLS proxy in front and listen on 127.0.0.1, or pass --insecure-listen"
                 )
             }
-            let state = try HubFiles.directory(stateOptions.state)
+            let state = try HubFiles.directory(settings.value(HubSettings.state, flag: stateOptions.state))
             guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
                 throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
             }
             defer { lock.close() }
-            try await serve(state)
+            try await serve(try hubConfiguration(settings, state), state, settings)
         }
     }
 
-    private func serve(_ state: StateDirectory) async throws {
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
-        var logger = Logger(label: "newswire.hub")
-        logger.logLevel = logLevel.level
+    static func isLoopback(_ address: String) -> Bool { ["127.0.0.1", "::1", "localhost"].contains(address) }
+
+    private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
+        let hub = settings.value(HubSettings.name, flag: name)
         let name: HubName
         do {
             name = try HubName(hub)
@@ -89,8 +98,24 @@ struct HubServe: AsyncParsableCommand {
             throw Failure(.badConfiguration, "the hub's name '\(hub)' cannot be used: \(error)")
         }
         var configuration = HubConfiguration(databasePath: state.file(HubFiles.database), hubName: name)
-        configuration.host = listen
-        configuration.port = port
+        configuration.host = settings.value(HubSettings.listen, flag: listen)
+        configuration.port = settings.value(HubSettings.port, flag: port)
+        configuration.timeToLive = settings.value(HubSettings.timeToLive, flag: timeToLive)
+        configuration.maximumLogBytes = settings.value(HubSettings.logSize, flag: logSize)
+        configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
+        configuration.drain = settings.value(HubSettings.drain, flag: drain)
+        return configuration
+    }
+
+    private func serve(
+        _ configuration: HubConfiguration,
+        _ state: StateDirectory,
+        _ settings: Settings
+    ) async throws {
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        var logger = Logger(label: "newswire.hub")
+        logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
+        let listen = configuration.host
         let service = try await HubService(configuration, logger: logger)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger
@@ -102,7 +127,7 @@ struct HubServe: AsyncParsableCommand {
             }
             try await service.run(stopsOnSignals: true, watchdog: watchdog) { boundPort in
                 do {
-                    try announce(service, state, port: boundPort)
+                    try announce(service, state, listen: listen, port: boundPort)
                 } catch {
                     log.error("the connection strings cannot be written", metadata: ["error": "\(error)"])
                 }
@@ -113,13 +138,17 @@ struct HubServe: AsyncParsableCommand {
                 notifier?.ready()
             }
         } catch let error as HubListenError {
-            throw Failure(.tryLater, "cannot listen on \(listen):\(port): \(error.reason)", hint: "pass another --port")
+            throw Failure(
+                .tryLater,
+                "cannot listen on \(listen):\(configuration.port): \(error.reason)",
+                hint: "pass another --port"
+            )
         }
         notifier?.stopping()
     }
 
     /// Leaves the connection strings in the state directory, and shows them to a person at a terminal.
-    private func announce(_ service: HubService, _ state: StateDirectory, port: Int) throws {
+    private func announce(_ service: HubService, _ state: StateDirectory, listen: String, port: Int) throws {
         let host = listen.contains(":") ? "[\(listen)]" : listen
         try ConnectionFiles.write(
             try service.connectionStrings(endpoint: "http://\(host):\(port)/"),
@@ -129,10 +158,7 @@ struct HubServe: AsyncParsableCommand {
     }
 }
 
-/// `--log-level`.
-enum LogLevel: String, ExpressibleByArgument, CaseIterable {
-    case trace, debug, info, notice, warning, error
-
+extension LogLevel {
     var level: Logger.Level { Logger.Level(rawValue: rawValue) ?? .notice }
 }
 
@@ -160,7 +186,8 @@ struct HubKeysCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let state = try HubFiles.directory(stateOptions.state)
+            let settings = try stateOptions.configuration.load()
+            let state = try HubFiles.directory(settings.value(HubSettings.state, flag: stateOptions.state))
             guard FileManager.default.fileExists(atPath: state.file(HubFiles.database)) else {
                 throw Failure(.badConfiguration, "there is no hub in '\(state.path)'", hint: "start one: newswire hub")
             }

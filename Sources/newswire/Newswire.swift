@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HostSystem
 import Logging
+import Settings
 
 @main
 struct Newswire: AsyncParsableCommand {
@@ -13,8 +14,9 @@ struct Newswire: AsyncParsableCommand {
             """,
         version: Program.version,
         subcommands: [
-            DemoCommand.self, HubCommand.self, PublishCommand.self, SendCommand.self, SubscribeCommand.self,
-            UnsubscribeCommand.self, CategoriesCommand.self, InboxCommand.self,
+            DemoCommand.self, HubCommand.self, PublishCommand.self, FeedsCommand.self, SendCommand.self,
+            SubscribeCommand.self, UnsubscribeCommand.self, CategoriesCommand.self, InboxCommand.self,
+            CheckCommand.self,
         ]
     )
 
@@ -31,13 +33,16 @@ struct Newswire: AsyncParsableCommand {
 /// The program's name towards others.
 enum Program {
     static let version = "0.1.0"
-    static let userAgent = "newswire/\(version) (+https://github.com/newswire/newswire)"
+    /// As hubs see it.
+    static let userAgent = "newswire/\(version)"
 
-    /// Logs on standard error, from `warning` on; $NEWSWIRE_LOG_LEVEL says otherwise.
-    static func logger(_ label: String) -> Logger {
+    /// As the owners of feeds see it.
+    static func userAgent(contact: String) -> String { "\(userAgent) (+\(contact))" }
+
+    /// Logs on standard error.
+    static func logger(_ label: String, _ level: LogLevel = .warning) -> Logger {
         var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
-        let level = ProcessInfo.processInfo.environment["NEWSWIRE_LOG_LEVEL"].flatMap(Logger.Level.init(rawValue:))
-        logger.logLevel = level ?? .warning
+        logger.logLevel = level.level
         return logger
     }
 }

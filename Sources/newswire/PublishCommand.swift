@@ -4,6 +4,7 @@ import Foundation
 import HostSystem
 import HubClient
 import OutboundHTTP
+import Settings
 
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,48 +21,52 @@ struct PublishCommand: AsyncParsableCommand {
             """
     )
 
+    @OptionGroup var lists: FeedListOptions
+
     @OptionGroup var connection: ConnectionOptions
-
-    @Option(help: ArgumentHelp("The directory of the feed lists, one YAML file a category.", valueName: "path"))
-    var feeds = "feeds"
-
-    @Option(
-        help: ArgumentHelp(
-            "The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/publisher.",
-            valueName: "path"
-        )
-    )
-    var state: String?
 
     @Option(
         help: ArgumentHelp("Announce so many entries of feeds that are read for the first time.", valueName: "N|all")
     )
     var announceExisting = ExistingEntries.none
 
-    @Option(help: ArgumentHelp("Messages of one category in a pass; the rest become one digest.", valueName: "N|none"))
-    var cap = CategoryCap.atMost(PublishOptions.standardCap)
+    @Option(PublisherSettings.cap)
+    var cap: CategoryCap?
+
+    @Option(PublisherSettings.announceWithin)
+    var announceWithin: Duration?
+
+    @Option(PublisherSettings.publisher)
+    var publisher: String?
+
+    @Option(PublisherSettings.contact)
+    var contact: String?
+
+    @Option(PublisherSettings.logLevel)
+    var logLevel: LogLevel?
 
     @Flag(help: "Poll feeds that are not due, too.")
     var force = false
 
-    @Flag(help: "Show each message and whom it would reach; change nothing.")
+    @Flag(help: "Show each message, whom it would reach, and why other entries are not sent; change nothing.")
     var dryRun = false
 
-    @Option(help: "The name under which the categories are announced to the hub.")
-    var publisher = "newswire"
+    @Flag(help: "With --dry-run, print JSON.")
+    var json = false
+
+    func validate() throws {
+        if json, !dryRun { throw ValidationError("--json needs --dry-run") }
+    }
 
     func run() async throws {
         try await reportingFailures {
-            let lists = try loadLists()
-            let directory = try StateDirectory.locate(
-                role: "publisher",
-                profile: nil,
-                override: state,
-                environment: ProcessInfo.processInfo.environment
+            let settings = try lists.configuration.load()
+            let feeds = try lists.lists(settings)
+            let http = OutboundClient(
+                userAgent: Program.userAgent(contact: settings.value(PublisherSettings.contact, flag: contact))
             )
-            let http = OutboundClient(userAgent: Program.userAgent)
             do {
-                let report = try await dryRun ? preview(lists, directory, http) : publish(lists, directory, http)
+                let report = try await dryRun ? preview(feeds, settings, http) : publish(feeds, settings, http)
                 await http.shutdown()
                 if report.exit != .done { throw ExitCode(report.exit.rawValue) }
             } catch {
@@ -71,51 +76,42 @@ struct PublishCommand: AsyncParsableCommand {
         }
     }
 
-    private func loadLists() throws -> FeedLists {
-        do {
-            return try FeedLists.load(directory: feeds)
-        } catch {
-            for problem in error.problems { Console.error("\(problem)") }
-            throw ExitCode(ExitStatus.badConfiguration.rawValue)
-        }
-    }
-
-    private var options: PublishOptions {
+    private func options(_ settings: Settings) -> PublishOptions {
         var options = PublishOptions()
         options.announceExisting = announceExisting
-        options.cap = cap.limit
+        options.cap = settings.value(PublisherSettings.cap, flag: cap).limit
+        options.announceWithin = settings.value(PublisherSettings.announceWithin, flag: announceWithin)
         options.force = force
-        options.publisher = publisher
+        options.publisher = settings.value(PublisherSettings.publisher, flag: publisher)
         return options
     }
 
     private func publish(
-        _ lists: FeedLists,
-        _ directory: StateDirectory,
+        _ feeds: FeedLists,
+        _ settings: Settings,
         _ http: OutboundClient
     ) async throws -> PublishReport {
+        let directory = try lists.directory(settings)
         let lock: FileLock
-        switch try PublisherLock.acquire(directory.file("publisher.lock"), isWatched: Console.isInteractive) {
+        switch try PublisherLock.acquire(directory.file(PublisherFiles.lock), isWatched: Console.isInteractive) {
         case .acquired(let acquired): lock = acquired
         case .busy(let exit, let line):
-            if let line { Self.say(line) }
+            if let line { Console.say(line) }
             throw ExitCode(exit.rawValue)
         }
         defer { lock.close() }
-        let client = try connection.client(try connection.sendingConnection(), http: http)
-        let pass: PublishPass
+        let hub = try connection.resolved(settings, PublisherSettings.connection)
+        let client = try hub.client(try hub.sending(), http: http)
         do {
-            pass = PublishPass(
-                lists: lists,
-                store: try PublisherStore(path: directory.file("publisher.sqlite")),
+            let pass = PublishPass(
+                lists: feeds,
+                store: try PublisherStore(path: directory.file(PublisherFiles.database)),
                 http: http,
                 hub: client,
-                options: options,
-                reporter: PublishReporter(line: Self.say),
-                logger: Program.logger("newswire.publish")
+                options: options(settings),
+                reporter: PublishReporter(line: Console.say),
+                logger: Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
             )
-        }
-        do {
             let report = try await untilStopped { try await pass.run() }
             if Console.isInteractive { Self.summarize(report) }
             return report
@@ -125,38 +121,30 @@ struct PublishCommand: AsyncParsableCommand {
     }
 
     private func preview(
-        _ lists: FeedLists,
-        _ directory: StateDirectory,
+        _ feeds: FeedLists,
+        _ settings: Settings,
         _ http: OutboundClient
     ) async throws -> PublishReport {
-        let named = try connection.namedConnection() ?? connection.localConnection(.full)
-        let client = try named.map { try connection.client($0, http: http) }
-        let pass = try PublishPass.dryRun(
-            lists: lists,
-            storePath: directory.file("publisher.sqlite"),
-            http: http,
-            hub: client,
-            options: options,
-            reporter: PublishReporter(line: Self.say, preview: Self.show),
-            logger: Program.logger("newswire.publish")
-        )
-        return try await untilStopped { try await pass.run() }
-    }
-
-    @Sendable private static func say(_ line: PublishLine) {
-        if line.isRepeat, !Console.isInteractive { return }
-        switch line.level {
-        case .error: Console.error(line.text)
-        case .warning: Console.warning(line.text)
-        case .hint: Console.hint(line.text)
-        case .notice: Console.notice(line.text)
+        let hub = try connection.resolved(settings, PublisherSettings.connection)
+        let client = try (hub.named() ?? hub.local(.full)).map { try hub.client($0, http: http) }
+        let options = options(settings)
+        let path = try lists.storePath(settings)
+        do {
+            let preview = try await untilStopped {
+                try await PublishPass.preview(
+                    lists: feeds,
+                    storePath: path,
+                    http: http,
+                    hub: client,
+                    options: options,
+                    reporter: PublishReporter(line: Console.say)
+                )
+            }
+            try PreviewOutput.print(preview, asJSON: json)
+            return preview.report
+        } catch let error as PublisherStoreError {
+            throw Failure(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
         }
-    }
-
-    @Sendable private static func show(_ message: MessagePreview) {
-        let reach = message.recipients.map { "to \($0)" } ?? "to an unknown number"
-        let title = TerminalText.safe(message.title)
-        Console.print("\(message.tags): \(title) (\(message.body.count) bytes, \(reach))")
     }
 
     private static func summarize(_ report: PublishReport) {
@@ -170,29 +158,17 @@ struct PublishCommand: AsyncParsableCommand {
     }
 }
 
-/// `--cap`.
-enum CategoryCap: ExpressibleByArgument {
-    case none
-    case atMost(Int)
-
-    init?(argument: String) {
-        if argument == "none" {
-            self = .none
-        } else if let number = Int(argument), number > 0 {
-            self = .atMost(number)
-        } else {
-            return nil
+extension Console {
+    /// A line of the publisher; what an earlier pass said already is for people at a terminal only.
+    @Sendable static func say(_ line: PublishLine) {
+        if line.isRepeat, !isInteractive { return }
+        switch line.level {
+        case .error: error(line.text)
+        case .warning: warning(line.text)
+        case .hint: hint(line.text)
+        case .notice: notice(line.text)
         }
     }
-
-    var limit: Int? {
-        switch self {
-        case .none: nil
-        case .atMost(let number): number
-        }
-    }
-
-    var defaultValueDescription: String { limit.map(String.init) ?? "none" }
 }
 
 extension ExistingEntries: ExpressibleByArgument {

@@ -3,6 +3,7 @@ import Foundation
 import HubClient
 import HubProtocol
 import OutboundHTTP
+import Settings
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,6 +16,8 @@ struct SendCommand: AsyncParsableCommand {
               newswire send --message "to everybody"
             """
     )
+
+    @OptionGroup var configuration: ConfigurationOptions
 
     @OptionGroup var connection: ConnectionOptions
 
@@ -40,10 +43,11 @@ struct SendCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let properties = try properties()
-            let string = try connection.sendingConnection()
+            let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
+            let string = try hub.sending()
             let http = OutboundClient(userAgent: Program.userAgent)
             defer { Task { await http.shutdown() } }
-            let client = try connection.client(string, http: http)
+            let client = try hub.client(string, http: http)
             let key = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
             let counts: RecipientCounts?
             let id: MessageID?

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HostSystem
+import Settings
 import SubscriberAgent
 
 struct SubscribeCommand: AsyncParsableCommand {
@@ -32,17 +33,25 @@ struct SubscribeCommand: AsyncParsableCommand {
     @Flag(help: "Print each message as one line of JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("Run this program for each message.", valueName: "program"))
+    @Option(AgentSettings.exec)
     var exec: String?
+
+    @Option(AgentSettings.handlerTimeout)
+    var handlerTimeout: Duration?
 
     func validate() throws {
         if json, exec != nil { throw ValidationError("--json and --exec exclude each other; --exec gets JSON anyway") }
     }
 
     func run() async throws {
-        try await agent.withAgent { agent in
+        try await agent.withAgent { agent, settings in
             let choice = try categories.map { try CategoryChoice(typed: $0) }
-            let handler: InboxHandler = exec.map { .exec(program: $0) } ?? (json ? .json : .print)
+            // --json on the command line counts before a program in the file.
+            let program = json ? nil : settings.value(AgentSettings.exec, flag: exec)
+            let handler: InboxHandler = program.map { .exec(program: $0) } ?? (json ? .json : .print)
+            var limits = HandlerLimits()
+            limits.timeout = settings.value(AgentSettings.handlerTimeout, flag: handlerTimeout)
+            let bounds = limits
             let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
             let ending = try await untilStopped {
                 let subscribe = {
@@ -50,6 +59,7 @@ struct SubscribeCommand: AsyncParsableCommand {
                         choosing: choice,
                         handler: handler,
                         output: StandardOutput(),
+                        limits: bounds,
                         onStart: { notifier?.ready() }
                     )
                 }

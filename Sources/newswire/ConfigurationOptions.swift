@@ -1,0 +1,86 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import Settings
+
+/// Where a command finds its configuration.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The configuration file.",
+            discussion: """
+                Without it: $NEWSWIRE_CONFIG, then /etc/newswire/newswire.yaml, then ~/.config/newswire/newswire.yaml. \
+                A flag counts before its environment variable, that before the file.
+                """,
+            valueName: "path"
+        )
+    )
+    var config: String?
+
+    /// Reads file and environment, and says everything that is wrong with them.
+    ///
+    /// - Throws: `ExitCode` 78.
+    func load() throws -> Settings {
+        do throws(SettingsError) {
+            return try Settings.load(file: config, environment: ProcessInfo.processInfo.environment)
+        } catch {
+            for problem in error.problems { Console.error("\(problem)") }
+            throw ExitCode(ExitStatus.badConfiguration.rawValue)
+        }
+    }
+}
+
+/// Flags that are made of the table of settings: name, help, default and check are the setting's own.
+extension Option {
+    init<Choice>(_ setting: Setting<Choice>, _ names: String...) where Value == Choice? {
+        let parse = setting.parse
+        self.init(
+            name: Self.name(setting.entry, names),
+            help: setting.entry.help,
+            transform: { text in try parse(text) }
+        )
+    }
+
+    init<Choice>(_ setting: OpenSetting<Choice>) where Value == Choice? {
+        let parse = setting.parse
+        self.init(
+            name: Self.name(setting.entry, []),
+            help: setting.entry.help,
+            transform: { text in try parse(text) }
+        )
+    }
+
+    /// The value is looked at when the file is read: the parser would quote a wrong one, which may be the secret itself.
+    init(secretFile setting: OpenSetting<String>) where Value == String? {
+        self.init(name: Self.name(setting.entry, []), help: setting.entry.help, transform: { $0 })
+    }
+
+    private static func name(_ entry: SettingEntry, _ others: [String]) -> NameSpecification {
+        NameSpecification(([entry.key] + others).map { .customLong($0) })
+    }
+}
+
+extension Flag where Value == Bool? {
+    init(_ setting: Setting<Bool>) {
+        self.init(name: .customLong(setting.entry.key), inversion: .prefixedNo, help: setting.entry.help)
+    }
+}
+
+extension SettingEntry {
+    fileprivate var help: ArgumentHelp {
+        let value = defaultText.map { " (default: \($0))" } ?? ""
+        return ArgumentHelp("\(summary)\(type == "true or false" ? "" : value)", valueName: valueName)
+    }
+
+    private var valueName: String {
+        switch type {
+        case "whole number": "number"
+        case "whole number or none": "N|none"
+        case "hub name": "name"
+        case "URL or e-mail address": "address"
+        case "list of beginnings of tags": "prefixes"
+        case "word": "level"
+        default: type
+        }
+    }
+}

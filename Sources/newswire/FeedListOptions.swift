@@ -1,0 +1,51 @@
+import ArgumentParser
+import FeedPublisher
+import Foundation
+import HostSystem
+import Settings
+
+/// Which feeds, and where what is known of them is kept.
+struct FeedListOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(PublisherSettings.feeds)
+    var feeds: String?
+
+    @Option(PublisherSettings.state)
+    var state: String?
+
+    /// - Throws: `ExitCode` 78 when something is wrong with a list, which is said.
+    func lists(_ settings: Settings) throws -> FeedLists {
+        do {
+            return try FeedLists.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
+        } catch {
+            for problem in error.problems { Console.error("\(problem)") }
+            throw ExitCode(ExitStatus.badConfiguration.rawValue)
+        }
+    }
+
+    /// The directory of a publisher that is to write there.
+    func directory(_ settings: Settings) throws -> StateDirectory {
+        try StateDirectory.locate(
+            role: "publisher",
+            override: settings.value(PublisherSettings.state, flag: state),
+            environment: ProcessInfo.processInfo.environment
+        )
+    }
+
+    /// The store's path, for reading; nothing is made.
+    func storePath(_ settings: Settings) throws -> String {
+        let directory = try StateDirectory.path(
+            role: "publisher",
+            override: settings.value(PublisherSettings.state, flag: state),
+            environment: ProcessInfo.processInfo.environment
+        )
+        return "\(directory)/\(PublisherFiles.database)"
+    }
+}
+
+/// The files of a publisher's state directory.
+enum PublisherFiles {
+    static let database = "publisher.sqlite"
+    static let lock = "publisher.lock"
+}
