@@ -93,6 +93,8 @@ final class Housekeeping: Service {
             try await work()
             state.withLock { $0.hasSaidFailure = false }
         } catch is ProtocolError {
+        } catch is CancellationError {
+            // The hub stops.
         } catch {
             guard isFirst(\.hasSaidFailure) else { return }
             logger.warning("housekeeping failed and is tried again", metadata: ["error": "\(error)"])
