@@ -1,0 +1,68 @@
+internal import GRDB
+
+extension PublisherStore {
+    /// Append-only: a migration that was released is never edited.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 feeds, keys, outbox") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE feed (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        url TEXT NOT NULL UNIQUE,
+                        moved_url TEXT, move_url TEXT, move_first_seen INTEGER, move_polls INTEGER,
+                        etag BLOB, last_modified BLOB, body_hash BLOB,
+                        identical_answers INTEGER NOT NULL DEFAULT 0,
+                        due INTEGER, wait INTEGER,
+                        failures INTEGER NOT NULL DEFAULT 0, failing_since INTEGER, trouble_kind TEXT, trouble TEXT,
+                        last_success INTEGER, newest_entry INTEGER, baseline INTEGER,
+                        readings INTEGER NOT NULL DEFAULT 0, complete_reading INTEGER NOT NULL DEFAULT 0,
+                        incomplete_readings INTEGER NOT NULL DEFAULT 0,
+                        identity_rule INTEGER NOT NULL DEFAULT 0,
+                        retired INTEGER, title TEXT, format TEXT
+                    ) STRICT;
+                    CREATE TABLE seen (
+                        feed INTEGER NOT NULL REFERENCES feed(id) ON DELETE CASCADE,
+                        kind INTEGER NOT NULL,
+                        key BLOB NOT NULL CHECK (length(key) = 16),
+                        first_seen INTEGER NOT NULL,
+                        last_reading INTEGER NOT NULL,
+                        PRIMARY KEY (feed, kind, key)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE INDEX seen_by_reading ON seen (feed, kind, last_reading);
+                    CREATE TABLE story (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        category TEXT NOT NULL,
+                        link BLOB NOT NULL CHECK (length(link) = 16),
+                        first_seen INTEGER NOT NULL,
+                        UNIQUE (category, link)
+                    ) STRICT;
+                    CREATE INDEX story_by_age ON story (category, id);
+                    CREATE TABLE outbox (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        feed INTEGER REFERENCES feed(id) ON DELETE SET NULL,
+                        category TEXT NOT NULL,
+                        tags TEXT NOT NULL,
+                        idempotency_key TEXT NOT NULL UNIQUE,
+                        body BLOB NOT NULL,
+                        headlines TEXT NOT NULL,
+                        entries INTEGER NOT NULL CHECK (entries > 0),
+                        is_digest INTEGER NOT NULL,
+                        created INTEGER NOT NULL,
+                        state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'sent', 'failed', 'folded')),
+                        attempted INTEGER NOT NULL DEFAULT 0,
+                        finished INTEGER,
+                        reason TEXT,
+                        message_id TEXT,
+                        digest INTEGER
+                    ) STRICT;
+                    CREATE INDEX outbox_by_state ON outbox (state, id);
+                    CREATE INDEX outbox_finished ON outbox (id) WHERE state <> 'pending';
+                    CREATE TABLE host_wait (host TEXT PRIMARY KEY, until INTEGER NOT NULL, wait INTEGER NOT NULL) STRICT;
+                    CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+                    """
+            )
+        }
+        return migrator
+    }
+}

@@ -1,0 +1,147 @@
+import FeedPublisher
+import Foundation
+import HostSystem
+import HubProtocol
+import HubServer
+import Settings
+import SubscriberAgent
+
+/// Everything a start would stumble upon, found without changing anything.
+struct ConfigurationCheck {
+    let settings: Settings
+    let programs: [SettingSection]
+    /// `--feeds`.
+    let feeds: String?
+    let environment: [String: String]
+
+    func problems() -> [String] {
+        programs.flatMap { program in
+            switch program {
+            case .hub: hubProblems()
+            case .publisher: publisherProblems()
+            case .agent: agentProblems()
+            }
+        }
+    }
+
+    private func hubProblems() -> [String] {
+        var problems: [String] = []
+        let listen = settings.value(HubSettings.listen)
+        if !HubServe.isLoopback(listen), !settings.value(HubSettings.insecureListen) {
+            problems.append(
+                "'\(listen)' is reached by other machines, and keys and news would travel unencrypted; "
+                    + "set 'insecure-listen' or listen on 127.0.0.1"
+            )
+        }
+        return problems
+            + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
+                databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)
+                    + [HubFiles.Connection.listen, .full].flatMap { file in
+                        let path = "\(directory)/\(file.rawValue)"
+                        // The hub's own address may be one that plain HTTP does not reach from elsewhere.
+                        return HostFile.exists(path) ? connectionProblems(path, allowsPlainHTTP: true) : []
+                    }
+            }
+    }
+
+    private func publisherProblems() -> [String] {
+        feedProblems() + connectionProblems(PublisherSettings.connection)
+            + stateProblems(.publisher, override: settings.value(PublisherSettings.state)) { directory in
+                databaseProblem("\(directory)/\(PublisherFiles.database)", PublisherStore.problem)
+            }
+    }
+
+    private func agentProblems() -> [String] {
+        var problems = connectionProblems(AgentSettings.connection)
+        if let program = settings.value(AgentSettings.exec), program.contains("/"), access(program, X_OK) != 0 {
+            problems.append(
+                "the agent's handler '\(program)' cannot be run: \(String(cString: strerror(errno)).lowercased())"
+            )
+        }
+        return problems
+            + stateProblems(.agent, override: nil) { directory in
+                let profiles = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+                let folders = [directory] + profiles.sorted().map { "\(directory)/\($0)" }
+                return folders.flatMap { folder in
+                    let stored = "\(folder)/\(SubscriberAgent.connectionName)"
+                    return databaseProblem("\(folder)/\(AgentDatabase.fileName)", AgentDatabase.problem)
+                        + (HostFile.exists(stored) ? connectionProblems(stored, allowsPlainHTTP: true) : [])
+                }
+            }
+    }
+
+    /// A machine without a publisher has no lists: only those that are named, or there, are read.
+    private func feedProblems() -> [String] {
+        let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
+        let directory = settings.value(PublisherSettings.feeds, flag: feeds)
+        guard isNamed || HostFile.exists(directory) else { return [] }
+        do {
+            _ = try FeedLists.load(directory: directory)
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+
+    private func stateProblems(
+        _ role: SettingSection,
+        override: String?,
+        _ look: (_ directory: String) -> [String]
+    ) -> [String] {
+        let path: String
+        do {
+            path = try StateDirectory.path(role: role.rawValue, override: override, environment: environment)
+        } catch {
+            return ["\(error)"]
+        }
+        // The first start makes it.
+        guard HostFile.exists(path) else { return [] }
+        guard access(path, R_OK | W_OK | X_OK) == 0 else {
+            return ["the \(role.rawValue)'s state directory '\(path)' must be writable by this user"]
+        }
+        return look(path)
+    }
+
+    private func databaseProblem(_ path: String, _ problem: (String) -> String?) -> [String] {
+        guard HostFile.exists(path) else { return [] }
+        return problem(DatabaseFile.readingName(path)).map { ["cannot use database '\(path)': \($0)"] } ?? []
+    }
+
+    // MARK: Connection strings
+
+    private func connectionProblems(_ connection: ConnectionSettings) -> [String] {
+        let allowsPlainHTTP = settings.value(connection.allowPlainHTTP)
+        if let text = environment[HubConnection.stringVariable], !text.isEmpty {
+            return stringProblem(text, "$\(HubConnection.stringVariable)", allowsPlainHTTP: allowsPlainHTTP)
+        }
+        return settings.value(connection.connectionFile).map {
+            connectionProblems($0, allowsPlainHTTP: allowsPlainHTTP)
+        } ?? []
+    }
+
+    private func connectionProblems(_ path: String, allowsPlainHTTP: Bool) -> [String] {
+        do throws(HostError) {
+            let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
+            var problems: [String] = []
+            // A group may read it: that is how one file serves several programs.
+            if try HostFile.permissions(path) & 0o027 != 0 {
+                let mode = String(try HostFile.permissions(path), radix: 8)
+                problems.append(
+                    "'\(path)' holds a key and its mode is \(mode): others can read or change it; chmod 600 it"
+                )
+            }
+            return problems + stringProblem(text, "'\(path)'", allowsPlainHTTP: allowsPlainHTTP)
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    private func stringProblem(_ text: String, _ place: String, allowsPlainHTTP: Bool) -> [String] {
+        do throws(ConnectionStringError) {
+            _ = try ConnectionString(parsing: text).baseURL(allowingPlainHTTP: allowsPlainHTTP)
+            return []
+        } catch {
+            return ["the connection string in \(place) cannot be used: \(error)"]
+        }
+    }
+}
