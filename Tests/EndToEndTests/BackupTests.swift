@@ -27,7 +27,7 @@ import Testing
         return rows
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `a restored copy serves on, and agents that saw more are told of a gap`() async throws {
         let scratch = try ScratchFolder()
         let port = try freePort()

@@ -3,7 +3,7 @@ import Testing
 
 /// What a stranger does with the program, and what it says.
 @Suite struct CommandTests {
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `the demo delivers every expected message and no other`() async throws {
         let samples = "\(BuiltProgram.repository)/feeds/samples"
         let outcome = try await BuiltProgram.run(["demo", "--once", "--samples", samples])
@@ -62,7 +62,7 @@ import Testing
         #expect(!outcome.errors.contains("eA=="))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `a second hub, a busy port and a hub that is down say what to do`() async throws {
         let scratch = try ScratchFolder()
         let port = try freePort()
@@ -81,7 +81,7 @@ import Testing
         #expect(send.errors.contains("cannot reach"))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `keys are private files and a rotated key ends the old one after a second rotation`() async throws {
         let scratch = try ScratchFolder()
         let state = scratch.file("hub")
@@ -112,7 +112,7 @@ import Testing
         ).status
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `a second subscriber changes the choice or says that one is running`() async throws {
         let scratch = try ScratchFolder()
         let hub = try await RunningProgram(

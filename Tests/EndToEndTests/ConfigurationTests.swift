@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `check finds everything at once, changes nothing and shows no secret`() async throws {
         let scratch = try ScratchFolder()
         try scratch.write(Self.connection + "\n", to: "open.connection")
@@ -59,7 +59,7 @@ import Testing
         #expect(publisher.errors.contains("world.yaml"))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `what a hub has made is in order, running or stopped`() async throws {
         let scratch = try ScratchFolder()
         try scratch.write("hub: {port: 0, name: desk, state: hub}\n", to: "newswire.yaml")
@@ -109,7 +109,7 @@ import Testing
         #expect(!variable.errors.contains(Self.canary))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `preview, dry run and list show reasons, in lines and in JSON, and make nothing`() async throws {
         let scratch = try ScratchFolder()
         let sample = "file://\(BuiltProgram.repository)/feeds/samples/world.rss"
@@ -140,7 +140,7 @@ import Testing
         #expect(wrong.errors.contains("did you mean 'World'"))
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `a pass with nothing new prints nothing`() async throws {
         let scratch = try ScratchFolder()
         try FileManager.default.createDirectory(atPath: scratch.file("feeds"), withIntermediateDirectories: true)

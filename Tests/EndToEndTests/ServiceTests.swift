@@ -4,7 +4,7 @@ import Testing
 @Suite struct ServiceTests {
     static let unreachable = "Endpoint=http://127.0.0.1:1/;SharedAccessKeyName=x;SharedAccessKey=eA=="
 
-    @Test(.timeLimit(.minutes(1)), arguments: [["hub", "--port", "0"], ["subscribe", "--categories", "World"]])
+    @Test(.timeLimit(.minutes(10)), arguments: [["hub", "--port", "0"], ["subscribe", "--categories", "World"]])
     func `a service is ready and then feeds the watchdog again and again`(_ arguments: [String]) async throws {
         let scratch = try ScratchFolder()
         let program = try await RunningProgram(

@@ -70,7 +70,7 @@ import Testing
         try await group.shutdownGracefully()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `with a writer that hangs there is no beat, and a stop does not wait for it`() async throws {
         let folder = Self.scratch()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SubscriberAgent
 
-@Suite(.timeLimit(.minutes(1))) struct ChoiceTests {
+@Suite(.timeLimit(.minutes(10))) struct ChoiceTests {
     let stage: Stage
     var hub: ScriptedHub { stage.hub }
     var world: FakeWorld { stage.world }

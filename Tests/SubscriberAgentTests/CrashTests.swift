@@ -4,7 +4,7 @@ import Testing
 @testable import SubscriberAgent
 
 /// Kills an agent's store at random points of receiving and handling, and compares with what a model is owed.
-@Suite(.timeLimit(.minutes(1))) struct CrashTests {
+@Suite(.timeLimit(.minutes(10))) struct CrashTests {
     private struct Dice: RandomNumberGenerator {
         var state: UInt64
 

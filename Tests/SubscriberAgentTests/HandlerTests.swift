@@ -7,7 +7,7 @@ import Testing
 
 @testable import SubscriberAgent
 
-@Suite(.timeLimit(.minutes(1))) struct HandlerTests {
+@Suite(.timeLimit(.minutes(10))) struct HandlerTests {
     let stage: Stage
     var hub: ScriptedHub { stage.hub }
     var world: FakeWorld { stage.world }
@@ -243,7 +243,7 @@ extension InboxRecord {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct StandardOutputTests {
+@Suite(.timeLimit(.minutes(10))) struct StandardOutputTests {
     /// Read end and write end.
     private func makePipe() throws -> (Int32, Int32) {
         var ends: [Int32] = [0, 0]

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SubscriberAgent
 
-@Suite(.timeLimit(.minutes(1))) struct SubscriberTests {
+@Suite(.timeLimit(.minutes(10))) struct SubscriberTests {
     let stage: Stage
     var hub: ScriptedHub { stage.hub }
     var world: FakeWorld { stage.world }
