@@ -82,13 +82,13 @@ import Testing
         let script = ScriptedStream()
         let server = try ScriptedHTTPServer { _ in .stream(script) }
         script.send("hello")
-        let stream = try await client.stream(request(server.url("/"), idle: .milliseconds(80)))
+        let stream = try await client.stream(request(server.url("/"), idle: .seconds(1)))
         #expect(try await read(stream, 5) == Array("hello".utf8))
         await #expect(
             throws: OutboundError.timedOut(
                 host: "127.0.0.1:\(server.port)",
                 stage: .reading,
-                after: .milliseconds(80)
+                after: .seconds(1)
             )
         ) { try await stream.nextChunk() }
         await script.disconnected()
