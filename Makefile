@@ -10,6 +10,10 @@ LINKING := $(if $(filter release,$(CONFIG)),--static-swift-stdlib)
 SHARE := .build/share
 SCRIPTS := .ci/check-imports.swift .ci/manual-pages.swift
 PREFIX ?= /usr/local
+# Says at the end once more what failed: a hundred suites scroll by.
+RUN_TESTS = set -o pipefail; \
+	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build 2>&1 | tee .build/test.log || \
+	{ echo "Failed:"; grep -E 'recorded an issue|error:|Fatal error' .build/test.log; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long program build install uninstall deb lint format deps
@@ -24,11 +28,11 @@ demo: deps ## the whole pipeline on a scratch directory: hub, publisher, two age
 
 test: deps lint ## every check: style, imports, unit and end-to-end tests
 	swift build --build-tests
-	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build
+	@$(RUN_TESTS)
 
 test-long: deps ## the tests with the long runs of those that are random
 	swift build --build-tests
-	NEWSWIRE_LONG=1 NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build
+	@NEWSWIRE_LONG=1; export NEWSWIRE_LONG; $(RUN_TESTS)
 
 build: program $(SHARE) ## .build/release/newswire, its shell completions and manual pages
 

@@ -93,7 +93,7 @@ import Testing
     @Test func `a handler that outlasts the stop is ended and its row redelivered`() async throws {
         let fifo = stage.scratch.file("fifo")
         try #require(mkfifo(fifo, 0o600) == 0)
-        let program = try stage.scratch.script("slow", "echo started > '\(fifo)'; exec sleep 60")
+        let program = try await stage.scratch.script("slow", "echo started > '\(fifo)'; exec sleep 60")
         let agent = try stage.agent()
         let task = try stage.start(agent, handler: .exec(program: program))
         hub.streams[0].message(1, id: "e-1")
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func `a program gets the message in its environment and on its input`() async throws {
-        let program = try stage.scratch.script(
+        let program = try await stage.scratch.script(
             "handler",
             """
             cd "$(dirname "$0")"
@@ -144,18 +144,18 @@ import Testing
     }
 
     @Test func `a program's failure and its time-out have reasons`() async throws {
-        let failing = try stage.scratch.script("failing", "exit 3")
+        let failing = try await stage.scratch.script("failing", "exit 3")
         await #expect(throws: HandlerFailure.failed("'\(failing)' exited with code 3")) {
             try await runner(.exec(program: failing)).run(.sample())
         }
-        let hanging = try stage.scratch.script("hanging", "exec sleep 60")
+        let hanging = try await stage.scratch.script("hanging", "exec sleep 60")
         await #expect(throws: HandlerFailure.timedOut(.milliseconds(50))) {
             try await runner(.exec(program: hanging), timeout: .milliseconds(50)).run(.sample())
         }
     }
 
     @Test func `values that an environment cannot hold are cut, and the input has all`() async throws {
-        let program = try stage.scratch.script("long", "cd \"$(dirname \"$0\")\"; cat > input")
+        let program = try await stage.scratch.script("long", "cd \"$(dirname \"$0\")\"; cat > input")
         let record = InboxRecord.sample(title: "a\0b" + String(repeating: "é", count: 100_000))
         try await runner(.exec(program: program)).run(record)
         #expect(stage.scratch.read("input") == InboxLine(record).json + "\n")

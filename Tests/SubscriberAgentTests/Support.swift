@@ -2,6 +2,7 @@ import Foundation
 import HostSystem
 import HubTestServer
 import Synchronization
+import Testing
 
 @testable import SubscriberAgent
 
@@ -27,10 +28,17 @@ final class Scratch: Sendable {
     }
 
     /// An executable shell script.
-    func script(_ name: String, _ text: String) throws -> String {
+    ///
+    /// Written by a child: a descriptor of ours, open for writing while another test forks, makes its start fail with
+    /// ETXTBSY.
+    func script(_ name: String, _ text: String) async throws -> String {
         let path = file(name)
-        try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(filePath: path))
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        let writer = ChildProcess(
+            arguments: ["/bin/sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", path],
+            environment: ["PATH": "/usr/bin:/bin"],
+            input: "#!/bin/sh\n\(text)\n"
+        )
+        try #require(try await writer.run().isSuccess)
         return path
     }
 
