@@ -34,6 +34,7 @@ let package = Package(
         // Leaves: formats and this machine.
         .target(name: "Markup", dependencies: ["CLibXML2"]),
         .target(name: "ServerSentEvents"),
+        .target(name: "PrometheusText"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
 
         // Vocabularies: what feeds say, what travels between hub and clients.
@@ -49,7 +50,7 @@ let package = Package(
         .target(
             name: "HubServer",
             dependencies: [
-                "HubProtocol", "ServerSentEvents", "HubStore",
+                "HubProtocol", "ServerSentEvents", "HubStore", "PrometheusText",
                 .crypto, .grdb, .hummingbird, .hummingbirdCore, .httpTypes, .log, .serviceLifecycle, .unixSignals,
                 .nioCore, .nioHTTP1, .nioPosix,
             ]
@@ -59,7 +60,9 @@ let package = Package(
         .target(
             name: "FeedPublisher",
             dependencies: [
-                "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", .crypto, .grdb, .log, .yams,
+                "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "PrometheusText", .crypto, .grdb,
+                .log,
+                .yams,
             ]
         ),
         .target(
@@ -85,6 +88,7 @@ let package = Package(
         .target(name: "HubTestServer", path: "Tests/HubTestServer"),
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
+        .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText"]),
         .testTarget(name: "HostSystemTests", dependencies: ["HostSystem"]),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
@@ -116,7 +120,10 @@ let package = Package(
                 "HubTestServer", .grdb, .log,
             ]
         ),
-        .testTarget(name: "EndToEndTests", dependencies: ["newswire", "HostSystem", "HubTestServer"]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["newswire", "HostSystem", "HubTestServer", "OutboundHTTP"]
+        ),
     ]
 )
 

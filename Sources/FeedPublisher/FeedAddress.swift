@@ -1,3 +1,5 @@
+internal import Crypto
+
 /// The address of a feed as its list gives it: absolute, `http`, `https` or, for feeds of one's own, `file`.
 package struct FeedAddress: Hashable, Sendable {
     /// Longest address taken, in bytes; servers refuse longer ones.
@@ -87,4 +89,18 @@ package struct FeedAddressError: Error, CustomStringConvertible {
     package let description: String
 
     init(_ description: String) { self.description = description }
+}
+
+extension FeedAddress {
+    /// For what others read: without credentials and query, in which keys may stand.
+    ///
+    /// A hash tells apart what differs there only.
+    var publicText: String {
+        let end = display.firstIndex(of: "?") ?? display.endIndex
+        guard end < display.endIndex else { return display }
+        let hash = SHA256.hash(data: Array(text.utf8)).prefix(4).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return display[..<end] + "?…" + hash.joined()
+    }
 }

@@ -63,6 +63,10 @@ extension FeedLists {
     package func health(storePath path: String, now: Date = Date()) throws -> [FeedHealth] {
         let store = try PublisherStore.scratchCopy(of: path)
         defer { try? store.close() }
+        return try health(of: store, now: now)
+    }
+
+    func health(of store: PublisherStore, now: Date) throws -> [FeedHealth] {
         let records = try store.feeds()
         let waits = try store.hostWaits()
         return lists.flatMap { list in

@@ -166,7 +166,7 @@ package struct PublishPass: Sendable {
             logger.debug(
                 "feed polled",
                 metadata: [
-                    "feed.id": "\(turn.record.id)", "feed.url": "\(turn.source.address.display)",
+                    "feed.id": "\(turn.record.id)", "feed.url": "\(turn.source.address.publicText)",
                     "feed.failed": "\(outcome.isFailed)", "feed.unchanged": "\(outcome.isUnchanged)",
                     "feed.announced": "\(outcome.announced)", "feed.recorded": "\(outcome.recorded)",
                 ]

@@ -97,7 +97,7 @@ final class Housekeeping: Service {
             // The hub stops.
         } catch {
             guard isFirst(\.hasSaidFailure) else { return }
-            logger.warning("housekeeping failed and is tried again", metadata: ["error": "\(error)"])
+            logger.warning("housekeeping failed and is tried again", metadata: ["error.reason": "\(error)"])
         }
     }
 
@@ -166,7 +166,10 @@ final class Housekeeping: Service {
                 }
             }
             if last == nil {
-                logger.debug("the log follows the clock", metadata: ["clock.jump": "\(jump.milliseconds)"])
+                logger.debug(
+                    "the log follows the clock",
+                    metadata: ["clock.jump.seconds": "\(jump.milliseconds / 1000)"]
+                )
             }
         }
     }
@@ -190,7 +193,7 @@ final class Housekeeping: Service {
         guard isFirst(\.hasSaidFull) else { return }
         logger.warning(
             "the message log is full: the oldest messages are dropped before they expire; agents that lack them see a gap",
-            metadata: ["log.limit.bytes": "\(configuration.maximumLogBytes)", "log.dropped": "\(messages)"]
+            metadata: ["log.limit.bytes": "\(configuration.maximumLogBytes)", "log.dropped.messages": "\(messages)"]
         )
     }
 

@@ -34,6 +34,7 @@ final class Hub: Sendable {
     let configuration: HubConfiguration
     let logger: Logger
     let state: Mutex<State>
+    let counters = HubCounters()
 
     init(
         record: HubRecord,
@@ -73,7 +74,7 @@ final class Hub: Sendable {
             } catch {
                 logger.error(
                     "an installation cannot be read and gets nothing until it registers again",
-                    metadata: ["installation.id": "\(stored.installation.id)", "error": "\(error)"]
+                    metadata: ["installation.id": "\(stored.installation.id)", "error.reason": "\(error)"]
                 )
             }
         }
@@ -287,8 +288,10 @@ extension Hub {
             return .accepted(sequence: sequence)
         } apply: { acceptance in
             guard case .accepted(let sequence) = acceptance else { return }
+            self.counters.accepted.add(1)
             self.publish(message, sequence: sequence)
         }
+        if case .repeated = acceptance { counters.repeated.add(1) }
         return switch acceptance {
         case .accepted: message.id
         case .repeated(let first): first
@@ -307,10 +310,11 @@ extension Hub {
             state.advance(to: sequence)
             return state.broadcast.publish(routed, registry: state.registry)
         }
-        if refused > 0 { noteOversize(message.id) }
+        if refused > 0 { noteOversize(message.id, renderings: refused) }
     }
 
-    func noteOversize(_ id: MessageID) {
+    func noteOversize(_ id: MessageID, renderings: Int = 1) {
+        counters.oversize.add(renderings)
         logger.warning(
             "a message grew beyond the limit when a template rendered it, and was not sent there",
             metadata: ["message.id": "\(id)", "limit.bytes": "\(EventEncoding.maximumMessageBytes)"]

@@ -27,6 +27,8 @@ package struct HubConfiguration: Sendable {
     package var streamLimits = StreamLimits()
     /// The most pages of the SQLite file, for tests of a full disk.
     package var maximumPages: Int?
+    /// Of the program, for `/metrics`.
+    package var version: String?
     /// The wall clock.
     package var now: @Sendable () -> Date = { Date() }
 

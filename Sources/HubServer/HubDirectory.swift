@@ -22,6 +22,7 @@ final class HubDirectory: Sendable {
                     eventLoop: eventLoop,
                     limits: hub.configuration.streamLimits,
                     encoding: hub.encoding,
+                    counters: hub.counters,
                     head: head,
                     requestPage: { replay.request($0) },
                     detached: { hub.detached($0, ordinal: $1, written: $2) },

@@ -103,9 +103,18 @@ package final class HubService: Sendable {
         onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) async throws {
         for member in directory.all { member.loops.forEach { $0.start() } }
-        let gate = StreamGate(hubs: directory)
+        let responses = ResponseCounts()
+        let metrics = MetricsPage(
+            hubs: directory,
+            writer: writer,
+            store: store,
+            responses: responses,
+            configuration: configuration,
+            startedAt: configuration.now().timeIntervalSince1970
+        )
+        let gate = StreamGate(hubs: directory, responses: responses)
         let application = Application(
-            responder: RouteTable.responder(hubs: directory, health: Health(writer: writer)),
+            responder: RouteTable.responder(hubs: directory, health: Health(writer: writer), metrics: metrics),
             server: HTTPServerBuilder { responder in
                 let http = HTTP1Channel(responder: responder, configuration: .init(idleTimeout: .seconds(120)))
                 return SniffingChannel(http: http, streams: gate)

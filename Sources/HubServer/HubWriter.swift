@@ -25,15 +25,37 @@ final class HubWriter: Service {
     }
 
     private enum Member: Sendable {
-        case change(bytes: Int, stage: @Sendable (Transaction) throws -> Committed, fail: @Sendable (any Error) -> Void)
+        case change(Change)
         /// Needs no transaction, only its place in the order.
         case event(@Sendable () -> Void)
+
+        var change: Change? {
+            if case .change(let change) = self { change } else { nil }
+        }
+    }
+
+    /// A change that waits to be durable.
+    private struct Change: Sendable {
+        let bytes: Int
+        let since = ContinuousClock.now
+        let stage: @Sendable (Transaction) throws -> Committed
+        let fail: @Sendable (any Error) -> Void
+    }
+
+    /// What is not durable yet.
+    struct Backlog: Sendable {
+        /// That wait for the next commit.
+        let changes: Int
+        /// How long the oldest one has waited, zero without any.
+        let oldest: Duration
     }
 
     private struct Queue {
         var members: [Member] = []
         var changes = 0
         var bytes = 0
+        /// The oldest change of the batch that is being written.
+        var writingSince: ContinuousClock.Instant?
         /// No more changes are taken.
         var isClosed = false
         /// Nobody works the queue off any more.
@@ -55,8 +77,12 @@ final class HubWriter: Service {
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Changes that wait for the next commit.
-    var waiting: Int { queue.withLock { $0.changes } }
+    var backlog: Backlog {
+        queue.withLock { queue in
+            let since = queue.writingSince ?? queue.members.lazy.compactMap(\.change?.since).first
+            return Backlog(changes: queue.changes, oldest: since.map { .now - $0 } ?? .zero)
+        }
+    }
 
     /// Makes a change and returns when it is durable and applied.
     ///
@@ -72,7 +98,7 @@ final class HubWriter: Service {
         apply: @escaping @Sendable (Output) -> Void
     ) async throws -> Output {
         try await withCheckedThrowingContinuation { continuation in
-            let member = Member.change(
+            let change = Change(
                 bytes: bytes,
                 stage: { transaction in
                     let output = try stage(transaction)
@@ -80,7 +106,7 @@ final class HubWriter: Service {
                 },
                 fail: { continuation.resume(throwing: $0) }
             )
-            if let refusal = enqueue(member, bytes: bytes) {
+            if let refusal = enqueue(change) {
                 continuation.resume(throwing: refusal)
             } else {
                 wake.yield()
@@ -97,15 +123,16 @@ final class HubWriter: Service {
         if isTaken { wake.yield() } else { event() }
     }
 
-    private func enqueue(_ change: Member, bytes: Int) -> ProtocolError? {
+    private func enqueue(_ change: Change) -> ProtocolError? {
         queue.withLock { queue in
             if queue.isClosed { return .unavailable("the hub is stopping; try again shortly") }
-            guard queue.changes < Self.maximumWaitingChanges, queue.bytes + bytes <= Self.maximumWaitingBytes else {
+            guard queue.changes < Self.maximumWaitingChanges, queue.bytes + change.bytes <= Self.maximumWaitingBytes
+            else {
                 return .unavailable("the hub has more to write than it can; try again shortly")
             }
-            queue.members.append(change)
+            queue.members.append(.change(change))
             queue.changes += 1
-            queue.bytes += bytes
+            queue.bytes += change.bytes
             return nil
         }
     }
@@ -149,19 +176,17 @@ final class HubWriter: Service {
             guard !queue.members.isEmpty else { return nil }
             let batch = Array(queue.members.prefix(Self.maximumBatch))
             queue.members.removeFirst(batch.count)
-            for case .change(let bytes, _, _) in batch {
-                queue.changes -= 1
-                queue.bytes -= bytes
-            }
+            let changes = batch.compactMap(\.change)
+            queue.changes -= changes.count
+            queue.bytes -= changes.reduce(0) { $0 + $1.bytes }
+            queue.writingSince = changes.first?.since
             return batch
         }
     }
 
     private func write(_ batch: [Member]) async {
-        let stages = batch.compactMap { member -> (@Sendable (Transaction) throws -> Committed)? in
-            guard case .change(_, let stage, _) = member else { return nil }
-            return stage
-        }
+        defer { queue.withLock { $0.writingSince = nil } }
+        let stages = batch.compactMap(\.change?.stage)
         guard !stages.isEmpty else { return finish(batch, []) }
         do {
             let results = try await store.commit(stages)
@@ -175,7 +200,7 @@ final class HubWriter: Service {
     }
 
     private static func refuseAll(_ batch: [Member], _ refusal: ProtocolError) -> [Result<Committed, any Error>] {
-        batch.compactMap { if case .change = $0 { .failure(refusal) } else { nil } }
+        batch.compactMap(\.change).map { _ in .failure(refusal) }
     }
 
     /// Applies what was committed, hands it to the streams, and only then answers.
@@ -187,13 +212,13 @@ final class HubWriter: Service {
         for member in batch {
             switch member {
             case .event(let event): event()
-            case .change(_, _, let fail):
+            case .change(let change):
                 switch remaining.popFirst() {
                 case .success(let committed):
                     committed.apply()
                     answers.append(committed.answer)
-                case .failure(let error): answers.append { fail(error) }
-                case nil: answers.append { fail(ProtocolError.unavailable("the change was not written")) }
+                case .failure(let error): answers.append { change.fail(error) }
+                case nil: answers.append { change.fail(ProtocolError.unavailable("the change was not written")) }
                 }
             }
         }
@@ -218,7 +243,7 @@ final class HubWriter: Service {
         if let reason {
             logger.error(
                 "the hub cannot write its file; senders are told to try again",
-                metadata: ["error": "\(reason)"]
+                metadata: ["error.reason": "\(reason)"]
             )
         } else {
             logger.notice("the hub writes its file again")

@@ -151,6 +151,19 @@ extension HubStore {
         }
     }
 
+    package func logSize() async throws -> LogSize {
+        try await pool.read { db in
+            let row = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes, bySize FROM retention")
+            let counted: (through: Int64, bytes: Int64) = (row?[0] ?? 0, row?[1] ?? 0)
+            let added = try Int64.fetchOne(db, sql: Query.bytesAfter, arguments: [counted.through]) ?? 0
+            return LogSize(
+                bytes: counted.bytes + added,
+                oldest: try Int64.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence LIMIT 1"),
+                droppedBySize: row?[2] ?? 0
+            )
+        }
+    }
+
     /// The wall clock, in milliseconds, when it was last noted down.
     package func lastSeenClock() async throws -> Int64? {
         try await pool.read { db in try Int64.fetchOne(db, sql: "SELECT lastSeen FROM clock") }

@@ -61,6 +61,16 @@ package struct LogExtent: Sendable, Equatable {
     package let droppedBySize: Int64
 }
 
+/// What the log holds, for people who watch it.
+package struct LogSize: Sendable, Equatable {
+    /// Bodies and tags.
+    package let bytes: Int64
+    /// When the oldest row was written; `nil` in an empty log.
+    package let oldest: Int64?
+    /// Messages dropped by size, before they had expired, since the hub was made.
+    package let droppedBySize: Int64
+}
+
 /// A run of the log, with what one installation was owed over it: all seen at one moment.
 package struct OwedMessages: Sendable {
     /// Oldest first; empty for an installation that is gone.

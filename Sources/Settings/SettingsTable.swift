@@ -106,6 +106,12 @@ package enum PublisherSettings {
         "https://github.com/newswire/newswire",
         "Whom the owner of a feed's server can turn to; stands in the user agent."
     )
+    package static let metricsFile = OpenSetting(
+        .publisher,
+        "metrics-file",
+        .path,
+        "Where each pass leaves its metrics for Prometheus' node_exporter (a name that ends in .prom)."
+    )
     package static let state = OpenSetting(
         .publisher,
         "state",
@@ -123,7 +129,10 @@ package enum PublisherSettings {
 
     static let entries =
         [feeds.entry] + connection.entries
-        + [publisher.entry, cap.entry, announceWithin.entry, contact.entry, state.entry, logLevel.entry]
+        + [
+            publisher.entry, cap.entry, announceWithin.entry, contact.entry, metricsFile.entry, state.entry,
+            logLevel.entry,
+        ]
 }
 
 package enum AgentSettings {

@@ -98,6 +98,7 @@ struct HubServe: AsyncParsableCommand {
             throw Failure(.badConfiguration, "the hub's name '\(hub)' cannot be used: \(error)")
         }
         var configuration = HubConfiguration(databasePath: state.file(HubFiles.database), hubName: name)
+        configuration.version = Program.version
         configuration.host = settings.value(HubSettings.listen, flag: listen)
         configuration.port = settings.value(HubSettings.port, flag: port)
         configuration.timeToLive = settings.value(HubSettings.timeToLive, flag: timeToLive)
@@ -129,11 +130,11 @@ struct HubServe: AsyncParsableCommand {
                 do {
                     try announce(service, state, listen: listen, port: boundPort)
                 } catch {
-                    log.error("the connection strings cannot be written", metadata: ["error": "\(error)"])
+                    log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
                 }
                 log.notice(
                     "the hub is ready",
-                    metadata: ["address": "\(listen):\(boundPort)", "connections": "\(state.path)"]
+                    metadata: ["listen.address": "\(listen):\(boundPort)", "state.path": "\(state.path)"]
                 )
                 notifier?.ready()
             }

@@ -42,6 +42,9 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(PublisherSettings.contact)
     var contact: String?
 
+    @Option(PublisherSettings.metricsFile)
+    var metricsFile: String?
+
     @Option(PublisherSettings.logLevel)
     var logLevel: LogLevel?
 
@@ -103,9 +106,10 @@ struct PublishCommand: AsyncParsableCommand {
         let hub = try connection.resolved(settings, PublisherSettings.connection)
         let client = try hub.client(try hub.sending(), http: http)
         do {
+            let store = try PublisherStore(path: directory.file(PublisherFiles.database))
             let pass = PublishPass(
                 lists: feeds,
-                store: try PublisherStore(path: directory.file(PublisherFiles.database)),
+                store: store,
                 http: http,
                 hub: client,
                 options: options(settings),
@@ -113,10 +117,25 @@ struct PublishCommand: AsyncParsableCommand {
                 logger: Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
             )
             let report = try await untilStopped { try await pass.run() }
+            try leaveMetrics(feeds, store, report, settings)
             if Console.isInteractive { Self.summarize(report) }
             return report
         } catch let error as PublisherStoreError {
             throw Failure(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
+        }
+    }
+
+    private func leaveMetrics(
+        _ feeds: FeedLists,
+        _ store: PublisherStore,
+        _ report: PublishReport,
+        _ settings: Settings
+    ) throws {
+        guard let path = settings.value(PublisherSettings.metricsFile, flag: metricsFile) else { return }
+        do {
+            try HostFile.replace(path, with: try feeds.metrics(of: store, after: report), permissions: 0o644)
+        } catch let error as HostError {
+            Console.warning("the pass is done, but its metrics are not written: \(error)")
         }
     }
 

@@ -89,6 +89,8 @@ final class Newsroom: Sendable {
 
     func store() throws -> PublisherStore { try PublisherStore(path: storePath) }
 
+    var now: Date { shared.state.withLock { $0.now } }
+
     func advance(_ seconds: Double) { shared.state.withLock { $0.now += seconds } }
 
     var pauses: [Duration] { shared.state.withLock { $0.pauses } }

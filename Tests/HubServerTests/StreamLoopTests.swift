@@ -18,6 +18,7 @@ struct StreamLoopTests {
             eventLoop: eventLoop,
             limits: StreamLimits(),
             encoding: EventEncoding(epoch: "e"),
+            counters: HubCounters(),
             head: head,
             requestPage: { [pages] page in pages.change { $0.append(page) } },
             detached: { [ended] _, _, written in ended.change { $0.append(written) } },
@@ -77,10 +78,10 @@ struct StreamLoopTests {
         let loop = loop(head: 50)
         loop.start()
         let session = attach(to: loop, after: 5, through: 50, needsReplay: true)
-        loop.receivePage(session, bytes: nil, through: 20)
+        loop.receivePage(session, .init(bytes: nil, through: 20))
         eventLoop.advanceTime(by: .seconds(15))
         #expect(probe.cursor == "e-20")
-        loop.receivePage(session, bytes: nil, through: 50)
+        loop.receivePage(session, .init(bytes: nil, through: 50))
         eventLoop.advanceTime(by: .seconds(15))
         #expect(probe.cursor == "e-50")
         #expect(pages.value.map(\.after) == [5, 20])
@@ -112,7 +113,7 @@ struct StreamLoopTests {
         session.outputIsReady()
         #expect(pages.value.map(\.after) == [6])
         #expect(pages.value.map(\.through) == [8])
-        loop.receivePage(session, bytes: entry(7).bytes, through: 8)
+        loop.receivePage(session, .init(bytes: entry(7).bytes, messages: 1, through: 8))
         #expect(probe.events.compactMap(\.id) == ["e-6", "e-7", "e-9"])
     }
 }

@@ -24,7 +24,7 @@ struct WriterTests {
                     }
                 }
             }
-            while writer.waiting < HubWriter.maximumBatch + 10 { await Task.yield() }
+            while writer.backlog.changes < HubWriter.maximumBatch + 10 { await Task.yield() }
             let running = Task { try await writer.run() }
             let answered = try await group.reduce(into: []) { $0.append($1) }
             running.cancel()
@@ -65,7 +65,7 @@ struct WriterTests {
             } apply: { _ in
             }
         }
-        while writer.waiting == 0 { await Task.yield() }
+        while writer.backlog.changes == 0 { await Task.yield() }
         let running = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             try await writer.run()

@@ -31,7 +31,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
             let reply = ErrorReply(.internalError("The hub failed; its log has the details."), trackingID: trackingID)
             context.logger.error(
                 "a request failed",
-                metadata: ["tracking.id": "\(reply.trackingID)", "error": "\(error)"]
+                metadata: ["tracking.id": "\(reply.trackingID)", "error.reason": "\(error)"]
             )
             return reply.response
         }

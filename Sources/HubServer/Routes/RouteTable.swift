@@ -53,12 +53,18 @@ enum RouteTable {
     static let routes: [Route] =
         InstallationRoutes.routes + MessageRoutes.routes + StreamRoutes.routes + CategoryRoutes.routes
 
-    /// A responder for all routes, and for the server's own `/healthz` and `/readyz`.
-    static func responder(hubs: HubDirectory, health: Health) -> RouterResponder<BasicRequestContext> {
+    /// A responder for all routes, and for the server's own `/healthz`, `/readyz` and `/metrics`.
+    static func responder(
+        hubs: HubDirectory,
+        health: Health,
+        metrics: MetricsPage
+    ) -> RouterResponder<BasicRequestContext> {
         let router = Router(options: .caseInsensitive)
+        router.add(middleware: ResponseCounting(counts: metrics.responses))
         router.add(middleware: ErrorMiddleware())
         router.get("/healthz") { _, _ in Health.live }
         router.get("/readyz") { _, _ in health.ready }
+        router.get("/metrics") { _, _ in try await metrics.response() }
         for route in routes {
             router.on(RouterPath("/:hub\(route.path)"), method: route.method) { request, context in
                 let hub = try hubs.hub(named: context.parameters.get("hub") ?? "")

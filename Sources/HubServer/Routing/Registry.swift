@@ -21,6 +21,8 @@ struct Registry: Sendable {
     /// The ordinal of each target's installation.
     private var owners: [Int: Int64] = [:]
     private var nextTarget = 0
+    /// Installations of each platform, by its name in lower case.
+    private(set) var platformCounts: [String: Int] = [:]
 
     var count: Int { entries.count }
 
@@ -46,12 +48,14 @@ struct Registry: Sendable {
         }
         nextTarget += max(recipient.targets.count, 1)
         entries[entry.ordinal] = entry
+        platformCounts[entry.platform.name, default: 0] += 1
         ordinals[entry.id] = entry.ordinal
         return entry
     }
 
     mutating func remove(ordinal: Int64) {
         guard let entry = entries.removeValue(forKey: ordinal) else { return }
+        platformCounts[entry.platform.name, default: 0] -= 1
         for (target, tags) in targets(of: entry) {
             index.remove(target, tags: tags)
             owners[target] = nil
@@ -69,7 +73,7 @@ struct Registry: Sendable {
         var platforms: [String: Int] = [:]
         for ordinal in recipients(of: expression) {
             guard let entry = entries[ordinal] else { continue }
-            platforms[entry.platform.rawValue.lowercased(), default: 0] += 1
+            platforms[entry.platform.name, default: 0] += 1
         }
         return RecipientCounts(total: platforms.values.reduce(0, +), platforms: platforms)
     }
@@ -80,4 +84,9 @@ struct Registry: Sendable {
             (entry.firstTarget + offset, entry.recipient.tags.union(target.tags))
         }
     }
+}
+
+extension Platform {
+    /// As counts name it.
+    fileprivate var name: String { rawValue.lowercased() }
 }

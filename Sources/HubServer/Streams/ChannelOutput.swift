@@ -13,6 +13,11 @@ final class ChannelOutput: ChannelInboundHandler, StreamOutput {
 
     private var context: ChannelHandlerContext?
     private var session: StreamSession?
+    private let responses: ResponseCounts
+
+    init(responses: ResponseCounts) {
+        self.responses = responses
+    }
 
     /// Names the session whose output this is; it must be told before the session is attached.
     func serve(_ session: StreamSession) {
@@ -21,9 +26,13 @@ final class ChannelOutput: ChannelInboundHandler, StreamOutput {
 
     // MARK: - StreamOutput
 
-    func open() { send(Self.head) }
+    func open() {
+        responses.add(ResponseCounts.stream, status: 200)
+        send(Self.head)
+    }
 
     func refuse(_ error: ProtocolError) {
+        responses.add(ResponseCounts.stream, status: error.status)
         send(ErrorReply(error).wholeResponse)
         close()
     }

@@ -61,11 +61,26 @@ struct CohortEntries {
 final class CohortLog {
     typealias Entry = CohortEntries.Entry
 
+    /// Messages in one buffer, for one write.
+    struct Run {
+        let messages: Int
+        let bytes: ByteBuffer
+
+        /// - Parameter entries: In the order of the log; `nil` is made of none.
+        init?(_ entries: ArraySlice<Entry>) {
+            guard let first = entries.first else { return nil }
+            var bytes = first.bytes
+            for entry in entries.dropFirst() { bytes.writeImmutableBuffer(entry.bytes) }
+            messages = entries.count
+            self.bytes = bytes
+        }
+    }
+
     let id: Int
     private(set) var log: CohortEntries
     private(set) var sessions: [ObjectIdentifier: StreamSession] = [:]
-    /// All bytes above a cursor in one buffer: most streams stand at the same one.
-    private var joined: (after: Int64, last: Int64, bytes: ByteBuffer)?
+    /// All that is above a cursor: most streams stand at the same one.
+    private var joined: (after: Int64, last: Int64, run: Run)?
     /// Live streams have everything up to here, or it was left to their personal logs.
     private var completeThrough: Int64 = 0
 
@@ -88,15 +103,12 @@ final class CohortLog {
     /// Up to where this log has nothing for a live stream that it was not handed.
     func complete(head: Int64) -> Int64 { log.entries.isEmpty ? head : completeThrough }
 
-    /// All bytes above a cursor, `nil` when there are none.
-    func bytes(after cursor: Int64) -> ByteBuffer? {
-        if let joined, joined.after == cursor, joined.last == last { return joined.bytes }
-        let entries = log.entries(after: cursor)
-        guard let first = entries.first else { return nil }
-        var bytes = first.bytes
-        for entry in entries.dropFirst() { bytes.writeImmutableBuffer(entry.bytes) }
-        joined = (cursor, last, bytes)
-        return bytes
+    /// All that is above a cursor, `nil` when there is nothing.
+    func run(after cursor: Int64) -> Run? {
+        if let joined, joined.after == cursor, joined.last == last { return joined.run }
+        let run = Run(log.entries(after: cursor))
+        joined = run.map { (cursor, last, $0) }
+        return run
     }
 
     /// Forgets what every stream has.

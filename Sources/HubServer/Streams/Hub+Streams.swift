@@ -45,6 +45,7 @@ extension Hub {
         case .resume(let sequence): after = sequence
         case .gap(let sequence, let reason):
             after = sequence
+            counters.gaps.add(1)
             prelude.writeImmutableBuffer(
                 encoding.gap(after: request.cursor, resumesAfter: sequence, reason: reason)
             )
@@ -113,7 +114,7 @@ extension Hub {
     /// Takes changed rules over; streams that were opened with a key that is gone end at once.
     func adopt(_ rules: [AccessRule]) {
         guard self.rules != rules else { return }
-        logger.notice("access rules have changed", metadata: ["hub": "\(record.name)"])
+        logger.notice("access rules have changed", metadata: ["hub.name": "\(record.name)"])
         writer.post {
             self.state.withLock { state in
                 state.rules = rules
@@ -163,8 +164,7 @@ extension Hub {
     /// Each message is matched against the row that was in force at its sequence, by the same code as live delivery.
     /// When something after the place was dropped while the stream was on its way, a gap says so.
     ///
-    /// - Returns: The encoded events, and the sequence up to which they are complete.
-    func page(_ request: StreamLoop.PageRequest) async throws -> (bytes: ByteBuffer?, through: Int64) {
+    func page(_ request: StreamLoop.PageRequest) async throws -> StreamLoop.Page {
         let owed = try await store.owedMessages(
             hub: record.id,
             ordinal: request.ordinal,
@@ -173,9 +173,11 @@ extension Hub {
             limit: Self.pageMessages
         )
         var bytes = ByteBuffer()
+        var messages = 0
         var complete = request.after
         if owed.droppedThrough > complete {
             complete = owed.droppedThrough
+            counters.gaps.add(1)
             bytes.writeImmutableBuffer(
                 encoding.gap(
                     after: encoding.position(request.after),
@@ -198,12 +200,19 @@ extension Hub {
             let events = inForce.events(for: try RoutedMessage(logged))
             if let encoded = encoding.encode(events, sequence: logged.sequence) {
                 bytes.writeImmutableBuffer(encoded)
+                messages += 1
             } else if !events.isEmpty {
                 noteOversize(logged.id)
             }
-            if bytes.readableBytes >= Self.pageBytes { return (bytes, complete) }
+            if bytes.readableBytes >= Self.pageBytes {
+                return StreamLoop.Page(bytes: bytes, messages: messages, through: complete)
+            }
         }
         if owed.messages.count < Self.pageMessages { complete = max(complete, request.through) }
-        return (bytes.readableBytes > 0 ? bytes : nil, complete)
+        return StreamLoop.Page(
+            bytes: bytes.readableBytes > 0 ? bytes : nil,
+            messages: messages,
+            through: complete
+        )
     }
 }

@@ -46,10 +46,13 @@ final class ReplayService: Service {
         do {
             let page = try await hub.page(request)
             session.loop.eventLoop.execute {
-                session.loop.receivePage(session, bytes: page.bytes, through: page.through)
+                session.loop.receivePage(session, page)
             }
         } catch {
-            hub.logger.error("what a stream is owed cannot be read; it is ended", metadata: ["error": "\(error)"])
+            hub.logger.error(
+                "what a stream is owed cannot be read; it is ended",
+                metadata: ["error.reason": "\(error)"]
+            )
             session.loop.eventLoop.execute { session.loop.pageFailed(session) }
         }
     }

@@ -179,7 +179,7 @@ private final class StreamRequestHandler: ChannelInboundHandler, RemovableChanne
     }
 
     private func handOver(_ context: ChannelHandlerContext, _ head: HTTPRequestHead) {
-        let output = ChannelOutput()
+        let output = ChannelOutput(responses: gate.responses)
         let channel = context.channel
         let pipeline = context.pipeline.syncOperations
         do {

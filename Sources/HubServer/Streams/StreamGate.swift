@@ -7,10 +7,12 @@ import NIOHTTP1
 final class StreamGate: Sendable {
     static let decoderName = "stream request decoder"
 
+    let responses: ResponseCounts
     private let hubs: HubDirectory
 
-    init(hubs: HubDirectory) {
+    init(hubs: HubDirectory, responses: ResponseCounts) {
         self.hubs = hubs
+        self.responses = responses
     }
 
     /// Whether a request line is `GET /{hub}/installations/{id}/stream`; its words in any case.

@@ -43,6 +43,27 @@ final class StreamLoop: @unchecked Sendable {
         let through: Int64
     }
 
+    /// What a page of the store holds.
+    struct Page: Sendable {
+        /// The encoded events; `nil` when there are none.
+        let bytes: ByteBuffer?
+        var messages = 0
+        /// The stream is complete up to this sequence with them.
+        let through: Int64
+    }
+
+    /// How many streams there are.
+    struct Census: Sendable {
+        var open = 0
+        /// With something yet to be written.
+        var behind = 0
+
+        static func += (left: inout Census, right: Census) {
+            left.open += right.open
+            left.behind += right.behind
+        }
+    }
+
     /// A quiet stream is written its position this often, in seconds.
     static let heartbeat: UInt32 = 15
     /// A stream that takes nothing for so long, in seconds, while something waits, is ended; it resumes.
@@ -66,6 +87,7 @@ final class StreamLoop: @unchecked Sendable {
     let eventLoop: any EventLoop
     let limits: StreamLimits
     private let encoding: EventEncoding
+    private let counters: HubCounters
     private let requestPage: @Sendable (PageRequest) -> Void
     private let detached: @Sendable (StreamSession, _ ordinal: Int64, _ written: Int64) -> Void
     private let noteProgress: @Sendable ([(ordinal: Int64, written: Int64)]) -> Void
@@ -82,6 +104,7 @@ final class StreamLoop: @unchecked Sendable {
         eventLoop: any EventLoop,
         limits: StreamLimits,
         encoding: EventEncoding,
+        counters: HubCounters,
         head: Int64,
         requestPage: @escaping @Sendable (PageRequest) -> Void,
         detached: @escaping @Sendable (StreamSession, _ ordinal: Int64, _ written: Int64) -> Void,
@@ -91,6 +114,7 @@ final class StreamLoop: @unchecked Sendable {
         self.limits = limits
         started = eventLoop.now
         self.encoding = encoding
+        self.counters = counters
         self.head = head
         self.requestPage = requestPage
         self.detached = detached
@@ -247,20 +271,22 @@ final class StreamLoop: @unchecked Sendable {
             leaveToStore(session, through: head)
             return advance(session)
         }
-        let bytes: ByteBuffer?
+        let owed: CohortLog.Run?
         // The head is told last, and an output may make room in the middle of a batch.
         let through = max(head, cohort.last, session.personal.last?.sequence ?? 0)
         if session.personal.isEmpty {
-            bytes = cohort.bytes(after: session.cursor)
+            owed = cohort.run(after: session.cursor)
         } else {
-            bytes = Self.merge(cohort.log.entries(after: session.cursor), session.personal)
+            let entries = cohort.log.entries(after: session.cursor) + session.personal
+            owed = CohortLog.Run(entries.sorted { $0.sequence < $1.sequence }[...])
             session.dropPersonal()
         }
         session.cursor = max(session.cursor, through)
-        guard let bytes else { return }
+        guard let owed else { return }
         session.owesPosition = false
         session.hasProgress = true
-        session.write(bytes)
+        counters.written.add(owed.messages)
+        session.write(owed.bytes)
     }
 
     private func writeOwedPosition(_ session: StreamSession) {
@@ -273,18 +299,6 @@ final class StreamLoop: @unchecked Sendable {
     private func writePosition(_ session: StreamSession) {
         settle(session)
         session.write(encoding.heartbeat(session.cursor))
-    }
-
-    /// Two runs of entries in one buffer, in the order of the log.
-    private static func merge(
-        _ shared: ArraySlice<CohortEntries.Entry>,
-        _ personal: [CohortEntries.Entry]
-    ) -> ByteBuffer {
-        var bytes = ByteBuffer()
-        for entry in (shared + personal).sorted(by: { $0.sequence < $1.sequence }) {
-            bytes.writeImmutableBuffer(entry.bytes)
-        }
-        return bytes
     }
 
     // MARK: - From the store
@@ -316,13 +330,11 @@ final class StreamLoop: @unchecked Sendable {
     }
 
     /// Takes a page that was asked for.
-    ///
-    /// With these bytes, `nil` when there is nothing, the stream is complete up to `through`.
-    func receivePage(_ session: StreamSession, bytes: ByteBuffer?, through: Int64) {
+    func receivePage(_ session: StreamSession, _ page: Page) {
         eventLoop.preconditionInEventLoop()
         session.awaitsPage = false
         guard case .catchingUp(let end) = session.state, let cohort = session.cohort else { return }
-        session.cursor = max(session.cursor, through)
+        session.cursor = max(session.cursor, page.through)
         if session.cursor >= end {
             if cohort.log.droppedThrough > session.cursor {
                 session.state = .catchingUp(through: head)
@@ -331,9 +343,10 @@ final class StreamLoop: @unchecked Sendable {
                 session.state = .live
             }
         }
-        if let bytes {
+        if let bytes = page.bytes {
             session.owesPosition = false
             session.hasProgress = true
+            counters.written.add(page.messages)
             session.write(bytes)
         }
         outputIsReady(session)
@@ -342,6 +355,11 @@ final class StreamLoop: @unchecked Sendable {
     /// Ends a stream whose page could not be read; the client comes back to it.
     func pageFailed(_ session: StreamSession) {
         end(session, .stopping)
+    }
+
+    var census: Census {
+        eventLoop.preconditionInEventLoop()
+        return Census(open: sessions.count, behind: sessions.values.count { !$0.isLive || $0.hasPending })
     }
 
     // MARK: - Time

@@ -1,0 +1,155 @@
+import Foundation
+import HTTPTypes
+import HubStore
+import Hummingbird
+import NIOCore
+import PrometheusText
+import Synchronization
+
+/// What `/metrics` answers: what an operator watches and is woken for.
+///
+/// The names are stable; `docs/operating.md` lists them. Nothing of a message, a device or a key is in it.
+struct MetricsPage: Sendable {
+    let hubs: HubDirectory
+    let writer: HubWriter
+    let store: HubStore
+    let responses: ResponseCounts
+    let configuration: HubConfiguration
+    /// Seconds since 1970.
+    let startedAt: Double
+
+    func response() async throws -> Response {
+        var page = PrometheusText()
+        if let version = configuration.version {
+            page.add(
+                "newswire_build_info",
+                .gauge,
+                "The version that runs; always 1.",
+                [.init(1, ["version": version])]
+            )
+        }
+        addMessages(to: &page)
+        try await addStreams(to: &page)
+        addWriter(to: &page)
+        try await addLog(to: &page)
+        page.add(
+            "newswire_http_responses_total",
+            .counter,
+            "Requests answered, by operation and status; 4xx and 5xx were refused.",
+            responses.sorted.map { .init($0.count, ["operation": $0.key.operation, "status": "\($0.key.status)"]) }
+        )
+        ProcessFigures(startedAt: startedAt).add(to: &page)
+        return Response(
+            status: .ok,
+            headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(string: page.text))
+        )
+    }
+
+    private func addMessages(to page: inout PrometheusText) {
+        let counted: [(String, String, (HubCounters) -> Int)] = [
+            ("newswire_messages_accepted_total", "Messages that the hub took and owes.", { $0.accepted.count }),
+            ("newswire_messages_repeated_total", "Sends that an idempotency key made harmless.", { $0.repeated.count }),
+            (
+                "newswire_messages_written_total", "Messages written to streams, one for each stream.",
+                { $0.written.count }
+            ),
+            ("newswire_messages_oversize_total", "Renderings that were too large to send.", { $0.oversize.count }),
+        ]
+        for (name, help, count) in counted {
+            page.add(name, .counter, help, each { count($0.counters) })
+        }
+        page.add(
+            "newswire_stream_gaps_total",
+            .counter,
+            "Streams told that messages they were owed are gone.",
+            each { $0.counters.gaps.count }
+        )
+        page.add(
+            "newswire_installations",
+            .gauge,
+            "Registered installations.",
+            members.flatMap { hub in
+                hub.state.withLock { $0.registry.platformCounts }.sorted { $0.key < $1.key }.map { platform, count in
+                    .init(count, ["hub": "\(hub.record.name)", "platform": platform])
+                }
+            }
+        )
+    }
+
+    private func addStreams(to page: inout PrometheusText) async throws {
+        var open: [PrometheusText.Sample] = []
+        var behind: [PrometheusText.Sample] = []
+        for member in hubs.all {
+            var census = StreamLoop.Census()
+            for loop in member.loops { census += try await loop.eventLoop.submit { loop.census }.get() }
+            let name = "\(member.hub.record.name)"
+            open.append(.init(census.open, ["hub": name]))
+            behind.append(.init(census.behind, ["hub": name]))
+        }
+        page.add("newswire_streams", .gauge, "Open streams.", open)
+        page.add("newswire_streams_behind", .gauge, "Open streams with messages yet to be written.", behind)
+    }
+
+    private func addWriter(to page: inout PrometheusText) {
+        let backlog = writer.backlog
+        page.add(
+            "newswire_writer_healthy",
+            .gauge,
+            "1 while commits succeed, 0 while the hub cannot write its file.",
+            [.init(writer.failureReason == nil ? 1 : 0)]
+        )
+        page.add("newswire_writer_waiting", .gauge, "Changes that wait for a commit.", [.init(backlog.changes)])
+        page.add(
+            "newswire_writer_oldest_seconds",
+            .gauge,
+            "How long the oldest change has waited to be durable.",
+            [.init(backlog.oldest.seconds)]
+        )
+    }
+
+    private func addLog(to page: inout PrometheusText) async throws {
+        let log = try await store.logSize()
+        let age = log.oldest.map { Double(max(configuration.nowMilliseconds - $0, 0)) / 1000 } ?? 0
+        page.add("newswire_log_bytes", .gauge, "Bodies and tags that the log holds.", [.init(log.bytes)])
+        page.add(
+            "newswire_log_limit_bytes",
+            .gauge,
+            "Above this the oldest messages are dropped before they expire.",
+            [.init(configuration.maximumLogBytes)]
+        )
+        page.add("newswire_log_oldest_seconds", .gauge, "Age of the oldest row of the log.", [.init(age)])
+        page.add(
+            "newswire_log_time_to_live_seconds",
+            .gauge,
+            "How long a message is owed.",
+            [.init(configuration.timeToLive.seconds)]
+        )
+        page.add(
+            "newswire_log_dropped_unexpired_total",
+            .counter,
+            "Messages dropped by size before they expired, since the hub was made.",
+            [.init(log.droppedBySize)]
+        )
+        page.add(
+            "newswire_database_bytes",
+            .gauge,
+            "Size of the hub's files.",
+            ["", "-wal"].map { suffix in
+                let path = configuration.databasePath + suffix
+                let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+                return .init(size ?? 0, ["file": suffix.isEmpty ? "database" : "write-ahead log"])
+            }
+        )
+    }
+
+    private var members: [Hub] { hubs.all.map(\.hub) }
+
+    private func each(_ value: (Hub) -> Int) -> [PrometheusText.Sample] {
+        members.map { .init(value($0), ["hub": "\($0.record.name)"]) }
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: Double { Double(milliseconds) / 1000 }
+}

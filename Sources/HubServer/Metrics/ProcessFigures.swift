@@ -1,0 +1,39 @@
+import Foundation
+import Glibc
+import PrometheusText
+
+/// What Linux says of this process, under the names that Prometheus clients use.
+struct ProcessFigures {
+    /// When the server was made, in seconds since 1970.
+    let startedAt: Double
+
+    func add(to page: inout PrometheusText) {
+        var usage = rusage()
+        if getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 {
+            let seconds = usage.ru_utime.seconds + usage.ru_stime.seconds
+            page.add("process_cpu_seconds_total", .counter, "CPU time, user and system.", [.init(seconds)])
+        }
+        if let resident = Self.residentBytes {
+            page.add("process_resident_memory_bytes", .gauge, "Resident memory.", [.init(resident)])
+        }
+        page.add("process_start_time_seconds", .gauge, "Start, since 1970.", [.init(startedAt)])
+        // One descriptor is the one that lists them.
+        if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count - 1 {
+            page.add("process_open_fds", .gauge, "Open descriptors.", [.init(open)])
+        }
+        var limit = rlimit()
+        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
+            page.add("process_max_fds", .gauge, "The most descriptors it may open.", [.init(limit.rlim_cur)])
+        }
+    }
+
+    private static var residentBytes: Int? {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        return pages.map { $0 * Int(getpagesize()) }
+    }
+}
+
+extension timeval {
+    fileprivate var seconds: Double { Double(tv_sec) + Double(tv_usec) / 1_000_000 }
+}
