@@ -16,7 +16,7 @@ RUN_TESTS = set -o pipefail; \
 	{ echo "Failed:"; grep -E 'recorded an issue|error:|Fatal error' .build/test.log; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long program build install uninstall deb lint format deps
+.PHONY: help demo test test-long program build bench install uninstall deb lint format deps
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -44,6 +44,10 @@ $(SHARE): $(NEWSWIRE) packaging/share .ci/manual-pages.swift
 
 # 'program' decides whether this is up to date.
 $(NEWSWIRE): program ;
+
+bench: build ## what it costs, beside a floor and a peer; for a machine with nothing else to do
+	Benchmarks/idle-publish.py $(NEWSWIRE)
+	Benchmarks/fan-out.py $(NEWSWIRE)
 
 install: ## what 'make build' has made, below $(PREFIX); PREFIX and DESTDIR say otherwise
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install install
