@@ -7,11 +7,11 @@ package import HubProtocol
 /// Reads take a snapshot and run beside the writer. Everything that changes goes through ``commit(_:)``, which the
 /// hub's one writer calls.
 ///
-/// The log's operations, which another engine could stand behind: ``Transaction/appendMessage(hub:id:tags:body:at:)``
-/// and ``Transaction/appendChange(hub:ordinal:at:)`` append, ``messages(hub:after:through:limit:)`` reads on from a
-/// place, ``extent()`` tells how far it reaches.
+/// The log's operations, which another engine could stand behind:
+/// ``Transaction/appendMessage(hub:id:tags:body:at:matched:)`` and ``Transaction/appendChange(hub:ordinal:at:)`` append,
+/// ``messages(hub:after:through:limit:)`` reads on from a place, ``extent()`` tells how far it reaches.
 package final class HubStore: Sendable {
-    private let pool: DatabasePool
+    let pool: DatabasePool
 
     /// Opens the file, making or migrating it.
     ///
@@ -207,7 +207,7 @@ extension HubStore {
         }
     }
 
-    private static func owedRows(_ db: Database, ordinal: Int64) throws -> [OwedRow] {
+    static func owedRows(_ db: Database, ordinal: Int64) throws -> [OwedRow] {
         let rows = try Row.fetchCursor(try db.cachedStatement(sql: Query.owedRows), arguments: [ordinal])
         return try Array(rows.map { OwedRow(afterSequence: $0[0], installation: try Installation(record: $0[1])) })
     }
@@ -239,23 +239,6 @@ extension HubStore {
         try await pool.read { db in
             let sql = "SELECT name FROM category WHERE hubID = ? ORDER BY publisher, position"
             return try String.fetchAll(db, sql: sql, arguments: [hub])
-        }
-    }
-
-    package func progress(ordinal: Int64) async throws -> StreamProgress? {
-        try await pool.read { db in
-            let sql = """
-                SELECT written, resumedFrom, connectedAt, disconnectedAt FROM streamProgress WHERE ordinal = ?
-                """
-            return try Row.fetchOne(db, sql: sql, arguments: [ordinal]).map { row in
-                StreamProgress(
-                    ordinal: ordinal,
-                    written: row[0],
-                    resumedFrom: row[1],
-                    connectedAt: row[2],
-                    disconnectedAt: row[3]
-                )
-            }
         }
     }
 }

@@ -89,19 +89,27 @@ package struct StreamProgress: Sendable, Equatable {
     package var resumedFrom: String?
     package var connectedAt: Int64?
     package var disconnectedAt: Int64?
+    /// When a newer stream of the installation last took the place of an open one.
+    package var replacedAt: Int64?
+    /// When the hub last ended a stream because its key or its secret was no longer good.
+    package var revokedAt: Int64?
 
     package init(
         ordinal: Int64,
         written: Int64,
         resumedFrom: String? = nil,
         connectedAt: Int64? = nil,
-        disconnectedAt: Int64? = nil
+        disconnectedAt: Int64? = nil,
+        replacedAt: Int64? = nil,
+        revokedAt: Int64? = nil
     ) {
         self.ordinal = ordinal
         self.written = written
         self.resumedFrom = resumedFrom
         self.connectedAt = connectedAt
         self.disconnectedAt = disconnectedAt
+        self.replacedAt = replacedAt
+        self.revokedAt = revokedAt
     }
 }
 

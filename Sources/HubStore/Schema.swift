@@ -9,6 +9,9 @@ enum Schema {
         migrator.registerMigration("1 one log, installations and what they are owed") { db in
             try db.execute(sql: version1)
         }
+        migrator.registerMigration("2 whom a message matched and why streams ended") { db in
+            try db.execute(sql: version2)
+        }
         return migrator
     }
 
@@ -100,5 +103,16 @@ enum Schema {
             only INTEGER PRIMARY KEY CHECK (only = 1),
             lastSeen INTEGER NOT NULL
         );
+        """
+
+    /// What tells later who got a message.
+    ///
+    /// `matched` is a JSON object of counts by platform, NULL for messages of the first schema. The index serves
+    /// registry changes alone, so that sending does not pay for it.
+    private static let version2 = """
+        ALTER TABLE log ADD COLUMN matched TEXT;
+        CREATE INDEX log_change ON log (hubID, sequence, ordinal) WHERE ordinal IS NOT NULL;
+        ALTER TABLE streamProgress ADD COLUMN replacedAt INTEGER;
+        ALTER TABLE streamProgress ADD COLUMN revokedAt INTEGER;
         """
 }

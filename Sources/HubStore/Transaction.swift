@@ -64,19 +64,27 @@ extension Transaction {
 extension Transaction {
     /// Appends a message.
     ///
+    /// `matched` is how many installations of each platform it is for, as far as that is known yet.
+    ///
     /// - Returns: Its sequence.
     package func appendMessage(
         hub: Int64,
         id: MessageID,
         tags: String?,
         body: [UInt8],
-        at: Int64
+        at: Int64,
+        matched: RecipientCounts? = nil
     ) throws -> Int64 {
         try execute(
-            "INSERT INTO log (hubID, at, messageID, tags, body) VALUES (?, ?, ?, ?, ?)",
-            [hub, at, id.text, tags, Data(body)]
+            "INSERT INTO log (hubID, at, messageID, tags, body, matched) VALUES (?, ?, ?, ?, ?, ?)",
+            [hub, at, id.text, tags, Data(body), matched?.record]
         )
         return db.lastInsertedRowID
+    }
+
+    /// Corrects whom a message matched; one that was dropped meanwhile is passed over.
+    package func setMatched(_ matched: RecipientCounts, sequence: Int64) throws {
+        try execute("UPDATE log SET matched = ? WHERE sequence = ?", [matched.record, sequence])
     }
 
     /// Appends a registry change.
@@ -278,16 +286,20 @@ extension Transaction {
     package func note(_ progress: StreamProgress) throws {
         try execute(
             """
-            INSERT INTO streamProgress SELECT ?1, ?2, ?3, ?4, ?5
+            INSERT INTO streamProgress
+                (ordinal, written, resumedFrom, connectedAt, disconnectedAt, replacedAt, revokedAt)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
             WHERE EXISTS (SELECT 1 FROM installation WHERE ordinal = ?1)
             ON CONFLICT (ordinal) DO UPDATE SET written = excluded.written,
                 resumedFrom = ifnull(excluded.resumedFrom, resumedFrom),
                 connectedAt = ifnull(excluded.connectedAt, connectedAt),
-                disconnectedAt = excluded.disconnectedAt
+                disconnectedAt = excluded.disconnectedAt,
+                replacedAt = ifnull(excluded.replacedAt, replacedAt),
+                revokedAt = ifnull(excluded.revokedAt, revokedAt)
             """,
             [
                 progress.ordinal, progress.written, progress.resumedFrom, progress.connectedAt,
-                progress.disconnectedAt,
+                progress.disconnectedAt, progress.replacedAt, progress.revokedAt,
             ]
         )
     }

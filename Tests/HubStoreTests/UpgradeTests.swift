@@ -1,0 +1,76 @@
+import Foundation
+import GRDB
+import HubProtocol
+import Testing
+
+@testable import HubStore
+
+struct UpgradeTests {
+    /// Written when the first schema was the present one: two starts, a changed agent, messages before and between,
+    /// a stream, a key and a category.
+    private static let dataOfFirstSchema = """
+        INSERT INTO hub VALUES (1, 'news', 5);
+        INSERT INTO accessRule VALUES (1, 'Listen', 'one', 'two', 1);
+        INSERT INTO epoch VALUES (1, 'a', 1, 10), (2, 'b', 4, 20);
+        INSERT INTO log (sequence, hubID, at, messageID, tags, body, ordinal) VALUES
+            (1, 1, 100, 'm1', NULL, '{"title":"first"}', NULL),
+            (2, 1, 110, NULL, NULL, NULL, 1),
+            (3, 1, 120, 'm2', 'World', '{"title":"second"}', NULL),
+            (4, 1, 130, NULL, NULL, NULL, 1),
+            (5, 1, 140, 'm3', 'Sports', '{"title":"third"}', NULL);
+        DELETE FROM log WHERE sequence = 1;
+        UPDATE retention SET throughSequence = 1, bySize = 1, countedThrough = 5, countedBytes = 50;
+        INSERT INTO idempotencyKey VALUES (1, 'k', x'01', 'm3', 140);
+        INSERT INTO installation VALUES (1, 1, 'a', CAST(:new AS BLOB), x'0a', 2);
+        INSERT INTO owed VALUES (1, 2, CAST(:old AS BLOB)), (1, 4, CAST(:new AS BLOB));
+        INSERT INTO streamProgress VALUES (1, 3, 'a-3', 115, NULL);
+        INSERT INTO category VALUES (1, 'p', 0, 'Weather');
+        INSERT INTO clock VALUES (1, 150);
+        """
+
+    private static func record(_ tag: String) -> String {
+        #"{"id":"a","platform":"stream","pushChannelExpired":false,"pushVariables":{},"secondaryTiles":{},"#
+            + #""tags":["\#(tag)"],"templates":{"newswire":{"body":"{\"title\":\"$(title)\"}","headers":{},"tags":[]}}}"#
+    }
+
+    @Test(arguments: Schema.migrator.migrations)
+    func `a file of any released schema is taken over with all that is in it`(schema: String) async throws {
+        let scratch = try Scratch()
+        let queue = try DatabaseQueue(path: scratch.path)
+        let first = try #require(Schema.migrator.migrations.first)
+        try Schema.migrator.migrate(queue, upTo: first)
+        try await queue.write { db in
+            let records = ["new": Self.record("Sports"), "old": Self.record("World")]
+            for statement in Self.dataOfFirstSchema.split(separator: ";\n") {
+                var sql = String(statement)
+                for (name, record) in records { sql = sql.replacing(":\(name)", with: "'\(record)'") }
+                try db.execute(sql: sql)
+            }
+        }
+        try Schema.migrator.migrate(queue, upTo: schema)
+        try queue.close()
+
+        let (store, hub) = try await scratch.store()
+        #expect(try await store.hubs().map(\.name.text) == ["news"])
+        #expect(try await store.accessRules(hub: hub).map(\.primaryKey) == ["one"])
+        #expect(try await store.epochs().map(\.firstSequence) == [1, 4])
+        #expect(try await store.extent() == LogExtent(top: 5, droppedThrough: 1, droppedBySize: 1))
+        #expect(try await store.categories(hub: hub) == ["Weather"])
+        #expect(try await store.lastSeenClock() == 150)
+        let owed = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .max, limit: 9)
+        #expect(owed.messages.map(\.id.text) == ["m2", "m3"])
+        #expect(owed.rows.map { $0.installation.tags.map(\.text) } == [["World"], ["Sports"]])
+        let stream = StreamProgress(ordinal: 1, written: 3, resumedFrom: "a-3", connectedAt: 115)
+        #expect(try await store.progress(ordinal: 1) == stream)
+        let message = try await store.message(hub: hub, id: MessageID("m2"), through: .max)
+        #expect(message?.at == 120)
+        #expect(message?.matched == nil, "what was not counted is not known")
+        #expect(try await store.change { try $0.acceptedMessage(hub: hub, key: "k")?.id.text } == "m3")
+        // It goes on from there.
+        #expect(try await store.append(hub) == 6)
+        let revoked = StreamProgress(ordinal: 1, written: 6, revokedAt: 160)
+        try await store.change { try $0.note(revoked) }
+        #expect(try await store.progress(ordinal: 1)?.revokedAt == 160)
+        #expect(try await store.progress(ordinal: 1)?.resumedFrom == "a-3")
+    }
+}
