@@ -1,0 +1,81 @@
+/// Why one device got a message, or did not.
+package struct DeviceReport: Sendable, Equatable, Codable {
+    /// The installation's id.
+    package let id: String
+    package let outcome: DeviceOutcome
+    /// The same for people: sentences, the most important one first.
+    package var explanation: [String]
+    package var platform: Platform?
+    package var registeredAt: String?
+    /// When it first changed after the message.
+    package var changedAt: String?
+    /// When the message came, without those of single templates; absent when it was not registered then.
+    package var tags: [String]?
+    /// Today, if they differ.
+    package var tagsNow: [String]?
+    /// When the message came.
+    package var templates: [TemplateReport]?
+    package var stream: StreamReport?
+
+    package init(id: String, outcome: DeviceOutcome, explanation: [String]) {
+        self.id = id
+        self.outcome = outcome
+        self.explanation = explanation
+    }
+}
+
+/// What became of a message at one device.
+package struct DeviceOutcome: RawRepresentable, Sendable, Hashable, Codable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package static let notRegistered = DeviceOutcome(rawValue: "notRegistered")
+    package static let registeredLater = DeviceOutcome(rawValue: "registeredLater")
+    package static let notMatched = DeviceOutcome(rawValue: "notMatched")
+    /// Matched, on a platform that this hub does not deliver to.
+    package static let notDelivered = DeviceOutcome(rawValue: "notDelivered")
+    /// Its templates made more of the message than the hub sends.
+    package static let tooLarge = DeviceOutcome(rawValue: "tooLarge")
+    package static let owed = DeviceOutcome(rawValue: "owed")
+    package static let expired = DeviceOutcome(rawValue: "expired")
+    package static let written = DeviceOutcome(rawValue: "written")
+    package static let resumedPast = DeviceOutcome(rawValue: "resumedPast")
+}
+
+/// One template of a device, as a message found it.
+package struct TemplateReport: Sendable, Equatable, Codable {
+    package let name: String
+    /// Its own, beside those of the installation.
+    package let tags: [String]
+    package let matches: Bool
+    /// Nothing of the message shows in it.
+    package let isEmpty: Bool
+    /// Absent for a broadcast.
+    package let expression: TagEvaluation?
+
+    package init(name: String, tags: [String], matches: Bool, isEmpty: Bool, expression: TagEvaluation?) {
+        self.name = name
+        self.tags = tags
+        self.matches = matches
+        self.isEmpty = isEmpty
+        self.expression = expression
+    }
+}
+
+/// How far a device's stream is.
+package struct StreamReport: Sendable, Equatable, Codable {
+    package var isOpen: Bool
+    /// It was written everything up to this position; absent when it never was open.
+    package var position: Int64?
+    /// The last cursor it came with, as it was sent.
+    package var resumedFrom: String?
+    package var connectedAt: String?
+    package var disconnectedAt: String?
+    /// When a newer stream last took the place of an open one.
+    package var replacedAt: String?
+    /// When the hub last ended it because its key or its secret was no longer good.
+    package var revokedAt: String?
+
+    package init(isOpen: Bool) { self.isOpen = isOpen }
+}

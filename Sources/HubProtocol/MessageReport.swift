@@ -1,0 +1,83 @@
+/// What became of a message: the answer of our own route `GET /{hub}/deliveries/{message}` (design §6).
+///
+/// Instants are ISO 8601 in UTC. Positions are those of the hub's log.
+package struct MessageReport: Sendable, Equatable, Codable {
+    package let id: MessageID
+    package let acceptedAt: String
+    /// Until then it is owed.
+    package let expiresAt: String
+    package let position: Int64
+    /// The tag expression as it was sent; absent for a broadcast.
+    package let tags: String?
+    package let state: MessageState
+    /// How many installations of each platform it matched when it was accepted; absent when the hub did not count yet.
+    package let matched: [String: Int]?
+    package let streams: StreamOutcomes
+    /// Present when it was asked for.
+    package var device: DeviceReport?
+
+    package init(
+        id: MessageID,
+        acceptedAt: String,
+        expiresAt: String,
+        position: Int64,
+        tags: String?,
+        state: MessageState,
+        matched: [String: Int]?,
+        streams: StreamOutcomes
+    ) {
+        self.id = id
+        self.acceptedAt = acceptedAt
+        self.expiresAt = expiresAt
+        self.position = position
+        self.tags = tags
+        self.state = state
+        self.matched = matched
+        self.streams = streams
+    }
+}
+
+/// The newest messages: the answer of `GET /{hub}/deliveries`.
+package struct MessageReports: Sendable, Equatable, Codable {
+    /// Newest first.
+    package let messages: [MessageReport]
+
+    package init(messages: [MessageReport]) { self.messages = messages }
+}
+
+/// How far a message is, in the words of the protocol's telemetry (§5.6).
+package struct MessageState: RawRepresentable, Sendable, Hashable, Codable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// It is owed to at least one device.
+    package static let processing = MessageState(rawValue: "Processing")
+    /// Every device that it matched and that is still registered was written it.
+    package static let completed = MessageState(rawValue: "Completed")
+    /// Nothing more happens, and a device that it matched was not written it: its time ran out, or this hub does not
+    /// deliver to that platform.
+    package static let abandoned = MessageState(rawValue: "Abandoned")
+    /// It matched nobody.
+    package static let noTargetFound = MessageState(rawValue: "NoTargetFound")
+    /// What it matched is gone or was not counted.
+    package static let unknown = MessageState(rawValue: "Unknown")
+}
+
+/// What became of a message at the `stream` installations that it matched.
+package struct StreamOutcomes: Sendable, Equatable, Codable {
+    /// Those that are still registered; each of them is written, owed or expired.
+    package var matched = 0
+    /// The stream was written everything up to the message, or beyond.
+    package var written = 0
+    /// Of those written: came back with a cursor at the message or beyond, which proves that it arrived.
+    package var resumedPast = 0
+    /// Waits for the device.
+    package var owed = 0
+    /// Its time ran out before it was written.
+    package var expired = 0
+    /// Removed since; what became of it there is not known.
+    package var gone = 0
+
+    package init() {}
+}
