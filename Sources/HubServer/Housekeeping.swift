@@ -113,7 +113,10 @@ final class Housekeeping: Service {
     }
 
     func flushProgress() async throws {
-        for hub in hubs { try await hub.flushProgress() }
+        for hub in hubs {
+            try await hub.flushProgress()
+            try await hub.flushRecounted()
+        }
     }
 
     /// Drops messages that have expired, and the oldest ones when the log is too large.

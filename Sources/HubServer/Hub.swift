@@ -24,6 +24,8 @@ final class Hub: Sendable {
         var isStopping = false
         /// How far streams are, to be noted in the store with the next batch.
         var progress: [Int64: StreamProgress] = [:]
+        /// Messages whose count in the store is to be corrected with the next batch.
+        var recounted: [Int64: RecipientCounts] = [:]
     }
 
     let record: HubRecord
@@ -249,7 +251,7 @@ struct IncomingMessage: Sendable {
 
 extension Hub {
     private enum Acceptance: Sendable {
-        case accepted(sequence: Int64)
+        case accepted(sequence: Int64, Matched)
         case repeated(MessageID)
     }
 
@@ -269,12 +271,14 @@ extension Hub {
                 }
                 return .repeated(first.id)
             }
+            let matched = self.matched(by: message.expression)
             let sequence = try transaction.appendMessage(
                 hub: hub,
                 id: message.id,
                 tags: message.tags,
                 body: message.body,
-                at: at
+                at: at,
+                matched: matched.counts
             )
             if let key = message.idempotencyKey {
                 try transaction.recordKey(
@@ -285,10 +289,11 @@ extension Hub {
                     at: at
                 )
             }
-            return .accepted(sequence: sequence)
+            return .accepted(sequence: sequence, matched)
         } apply: { acceptance in
-            guard case .accepted(let sequence) = acceptance else { return }
+            guard case .accepted(let sequence, let matched) = acceptance else { return }
             self.counters.accepted.add(1)
+            self.recount(matched, by: message.expression, sequence: sequence)
             self.publish(message, sequence: sequence)
         }
         if case .repeated = acceptance { counters.repeated.add(1) }
@@ -319,11 +324,6 @@ extension Hub {
             "a message grew beyond the limit when a template rendered it, and was not sent there",
             metadata: ["message.id": "\(id)", "limit.bytes": "\(EventEncoding.maximumMessageBytes)"]
         )
-    }
-
-    /// How many installations a template send with this expression would reach.
-    func recipients(of expression: TagExpression?) -> RecipientCounts {
-        state.withLock { $0.registry.counts(of: expression) }
     }
 }
 

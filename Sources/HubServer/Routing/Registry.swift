@@ -13,6 +13,9 @@ struct Registry: Sendable {
         let createdSequence: Int64
         let recipient: Recipient
         fileprivate let firstTarget: Int
+
+        /// As counts name it.
+        var platformName: String { platform.rawValue.lowercased() }
     }
 
     private var entries: [Int64: Entry] = [:]
@@ -21,6 +24,9 @@ struct Registry: Sendable {
     /// The ordinal of each target's installation.
     private var owners: [Int: Int64] = [:]
     private var nextTarget = 0
+    private var standing = StandingCounts()
+    /// Changes so far, to tell whether there was one between two looks.
+    private(set) var changes = 0
     /// Installations of each platform, by its name in lower case.
     private(set) var platformCounts: [String: Int] = [:]
 
@@ -48,14 +54,18 @@ struct Registry: Sendable {
         }
         nextTarget += max(recipient.targets.count, 1)
         entries[entry.ordinal] = entry
-        platformCounts[entry.platform.name, default: 0] += 1
+        changes += 1
+        standing.add(entry)
+        platformCounts[entry.platformName, default: 0] += 1
         ordinals[entry.id] = entry.ordinal
         return entry
     }
 
     mutating func remove(ordinal: Int64) {
         guard let entry = entries.removeValue(forKey: ordinal) else { return }
-        platformCounts[entry.platform.name, default: 0] -= 1
+        changes += 1
+        standing.remove(entry)
+        platformCounts[entry.platformName, default: 0] -= 1
         for (target, tags) in targets(of: entry) {
             index.remove(target, tags: tags)
             owners[target] = nil
@@ -69,12 +79,16 @@ struct Registry: Sendable {
     }
 
     /// How many installations of each platform a template send reaches.
-    func counts(of expression: TagExpression?) -> RecipientCounts {
+    ///
+    /// With `keeping`, the counts are kept up to date from now on: for expressions that will be asked for again.
+    mutating func counts(of expression: TagExpression?, keeping: Bool = false) -> RecipientCounts {
+        if let known = standing[expression] { return known }
         var platforms: [String: Int] = [:]
         for ordinal in recipients(of: expression) {
             guard let entry = entries[ordinal] else { continue }
-            platforms[entry.platform.name, default: 0] += 1
+            platforms[entry.platformName, default: 0] += 1
         }
+        if keeping { standing.keep(platforms, of: expression) }
         return RecipientCounts(total: platforms.values.reduce(0, +), platforms: platforms)
     }
 
@@ -84,9 +98,4 @@ struct Registry: Sendable {
             (entry.firstTarget + offset, entry.recipient.tags.union(target.tags))
         }
     }
-}
-
-extension Platform {
-    /// As counts name it.
-    fileprivate var name: String { rawValue.lowercased() }
 }
