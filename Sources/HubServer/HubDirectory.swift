@@ -64,6 +64,9 @@ final class HubDirectory: Sendable {
         return (member.loops[index], index)
     }
 
+    /// All stream loops of a hub.
+    func loops(of hub: Hub) -> [StreamLoop] { members[hub.record.name]?.loops ?? [] }
+
     func anyLoop(for hub: Hub) -> (StreamLoop, index: Int) {
         guard let member = members[hub.record.name] else { preconditionFailure("the hub is one of the directory") }
         let index = Int.random(in: member.loops.indices)

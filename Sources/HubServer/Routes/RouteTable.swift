@@ -52,6 +52,7 @@ struct Route: Sendable {
 enum RouteTable {
     static let routes: [Route] =
         InstallationRoutes.routes + MessageRoutes.routes + StreamRoutes.routes + CategoryRoutes.routes
+        + DeliveryRoutes.routes
 
     /// A responder for all routes, and for the server's own `/healthz`, `/readyz` and `/metrics`.
     static func responder(

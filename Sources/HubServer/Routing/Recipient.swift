@@ -62,7 +62,12 @@ struct Recipient: Sendable, Hashable {
     /// Whether a template of this recipient matches, ignoring what it would show.
     func matches(_ expression: TagExpression?, _ target: Target) -> Bool {
         guard let expression else { return true }
-        return expression.matches { tags.contains($0) || target.tags.contains($0) }
+        return expression.matches { counts($0, target) }
+    }
+
+    /// Whether a tag counts for a template.
+    func counts(_ tag: Tag, _ target: Target) -> Bool {
+        tags.contains(tag) || target.tags.contains(tag)
     }
 
     /// The events that a message becomes here, one for each template that matches.

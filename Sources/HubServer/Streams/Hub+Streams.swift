@@ -81,13 +81,20 @@ extension Hub {
 
     /// Forgets a session that has ended, and notes how far it was written.
     func detached(_ session: StreamSession, ordinal: Int64, written: Int64) {
+        let ending = session.ending
         writer.post {
             self.state.withLock { state in
                 let isLast = !state.broadcast.hasStream(ordinal, otherThan: session)
                 state.broadcast.detached(session, of: ordinal)
                 guard state.registry[ordinal] != nil else { return }
                 state.noteProgress(ordinal, written: written)
-                if isLast { state.progress[ordinal]?.disconnectedAt = self.configuration.nowMilliseconds }
+                let now = self.configuration.nowMilliseconds
+                if isLast { state.progress[ordinal]?.disconnectedAt = now }
+                switch ending {
+                case .replaced: state.progress[ordinal]?.replacedAt = now
+                case .revoked: state.progress[ordinal]?.revokedAt = now
+                case .stopping, nil: break
+                }
             }
         }
     }

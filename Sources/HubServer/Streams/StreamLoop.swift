@@ -228,6 +228,7 @@ final class StreamLoop: @unchecked Sendable {
     private func end(_ session: StreamSession, _ reason: StreamEnd) {
         guard !session.hasEnded else { return }
         if let name = reason.eventName { _ = session.output.write(EventEncoding.end(name)) }
+        session.ending = reason
         remove(session)
         session.output.close()
     }
@@ -360,6 +361,15 @@ final class StreamLoop: @unchecked Sendable {
     var census: Census {
         eventLoop.preconditionInEventLoop()
         return Census(open: sessions.count, behind: sessions.values.count { !$0.isLive || $0.hasPending })
+    }
+
+    /// How far each stream was written, by its installation's ordinal.
+    func positions() -> [Int64: Int64] {
+        eventLoop.preconditionInEventLoop()
+        return sessions.values.reduce(into: [:]) { positions, session in
+            settle(session)
+            positions[session.ordinal] = session.cursor
+        }
     }
 
     // MARK: - Time

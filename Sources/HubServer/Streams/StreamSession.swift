@@ -35,6 +35,8 @@ final class StreamSession: @unchecked Sendable {
     var hasProgress = false
     /// The position is to be written as soon as nothing else waits.
     var owesPosition = false
+    /// Why the hub ended it, `nil` when the client or its connection did.
+    var ending: StreamEnd?
     /// Seconds of the loop's clock at the last write.
     var lastWrite: UInt32 = 0
 
