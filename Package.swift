@@ -122,7 +122,7 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["newswire", "HostSystem", "HubTestServer", "OutboundHTTP"]
+            dependencies: ["newswire", "HostSystem", "HubProtocol", "HubTestServer", "OutboundHTTP"]
         ),
     ]
 )

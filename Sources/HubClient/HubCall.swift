@@ -8,6 +8,8 @@ struct HubCall {
 
     /// Below the hub, its segments escaped.
     let path: String
+    /// Beside the version of the protocol.
+    var query: [(name: String, value: String)] = []
     var headers: [(name: String, value: String)] = []
     var body: [UInt8]?
     var contentType = "application/json"
@@ -42,9 +44,10 @@ extension HubClient {
         headers.append(("Authorization", tokens.token(now: unixTime)))
         if call.body != nil { headers.append(("Content-Type", call.contentType)) }
         if let channel = call.channel { headers.append((HeaderName.pushChannel, channel.text)) }
+        let query = call.query.map { "&\($0.name)=\(HubCall.segment($0.value))" }.joined()
         return OutboundRequest(
             method: call.method,
-            url: "\(hubURL)\(call.path)?api-version=\(Self.apiVersion)",
+            url: "\(hubURL)\(call.path)?api-version=\(Self.apiVersion)\(query)",
             headers: headers,
             body: call.body,
             totalTimeout: Self.callTimeout,

@@ -153,4 +153,27 @@ extension HubClient {
         guard let reply = try await succeed(call, unless: [404, 405, 501]) else { return nil }
         return try decode(RecipientCounts.self, from: reply, as: "the count of recipients")
     }
+    /// What became of a message; with `device`, also why that device got it or did not.
+    ///
+    /// Needs Manage.
+    ///
+    /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 404 when the hub does not keep the
+    ///   message, or has no such route.
+    package func report(
+        on id: MessageID,
+        device: InstallationID? = nil
+    ) async throws(HubClientError) -> MessageReport {
+        var call = HubCall("GET", "/deliveries/\(HubCall.segment(id.text))")
+        if let device { call.query = [("device", device.text)] }
+        return try decode(MessageReport.self, from: try await succeed(call), as: "the report")
+    }
+
+    /// The newest messages, newest first.
+    ///
+    /// Needs Manage.
+    package func newestMessages(_ count: Int) async throws(HubClientError) -> [MessageReport] {
+        var call = HubCall("GET", "/deliveries")
+        call.query = [("last", "\(count)")]
+        return try decode(MessageReports.self, from: try await succeed(call), as: "the list of messages").messages
+    }
 }

@@ -1,5 +1,5 @@
 import HostSystem
-import HubProtocol
+package import HubProtocol
 import HubClient
 package import Logging
 package import OutboundHTTP
@@ -222,6 +222,11 @@ package final class SubscriberAgent: Sendable {
     /// The stored choice; `nil` when there is none.
     package func choice() async throws(AgentError) -> [String]? {
         try await stored { () async throws(AgentStoreError) in try await self.store.record().categories }
+    }
+
+    /// The id under which the hub knows this agent.
+    package func installation() async throws(AgentError) -> InstallationID {
+        try await stored { () async throws(AgentStoreError) in try await self.store.record().installation }
     }
 
     /// The newest rows of the inbox, at most `limit`, oldest of them first.

@@ -22,7 +22,8 @@ struct UnsubscribeCommand: AsyncParsableCommand {
 struct CategoriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "categories",
-        abstract: "List the hub's categories; the chosen ones are marked."
+        abstract: "List the hub's categories; the chosen ones are marked.",
+        discussion: "Says last under which id the hub knows this agent, for 'newswire messages show --device'."
     )
 
     @OptionGroup var agent: AgentOptions
@@ -39,6 +40,7 @@ struct CategoriesCommand: AsyncParsableCommand {
                 let note = category.isKnown == false ? "  (no longer announced)" : ""
                 Console.print("\(mark) \(TerminalText.safe(category.name))\(note)")
             }
+            Console.notice("this agent is the device '\(try await agent.installation())'")
         }
     }
 }

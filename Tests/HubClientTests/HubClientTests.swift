@@ -155,6 +155,31 @@ struct ScriptedHub {
         #expect(hub.server.requests[2].text == #"{"categories":["World"]}"#)
     }
 
+    @Test func `a report on a message is asked for, and refused in the hub's words`() async throws {
+        let report =
+            #"{"acceptedAt":"2030-03-17T17:46:40Z","expiresAt":"2030-03-20T17:46:40Z","id":"m1","position":7,"#
+            + #""state":"Soon","streams":{"expired":0,"gone":0,"matched":2,"owed":1,"resumedPast":0,"written":1}}"#
+        let hub = try ScriptedHub { request in
+            switch request.path {
+            case "/news/deliveries": .status(200, body: #"{"messages":[\#(report)]}"#)
+            case "/news/deliveries/m1": .status(200, body: report)
+            case "/news/deliveries/m2": ScriptedHub.refusal(404, "There is no message 'm2' here.")
+            default: .status(200, body: "{}")
+            }
+        }
+        let known = try await hub.client.report(on: MessageID("m1"), device: InstallationID("agent:1"))
+        #expect(known.streams.written == 1 && known.matched == nil && known.device == nil)
+        #expect(known.state.rawValue == "Soon", "a state of a newer hub")
+        #expect(hub.server.requests.last?.query == "api-version=2020-06&device=agent%3A1")
+        #expect(try await hub.client.newestMessages(5) == [known])
+        #expect(hub.server.requests.last?.query == "api-version=2020-06&last=5")
+        let refused = await #expect(throws: HubClientError.self) { try await hub.client.report(on: MessageID("m2")) }
+        #expect(refused.map { "\($0)" } == "the hub refused with 404: There is no message 'm2' here.")
+        await #expect(throws: HubClientError.malformedReply("the report cannot be read")) {
+            try await hub.client.report(on: MessageID("m3"))
+        }
+    }
+
     @Test(arguments: [404, 405, 501])
     func `our own routes are nothing where they are absent`(_ status: Int) async throws {
         let hub = try ScriptedHub { _ in .status(status) }
