@@ -292,7 +292,7 @@ extension Hub {
             return .accepted(sequence: sequence, matched)
         } apply: { acceptance in
             guard case .accepted(let sequence, let matched) = acceptance else { return }
-            self.counters.accepted.add(1)
+            self.counters.accept(matched.counts)
             self.recount(matched, by: message.expression, sequence: sequence)
             self.publish(message, sequence: sequence)
         }

@@ -77,9 +77,9 @@ struct DeliveryTests {
             let gate = DispatchSemaphore(value: 0)
             hub.hub.writer.post { gate.wait() }
             async let registered: Void = hub.register(Agent("b", tags: ["World"]))
-            try await hub.wait { hub.hub.writer.waiting == 1 }
+            try await hub.wait { hub.hub.writer.backlog.changes == 1 }
             async let accepted = hub.accept("x", tags: "World")
-            try await hub.wait { hub.hub.writer.waiting == 2 }
+            try await hub.wait { hub.hub.writer.backlog.changes == 2 }
             gate.signal()
             try await registered
             let id = try await accepted

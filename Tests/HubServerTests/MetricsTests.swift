@@ -22,6 +22,7 @@ struct MetricsTests {
             let metrics = try await hub.metrics()
             #expect(metrics["newswire_build_info{version=\"1.2.3\"}"] == 1)
             #expect(metrics["newswire_messages_accepted_total{hub=\"news\"}"] == 4)
+            #expect(metrics["newswire_messages_owed_total{hub=\"news\",platform=\"stream\"}"] == 5)
             #expect(metrics["newswire_messages_repeated_total{hub=\"news\"}"] == 1)
             #expect(metrics["newswire_messages_written_total{hub=\"news\"}"] == 3)
             #expect(metrics["newswire_installations{hub=\"news\",platform=\"stream\"}"] == 2)

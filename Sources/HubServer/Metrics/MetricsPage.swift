@@ -48,7 +48,7 @@ struct MetricsPage: Sendable {
 
     private func addMessages(to page: inout PrometheusText) {
         let counted: [(String, String, (HubCounters) -> Int)] = [
-            ("newswire_messages_accepted_total", "Messages that the hub took and owes.", { $0.accepted.count }),
+            ("newswire_messages_accepted_total", "Messages that the hub took.", { $0.accepted.count }),
             ("newswire_messages_repeated_total", "Sends that an idempotency key made harmless.", { $0.repeated.count }),
             (
                 "newswire_messages_written_total", "Messages written to streams, one for each stream.",
@@ -59,6 +59,17 @@ struct MetricsPage: Sendable {
         for (name, help, count) in counted {
             page.add(name, .counter, help, each { count($0.counters) })
         }
+        page.add(
+            "newswire_messages_owed_total",
+            .counter,
+            "Installations that accepted messages matched, by platform: one for each message and installation.",
+            members.flatMap { hub -> [PrometheusText.Sample] in
+                let matched = hub.counters.matched.withLock { counts in counts }
+                return matched.sorted { $0.key < $1.key }.map { platform, count in
+                    .init(count, ["hub": "\(hub.record.name)", "platform": platform])
+                }
+            }
+        )
         page.add(
             "newswire_stream_gaps_total",
             .counter,
