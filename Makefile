@@ -1,8 +1,8 @@
 # The few commands of this project. `make help` lists them.
 
 SHELL := /bin/bash
-PACKAGES := libcurl4-openssl-dev libsqlite3-dev libxml2-dev pkg-config
-PKGCONFIGS := libcurl sqlite3 libxml-2.0
+PACKAGES := libcurl4-openssl-dev libsqlite3-dev libsystemd-dev libxml2-dev pkg-config
+PKGCONFIGS := libcurl sqlite3 libsystemd libxml-2.0
 CONFIG ?= release
 NEWSWIRE := .build/$(CONFIG)/newswire
 # The release carries the Swift libraries, so that it runs, and starts faster, where there is no toolchain.
@@ -25,6 +25,9 @@ help: ## what there is
 demo: deps ## the whole pipeline on a scratch directory: hub, publisher, two agents
 	swift build --product newswire
 	@.build/debug/newswire demo --once
+
+# Programs that the tests run, each from the package of its name: a session bus of their own.
+test test-long: TEST_PROGRAMS := dbus-daemon
 
 test: deps lint ## every check: style, imports, unit and end-to-end tests
 	swift build --build-tests
@@ -68,22 +71,23 @@ lint: deps ## code style, the import rule and the systemd units
 format: ## rewrites the code in the project's style
 	swift format --in-place --recursive Sources Tests Package.swift $(SCRIPTS)
 
-# Everything that the build needs beyond a Swift toolchain. Installs it where that is allowed, else says what to run.
+# Everything that the build, and the tests, need beyond a Swift toolchain. Installs it where that is allowed, else says what to run.
 deps:
 	@command -v swift >/dev/null || { \
 	  echo "newswire needs Swift 6.2 or later: https://www.swift.org/install/linux" >&2; exit 69; }
 	@missing=; \
-	command -v pkg-config >/dev/null || missing=1; \
+	for program in pkg-config $(TEST_PROGRAMS); do command -v $$program >/dev/null || missing=1; done; \
 	[ -n "$$missing" ] || pkg-config --exists $(PKGCONFIGS) || missing=1; \
 	[ -z "$$missing" ] && exit 0; \
-	install="apt-get install --yes --no-install-recommends $(PACKAGES)"; \
+	install="apt-get install --yes --no-install-recommends $(PACKAGES) $(TEST_PROGRAMS)"; \
 	if ! command -v apt-get >/dev/null; then \
-	  echo "newswire needs the development files of libcurl, SQLite and libxml2, and pkg-config" >&2; exit 69; \
+	  echo "newswire needs the development files of libcurl, SQLite, libsystemd and libxml2, and pkg-config" >&2; \
+	  [ -z "$(TEST_PROGRAMS)" ] || echo "its tests need $(TEST_PROGRAMS)" >&2; exit 69; \
 	elif [ "$$(id -u)" = 0 ]; then \
 	  export DEBIAN_FRONTEND=noninteractive; \
 	  $$install >/dev/null || { apt-get update && $$install; }; \
 	elif sudo -n true 2>/dev/null; then \
 	  sudo -n $$install >/dev/null || { sudo -n apt-get update && sudo -n $$install; }; \
 	else \
-	  echo "some libraries are missing; please run:" >&2; echo "  sudo $$install" >&2; exit 69; \
+	  echo "some libraries or programs are missing; please run:" >&2; echo "  sudo $$install" >&2; exit 69; \
 	fi

@@ -30,12 +30,18 @@ let package = Package(
             pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"])]
         ),
+        .systemLibrary(
+            name: "CSystemd",
+            pkgConfig: "libsystemd",
+            providers: [.apt(["libsystemd-dev"])]
+        ),
 
         // Leaves: formats and this machine.
         .target(name: "Markup", dependencies: ["CLibXML2"]),
         .target(name: "ServerSentEvents"),
         .target(name: "PrometheusText"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
+        .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem"]),
 
         // Vocabularies: what feeds say, what travels between hub and clients.
         .target(name: "Feeds", dependencies: ["Markup", .crypto]),
@@ -68,7 +74,8 @@ let package = Package(
         .target(
             name: "SubscriberAgent",
             dependencies: [
-                "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", .grdb, .log,
+                "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", "DesktopNotifications",
+                .grdb, .log,
             ]
         ),
 
@@ -84,12 +91,21 @@ let package = Package(
             ]
         ),
 
-        // Tests: a folder a module, a scripted peer, and the built program.
+        // Tests: a folder a module, scripted peers, and the built program.
         .target(name: "HubTestServer", path: "Tests/HubTestServer"),
+        .target(
+            name: "DesktopTestServer",
+            dependencies: ["CSystemd", "HubTestServer"],
+            path: "Tests/DesktopTestServer"
+        ),
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText"]),
         .testTarget(name: "HostSystemTests", dependencies: ["HostSystem"]),
+        .testTarget(
+            name: "DesktopNotificationsTests",
+            dependencies: ["DesktopNotifications", "HostSystem", "DesktopTestServer", "HubTestServer"]
+        ),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
         .testTarget(name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "HubTestServer"]),
@@ -117,12 +133,14 @@ let package = Package(
             name: "SubscriberAgentTests",
             dependencies: [
                 "SubscriberAgent", "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem",
-                "HubTestServer", .grdb, .log,
+                "DesktopNotifications", "DesktopTestServer", "HubTestServer", .grdb, .log,
             ]
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["newswire", "HostSystem", "HubProtocol", "HubTestServer", "OutboundHTTP"]
+            dependencies: [
+                "newswire", "HostSystem", "HubProtocol", "DesktopTestServer", "HubTestServer", "OutboundHTTP",
+            ]
         ),
     ]
 )

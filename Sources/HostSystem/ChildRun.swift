@@ -155,7 +155,7 @@ final class ChildRun: @unchecked Sendable {
         while waitid(P_PID, id_t(process), &facts, WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
 
-    private static func reap(_ process: pid_t) -> ChildProcess.Ending {
+    static func reap(_ process: pid_t) -> ChildProcess.Ending {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
             // Somebody else reaped it, which happens where SIGCHLD is ignored.

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A growing list whose length tests can wait for instead of sleeping.
-final class Counter<Element: Sendable>: Sendable {
+package final class Counter<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element] = []
         var waiters: [(count: Int, continuation: CheckedContinuation<[Element], Never>)] = []
@@ -9,9 +9,11 @@ final class Counter<Element: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    var elements: [Element] { state.withLock { $0.elements } }
+    package init() {}
 
-    func append(_ element: Element) {
+    package var elements: [Element] { state.withLock { $0.elements } }
+
+    package func append(_ element: Element) {
         let ready = state.withLock { state in
             state.elements.append(element)
             let count = state.elements.count
@@ -22,7 +24,7 @@ final class Counter<Element: Sendable>: Sendable {
         for (continuation, elements) in ready { continuation.resume(returning: elements) }
     }
 
-    func elements(atLeast count: Int) async -> [Element] {
+    package func elements(atLeast count: Int) async -> [Element] {
         await withCheckedContinuation { continuation in
             let ready = state.withLock { state -> [Element]? in
                 if state.elements.count >= count { return state.elements }

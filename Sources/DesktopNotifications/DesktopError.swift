@@ -1,0 +1,36 @@
+internal import HostSystem
+
+/// Why a notification was not shown.
+package enum DesktopError: Error, Sendable, Equatable {
+    /// There is no session bus, or it cannot be spoken to.
+    case noBus(String)
+    /// The bus is there, and nobody on it shows notifications.
+    case noService
+    /// The bus or the service did not answer in time.
+    case timedOut
+    /// The service, or the bus, answered with an error.
+    case refused(String)
+    /// The connection ended.
+    case disconnected
+}
+
+extension DesktopError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noBus(let reason): "no session bus: \(TerminalText.safe(reason))"
+        case .noService: "nothing on the session bus shows notifications"
+        case .timedOut: "the notification service does not answer"
+        case .refused(let reason): "the notification service refuses: \(TerminalText.safe(reason))"
+        case .disconnected: "the session bus has gone"
+        }
+    }
+
+    /// What to do about it.
+    package var advice: String {
+        switch self {
+        case .noBus, .disconnected: "run newswire in a desktop session, or leave --notify away"
+        case .noService: "start a notification service such as your desktop's own or dunst, or leave --notify away"
+        case .timedOut, .refused: "look at the desktop's notification service, or leave --notify away"
+        }
+    }
+}

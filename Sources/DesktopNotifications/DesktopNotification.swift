@@ -1,0 +1,94 @@
+internal import HostSystem
+
+/// What is to be shown to the person at the desktop.
+///
+/// Texts are clipped and cleaned here, once: they come from feeds, and from whoever may send.
+package struct DesktopNotification: Sendable, Equatable {
+    /// Bytes of UTF-8: more than any service shows, and little enough for a hundred to weigh nothing.
+    package static let maximumSummary = 400
+    package static let maximumBody = 2_000
+
+    /// What replaces what: a notification takes the place of an earlier one with the same key.
+    package let key: String
+    package let summary: String
+    package let body: String
+    package let urgency: Urgency
+    /// Opened when the notification is clicked.
+    package let link: WebLink?
+
+    /// The values of the hint of this name.
+    package enum Urgency: UInt8, Sendable, CaseIterable {
+        case low = 0
+        case normal = 1
+        /// Stays until it is dismissed.
+        case critical = 2
+
+        /// Reads the words that senders use, whatever their case; what it does not know is normal.
+        package init(word: String) {
+            switch word.lowercased() {
+            case "low", "very-low", "0": self = .low
+            case "critical", "high", "urgent", "breaking", "2": self = .critical
+            default: self = .normal
+            }
+        }
+    }
+
+    package init(key: String, summary: String, body: String, urgency: Urgency = .normal, link: WebLink? = nil) {
+        self.key = key
+        self.summary = Self.clipped(summary, bytes: Self.maximumSummary)
+        self.body = Self.clipped(body, bytes: Self.maximumBody)
+        self.urgency = urgency
+        self.link = link
+    }
+
+    /// Cut between characters.
+    private static func clipped(_ text: String, bytes limit: Int) -> String {
+        // Twice the room is looked at: what is cleaned away makes none.
+        let safe = TerminalText.safe(String(text.unicodeScalars.prefix(2 * limit)))
+        guard safe.utf8.count > limit else { return safe }
+        var kept = ""
+        var room = limit - "…".utf8.count
+        for character in safe {
+            room -= character.utf8.count
+            guard room >= 0 else { break }
+            kept.append(character)
+        }
+        return kept + "…"
+    }
+}
+
+extension DesktopNotification {
+    /// The notification as a service with these capabilities takes it.
+    ///
+    /// Source: Desktop Notifications Specification 1.2, "Basic Design", "Markup" and `GetCapabilities`.
+    func text(for capabilities: ServiceCapabilities) -> (summary: String, body: String) {
+        // A service without bodies would show the summary alone.
+        guard capabilities.hasBody else {
+            let line = [summary, body].filter { !$0.isEmpty }.joined(separator: ": ")
+            return (Self.clipped(line, bytes: Self.maximumSummary), "")
+        }
+        var lines = [body]
+        // Where nothing can be clicked, the address is there to be read.
+        if let link, !capabilities.hasActions { lines.append(link.text) }
+        let text = lines.filter { !$0.isEmpty }.joined(separator: "\n")
+        return (summary, capabilities.hasMarkup ? Self.escaped(text) : text)
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    }
+}
+
+/// Of what a notification service says that it can do, what matters to us.
+struct ServiceCapabilities: Sendable, Equatable {
+    var hasBody = false
+    /// The body is read as markup: what is meant literally must be escaped.
+    var hasMarkup = false
+    var hasActions = false
+
+    init(_ names: [String]) {
+        hasBody = names.contains("body")
+        hasMarkup = names.contains("body-markup")
+        hasActions = names.contains("actions")
+    }
+}

@@ -1,0 +1,175 @@
+import Dispatch
+
+/// Shows notifications on the desktop of whoever runs the program, and opens the links of those that are clicked.
+///
+/// A connection that was lost is made anew for the next notification. Clicks are followed while nothing is shown, too.
+///
+/// `@unchecked Sendable`: `session`, `source`, `shown`, `token` and `pause` are touched on `queue` only, which is one of
+/// its own because calls of the bus block.
+package final class DesktopNotifier: @unchecked Sendable {
+    /// For all that one notification takes: connecting, and two calls, for which a service may have to be started.
+    static let timeout = Duration.seconds(5)
+    /// For a browser that the desktop is asked to start.
+    private static let openTimeout = Duration.seconds(5)
+    /// How long a service that did not answer is left alone, so that it does not hold up every message.
+    private static let pauseLength = Duration.seconds(30)
+
+    private let environment: [String: String]
+    private let opener: LinkOpener
+    private let report: @Sendable (String) -> Void
+    private let queue = DispatchQueue(label: "newswire.desktop")
+
+    private var session: NotificationSession?
+    private var source: (any DispatchSourceRead)?
+    private var shown = ShownNotifications()
+    private var token: (id: UInt32, text: String)?
+    private var pause: ContinuousClock.Instant?
+
+    /// Connects to nothing yet.
+    ///
+    /// - Parameters:
+    ///   - environment: Names the bus, and is the environment of the program that opens links.
+    ///   - report: Takes a line for people when a link cannot be opened.
+    package convenience init(environment: [String: String], report: @escaping @Sendable (String) -> Void) {
+        self.init(environment: environment, program: LinkOpener.standard, report: report)
+    }
+
+    init(environment: [String: String], program: String, report: @escaping @Sendable (String) -> Void) {
+        self.environment = environment
+        self.report = report
+        opener = LinkOpener(program: program, environment: environment, report: report)
+    }
+
+    deinit { source?.cancel() }
+
+    /// Finds out whether notifications can be shown; cheap when they were a moment ago.
+    package func connect(within limit: Duration = DesktopNotifier.timeout) async throws(DesktopError) {
+        try await perform(within: limit) { notifier, deadline throws(DesktopError) in
+            _ = try notifier.connected(deadline)
+        }
+    }
+
+    /// Shows a notification, in the place of an earlier one with its key.
+    package func show(
+        _ notification: DesktopNotification,
+        within limit: Duration = DesktopNotifier.timeout
+    ) async throws(DesktopError) {
+        try await perform(within: limit) { notifier, deadline throws(DesktopError) in
+            let session = try notifier.connected(deadline)
+            let replaced = notifier.shown.id(of: notification.key) ?? 0
+            notifier.shown.add(
+                try session.show(notification, replacing: replaced, deadline: deadline),
+                notification
+            )
+        }
+    }
+
+    /// Lets the bus go; what is on the screen stays, but a click on it opens nothing any more.
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.disconnect()
+                continuation.resume()
+            }
+        }
+    }
+
+    // MARK: On the queue
+
+    private func perform(
+        within limit: Duration,
+        _ work: @escaping @Sendable (DesktopNotifier, BusDeadline) throws(DesktopError) -> Void
+    ) async throws(DesktopError) {
+        let failure: DesktopError? = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: self.attempt(within: min(limit, Self.timeout), work)) }
+        }
+        if let failure { throw failure }
+    }
+
+    private func attempt(
+        within limit: Duration,
+        _ work: (DesktopNotifier, BusDeadline) throws(DesktopError) -> Void
+    ) -> DesktopError? {
+        if let pause, pause > .now { return .timedOut }
+        pause = nil
+        let deadline = BusDeadline(after: limit)
+        // What happened since the last look: the service may have gone.
+        handleEvents()
+        let wasConnected = session != nil
+        do {
+            do {
+                try work(self, deadline)
+            } catch .disconnected where wasConnected {
+                // The bus has gone and may be back already.
+                disconnect()
+                try work(self, deadline)
+            }
+            handleEvents()
+            return nil
+        } catch {
+            switch error {
+            // What is on the screen can still be clicked.
+            case .timedOut: pause = .now + Self.pauseLength
+            case .noBus, .noService, .disconnected: disconnect()
+            case .refused: break
+            }
+            return error
+        }
+    }
+
+    private func connected(_ deadline: BusDeadline) throws(DesktopError) -> NotificationSession {
+        if let session { return session }
+        let session = try NotificationSession(
+            address: try SessionBusAddress.find(in: environment),
+            deadline: deadline
+        )
+        let source = DispatchSource.makeReadSource(fileDescriptor: session.descriptor, queue: queue)
+        source.setEventHandler { [weak self] in self?.handleEvents() }
+        // Keeps the descriptor open until nobody watches it any more.
+        source.setCancelHandler { withExtendedLifetime(session) {} }
+        source.activate()
+        self.session = session
+        self.source = source
+        return session
+    }
+
+    private func disconnect() {
+        source?.cancel()
+        source = nil
+        session = nil
+        token = nil
+        shown.removeAll()
+    }
+
+    private func handleEvents() {
+        do throws(DesktopError) {
+            while let event = try session?.nextEvent() { handle(event) }
+        } catch {
+            disconnect()
+        }
+    }
+
+    private func handle(_ event: NotificationSession.Event) {
+        switch event {
+        case .closed(let id): shown.remove(id)
+        case .activationToken(let id, let text): token = (id, text)
+        case .clicked(let id): open(id)
+        case .serviceChanged: disconnect()
+        }
+    }
+
+    /// Opens the link that we have shown under this number; what the signal may say besides is of no account.
+    private func open(_ id: UInt32) {
+        guard let link = shown.link(of: id), let session else { return }
+        let token = token.flatMap { $0.id == id ? $0.text : nil }
+        self.token = nil
+        do throws(DesktopError) {
+            try session.openThroughPortal(link, token: token, deadline: BusDeadline(after: Self.openTimeout))
+        } catch .timedOut {
+            // It may be opening yet; a second browser would not help.
+            report("cannot open '\(link.text)': the desktop does not answer")
+        } catch {
+            opener.open(link, token: token)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+/// A connection to the bus with a notification service at its other end.
+///
+/// Source: Desktop Notifications Specification 1.2; XDG Desktop Portal, `org.freedesktop.portal.OpenURI`.
+final class NotificationSession {
+    /// What is said of a notification that we have shown.
+    enum Event: Equatable {
+        case clicked(UInt32)
+        /// Comes before the click, and lets the browser come to the front.
+        case activationToken(UInt32, String)
+        case closed(UInt32)
+        /// Another service answers to the name, or none does: numbers mean nothing any more.
+        case serviceChanged
+    }
+
+    /// The action of a click on the notification itself.
+    static let defaultAction = "default"
+
+    /// In the name of which notifications are shown.
+    private static let application = "newswire"
+    private static let service = SessionBus.Target(
+        name: "org.freedesktop.Notifications",
+        path: "/org/freedesktop/Notifications",
+        interface: "org.freedesktop.Notifications"
+    )
+    private static let portal = SessionBus.Target(
+        name: "org.freedesktop.portal.Desktop",
+        path: "/org/freedesktop/portal/desktop",
+        interface: "org.freedesktop.portal.OpenURI"
+    )
+    /// More than any service names.
+    private static let maximumCapabilities = 64
+    /// Bytes of an activation token; it is handed on in an environment variable.
+    private static let maximumToken = 1_000
+
+    private let bus: SessionBus
+    private let capabilities: ServiceCapabilities
+    /// The service's own name on this bus: signals from anybody else are not believed.
+    private let owner: String?
+
+    /// Connects and finds out what the service can do, which starts it where the bus knows how.
+    init(address: String, deadline: BusDeadline) throws(DesktopError) {
+        bus = try SessionBus(address: address, deadline: deadline)
+        // Before the first call, so that a service that goes in between is noticed.
+        try bus.subscribe("type='signal',interface='\(Self.service.interface)'", deadline: deadline)
+        try bus.subscribe(
+            "type='signal',sender='\(SessionBus.daemon.name)',member='NameOwnerChanged',arg0='\(Self.service.name)'",
+            deadline: deadline
+        )
+        let answer = try bus.call(Self.service, "GetCapabilities", deadline: deadline)
+        capabilities = ServiceCapabilities(try answer.readTexts(limit: Self.maximumCapabilities))
+        owner = answer.sender
+    }
+
+    var descriptor: Int32 { bus.descriptor }
+
+    /// Shows a notification in the place of the one with the number `replaced`; 0 for none.
+    ///
+    /// - Returns: Its number.
+    /// - Throws: ``DesktopError``.
+    func show(
+        _ notification: DesktopNotification,
+        replacing replaced: UInt32,
+        deadline: BusDeadline
+    ) throws(DesktopError) -> UInt32 {
+        let text = notification.text(for: capabilities)
+        let isClickable = notification.link != nil && capabilities.hasActions
+        let answer = try bus.call(Self.service, "Notify", deadline: deadline) { message throws(DesktopError) in
+            try message.append(Self.application)
+            try message.append(replaced)
+            // No icon: the service shows its own for the application's name.
+            try message.append("")
+            try message.append(text.summary)
+            try message.append(text.body)
+            try message.append(isClickable ? [Self.defaultAction, "Open"] : [])
+            try message.appendDictionary { () throws(DesktopError) in
+                try message.appendMember("urgency", "y") { () throws(DesktopError) in
+                    try message.append(notification.urgency.rawValue)
+                }
+            }
+            // How long it stays is the service's business.
+            try message.append(Int32(-1))
+        }
+        return try answer.readNumber()
+    }
+
+    /// Has the desktop open a link: the browser is then nobody's child, and no part of our service.
+    func openThroughPortal(_ link: WebLink, token: String?, deadline: BusDeadline) throws(DesktopError) {
+        _ = try bus.call(Self.portal, "OpenURI", deadline: deadline) { message throws(DesktopError) in
+            // No parent window.
+            try message.append("")
+            try message.append(link.text)
+            try message.appendDictionary { () throws(DesktopError) in
+                guard let token else { return }
+                try message.appendMember("activation_token", "s") { () throws(DesktopError) in
+                    try message.append(token)
+                }
+            }
+        }
+    }
+
+    /// What has been said since the last call; does not wait.
+    ///
+    /// - Throws: ``DesktopError/disconnected``.
+    func nextEvent() throws(DesktopError) -> Event? {
+        while let signal = try bus.nextSignal() {
+            // One that is not of the specified form tells us nothing.
+            if let event = try? event(of: signal) { return event }
+        }
+        return nil
+    }
+
+    private func event(of signal: BusMessage) throws(DesktopError) -> Event? {
+        if signal.isSignal(SessionBus.daemon.interface, "NameOwnerChanged") {
+            guard signal.sender == SessionBus.daemon.name, try signal.readText() == Self.service.name else {
+                return nil
+            }
+            // Of our own first call too, when it has started the service.
+            _ = try signal.readText()
+            return try signal.readText() == owner ? nil : .serviceChanged
+        }
+        guard signal.sender == owner else { return nil }
+        if signal.isSignal(Self.service.interface, "NotificationClosed") { return .closed(try signal.readNumber()) }
+        if signal.isSignal(Self.service.interface, "ActivationToken") {
+            let id = try signal.readNumber()
+            let token = try signal.readText()
+            return token.utf8.count <= Self.maximumToken ? .activationToken(id, token) : nil
+        }
+        guard signal.isSignal(Self.service.interface, "ActionInvoked") else { return nil }
+        let id = try signal.readNumber()
+        return try signal.readText() == Self.defaultAction ? .clicked(id) : nil
+    }
+}

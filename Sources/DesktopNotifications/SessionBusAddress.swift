@@ -1,0 +1,23 @@
+/// Where the bus of the user's session is.
+enum SessionBusAddress {
+    /// What `$DBUS_SESSION_BUS_ADDRESS` says, else the socket that the user's service manager has.
+    ///
+    /// Source: D-Bus Specification, "Well-known message bus instances"; sd_bus_open_user(3).
+    static func find(in environment: [String: String]) throws(DesktopError) -> String {
+        if let address = environment["DBUS_SESSION_BUS_ADDRESS"], !address.isEmpty { return address }
+        guard let directory = environment["XDG_RUNTIME_DIR"], directory.hasPrefix("/") else {
+            throw .noBus("$DBUS_SESSION_BUS_ADDRESS and $XDG_RUNTIME_DIR are not set")
+        }
+        return "unix:path=" + escaped("\(directory)/bus")
+    }
+
+    /// Source: D-Bus Specification, "Server addresses": all bytes but these are written as `%` and two digits.
+    private static func escaped(_ path: String) -> String {
+        path.utf8.map { byte in
+            switch Unicode.Scalar(byte) {
+            case "0"..."9", "A"..."Z", "a"..."z", "-", "_", "/", ".", "\\", "*": String(Unicode.Scalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }.joined()
+    }
+}

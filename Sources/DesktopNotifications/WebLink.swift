@@ -1,0 +1,39 @@
+/// An address that may be handed to a browser: of scheme `http` or `https`, and nothing else.
+///
+/// It comes from a feed and goes to a program that would open files, mail and settings just as well.
+package struct WebLink: Sendable, Equatable {
+    /// Bytes; what browsers and servers take without trouble.
+    package static let maximumLength = 2_000
+
+    /// Of the characters of RFC 3986 alone; others are percent-encoded.
+    package let text: String
+
+    /// - Returns: `nil` for anything but a whole web address without user name and password, which serve to deceive.
+    package init?(_ address: String) {
+        guard let schemeEnd = address.firstRange(of: "://"),
+            ["http", "https"].contains(address[..<schemeEnd.lowerBound].lowercased())
+        else { return nil }
+        let rest = address[schemeEnd.upperBound...].utf8
+        let authority = rest.prefix { !Array("/?#".utf8).contains($0) }
+        guard let first = authority.first, first != UInt8(ascii: ":"), !authority.contains(UInt8(ascii: "@")) else {
+            return nil
+        }
+        var text = address[..<schemeEnd.upperBound].lowercased()
+        for byte in rest {
+            if Self.allowed.contains(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else if byte >= 0x80 {
+                text += "%" + String(byte, radix: 16, uppercase: true)
+            } else {
+                return nil
+            }
+        }
+        guard text.utf8.count <= Self.maximumLength else { return nil }
+        self.text = text
+    }
+
+    /// Source: RFC 3986 §2.
+    private static let allowed = Set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#[]@!$&'()*+,;=%".utf8
+    )
+}
