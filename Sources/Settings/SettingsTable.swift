@@ -143,6 +143,13 @@ package enum AgentSettings {
         .program,
         "Run this program for each message. Without it messages are printed."
     )
+    package static let notify = Setting(
+        .agent,
+        "notify",
+        .flag,
+        false,
+        "Show each message on the desktop instead of printing it. Where there is no desktop it is printed."
+    )
     package static let handlerTimeout = Setting(
         .agent,
         "handler-timeout",
@@ -159,7 +166,7 @@ package enum AgentSettings {
         "The least level that is logged."
     )
 
-    static let entries = connection.entries + [exec.entry, handlerTimeout.entry, logLevel.entry]
+    static let entries = connection.entries + [exec.entry, notify.entry, handlerTimeout.entry, logLevel.entry]
 }
 
 /// How a client finds its hub; the same for those that send and those that listen.

@@ -11,14 +11,19 @@ struct HandlerRunner: Sendable {
     ]
 
     let handler: InboxHandler
+    /// Has its turn before the handler, and takes the place of printing.
+    let desktop: DesktopHandler?
     let output: any HandlerOutput
     let timeout: Duration
     /// Ours.
     let environment: [String: String]
 
-    func run(_ record: InboxRecord) async throws(HandlerFailure) {
+    /// Hands a row on; `waiting` rows are behind it.
+    func run(_ record: InboxRecord, waiting: Int = 0) async throws(HandlerFailure) {
         let line = InboxLine(record)
+        let isShown = await desktop?.show(record, waiting: waiting, within: timeout) ?? false
         switch handler {
+        case .print where isShown: break
         case .print: try await output.write(Array("\(line.text)\n".utf8), within: timeout)
         case .json: try await output.write(Array("\(line.json)\n".utf8), within: timeout)
         case .exec(let program, let arguments):
@@ -46,9 +51,7 @@ struct HandlerRunner: Sendable {
 
     /// The variables of a row, over what is passed on of our own.
     func variables(for record: InboxRecord) -> [String: String] {
-        var variables = environment.filter { name, _ in
-            !name.hasPrefix("NEWSWIRE_") && !Self.withheld.contains(name)
-        }
+        var variables = Self.passedOn(environment)
         variables["NEWSWIRE_ID"] = Self.clipped(record.id)
         variables["NEWSWIRE_TITLE"] = Self.clipped(record.content.title)
         variables["NEWSWIRE_MESSAGE"] = Self.clipped(record.content.message)
@@ -59,6 +62,11 @@ struct HandlerRunner: Sendable {
         if record.isRedelivery { variables["NEWSWIRE_REDELIVERY"] = "1" }
         if record.kind == .gap { variables["NEWSWIRE_GAP"] = "1" }
         return variables
+    }
+
+    /// What of our own environment programs get that we start.
+    static func passedOn(_ environment: [String: String]) -> [String: String] {
+        environment.filter { name, _ in !name.hasPrefix("NEWSWIRE_") && !withheld.contains(name) }
     }
 
     private func run(_ arguments: [String], _ record: InboxRecord, input: String) async throws(HandlerFailure) {

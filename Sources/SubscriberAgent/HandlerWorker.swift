@@ -64,7 +64,7 @@ struct HandlerWorker: Sendable {
     private func perform(_ record: InboxRecord) async throws(HandlerFailure) {
         let work = Task { () async -> HandlerFailure? in
             do throws(HandlerFailure) {
-                try await runner.run(record)
+                try await runner.run(record, waiting: flow.others)
                 return nil
             } catch {
                 return error

@@ -15,6 +15,9 @@ final class InboxFlow: Sendable {
 
     var isFull: Bool { waiting.withLock { $0 >= limit } }
 
+    /// Rows waiting behind the one in work.
+    var others: Int { waiting.withLock { max(0, $0 - 1) } }
+
     func arrived(_ count: Int) {
         guard count > 0 else { return }
         waiting.withLock { $0 += count }

@@ -18,13 +18,18 @@ package struct MessageContent: Sendable, Equatable {
 
     /// Reads what it can; members of another type than string count as absent, since any template may have been used.
     package init(body: String) {
-        let members = (try? JSONDecoder().decode(LenientStrings.self, from: Data(body.utf8)))?.values ?? [:]
+        let members = Self.members(of: body)
         self.init(
             title: members["title"] ?? "",
             message: members["message"] ?? "",
             link: members["link"] ?? "",
             category: members["category"] ?? ""
         )
+    }
+
+    /// The members of a message that are strings.
+    static func members(of body: String) -> [String: String] {
+        (try? JSONDecoder().decode(LenientStrings.self, from: Data(body.utf8)))?.values ?? [:]
     }
 }
 

@@ -1,3 +1,4 @@
+import DesktopNotifications
 import HostSystem
 package import HubProtocol
 import HubClient
@@ -57,13 +58,15 @@ package final class SubscriberAgent: Sendable {
     /// Listens until the task is cancelled; with a process listening already, only passes the choice on.
     ///
     /// `choice` is what `--categories` gave; `nil` takes the stored one. `onStart` is called once, when nothing of ours
-    /// can be wrong any more, whether the hub is there or not; `onListening` at each opened stream.
+    /// can be wrong any more, whether the hub is there or not; `onListening` at each opened stream. With `notifying` each
+    /// message is shown on the desktop too, in place of ``InboxHandler/print``.
     ///
     /// - Returns: How it ended without an error.
     /// - Throws: ``AgentError``; with exit 75 when another process listens and there is no choice to pass on.
     package func subscribe(
         choosing choice: CategoryChoice?,
         handler: InboxHandler,
+        notifying: Bool = false,
         output: any HandlerOutput,
         limits: HandlerLimits = HandlerLimits(),
         onStart: @Sendable () -> Void = {},
@@ -82,8 +85,10 @@ package final class SubscriberAgent: Sendable {
             return .choiceStored(try await choose(choice, isListening: true))
         }
         defer { lock.close() }
+        let desktop = notifying ? desktop(beside: handler) : nil
         let runner = HandlerRunner(
             handler: handler,
+            desktop: desktop,
             output: output,
             timeout: limits.timeout,
             environment: configuration.variables
@@ -98,7 +103,24 @@ package final class SubscriberAgent: Sendable {
                 throw error
             }
         }
-        return try await listen(runner, limits, beginning, onStart, onListening)
+        await desktop?.start()
+        do throws(AgentError) {
+            let ending = try await listen(runner, limits, beginning, onStart, onListening)
+            await desktop?.close()
+            return ending
+        } catch {
+            await desktop?.close()
+            throw error
+        }
+    }
+
+    private func desktop(beside handler: InboxHandler) -> DesktopHandler {
+        let reporter = environment.reporter
+        let notifier = DesktopNotifier(
+            environment: HandlerRunner.passedOn(configuration.variables),
+            report: reporter.warning
+        )
+        return DesktopHandler(notifier: notifier, reporter: reporter, beside: handler)
     }
 
     private func listen(

@@ -17,10 +17,16 @@ struct SubscribeCommand: AsyncParsableCommand {
             NEWSWIRE_ID, NEWSWIRE_TITLE, NEWSWIRE_MESSAGE, NEWSWIRE_LINK and NEWSWIRE_CATEGORY, and as JSON on \
             standard input; NEWSWIRE_REDELIVERY=1 says that an earlier run may have done its work.
 
+            --notify shows each message through the desktop's notification service and prints nothing; a click opens the \
+            message's link. The property urgency (low, normal, critical) says how, and a message takes the place of an \
+            earlier one with the same property story. With --json or --exec both are done. Where there is no desktop, \
+            that is said once and messages are printed.
+
             EXAMPLES
               newswire subscribe --categories World,Sports
               newswire subscribe --json | jq .title
               newswire subscribe --exec /usr/local/bin/light-the-lamp
+              newswire subscribe --notify
               newswire subscribe --categories ''       only what goes to everybody
             """
     )
@@ -35,6 +41,9 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     @Option(AgentSettings.exec)
     var exec: String?
+
+    @Flag(AgentSettings.notify)
+    var notify: Bool?
 
     @Option(AgentSettings.handlerTimeout)
     var handlerTimeout: Duration?
@@ -52,12 +61,14 @@ struct SubscribeCommand: AsyncParsableCommand {
             var limits = HandlerLimits()
             limits.timeout = settings.value(AgentSettings.handlerTimeout, flag: handlerTimeout)
             let bounds = limits
+            let isNotifying = settings.value(AgentSettings.notify, flag: notify)
             let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
             let ending = try await untilStopped {
                 let subscribe = {
                     try await agent.subscribe(
                         choosing: choice,
                         handler: handler,
+                        notifying: isNotifying,
                         output: StandardOutput(),
                         limits: bounds,
                         onStart: { notifier?.ready() }

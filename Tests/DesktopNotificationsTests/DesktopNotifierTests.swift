@@ -58,9 +58,11 @@ import Testing
         let notifier = notifier(bus.environment)
         for key in ["a", "b", "a"] { try await notifier.show(notification(key)) }
         await service.close(1)
+        // Its answer comes after the signal.
+        try await notifier.show(notification("c"))
         try await notifier.show(notification("a"))
-        #expect(service.shown.elements.map(\.replaces) == [0, 0, 1, 0])
-        #expect(service.shown.elements.map(\.id) == [1, 2, 1, 3])
+        #expect(service.shown.elements.map(\.replaces) == [0, 0, 1, 0, 0])
+        #expect(service.shown.elements.map(\.id) == [1, 2, 1, 3, 4])
         await notifier.close()
     }
 

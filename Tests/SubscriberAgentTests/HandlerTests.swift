@@ -209,6 +209,7 @@ import Testing
     ) -> HandlerRunner {
         HandlerRunner(
             handler: handler,
+            desktop: nil,
             output: output,
             timeout: timeout,
             environment: ProcessInfo.processInfo.environment.merging(extra) { $1 }

@@ -136,13 +136,17 @@ final class Stage: Sendable {
         hub = try ScriptedHub()
     }
 
-    func agent(bounds: AgentStore.Bounds = .init(), hub other: ScriptedHub? = nil) throws -> SubscriberAgent {
+    func agent(
+        bounds: AgentStore.Bounds = .init(),
+        hub other: ScriptedHub? = nil,
+        variables: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> SubscriberAgent {
         let directory = try scratch.stateDirectory()
         return SubscriberAgent(
             AgentConfiguration(
                 directory: directory,
                 connection: try (other ?? hub).connection,
-                variables: ProcessInfo.processInfo.environment
+                variables: variables
             ),
             environment: world.environment,
             http: http,
@@ -156,12 +160,19 @@ final class Stage: Sendable {
         _ agent: SubscriberAgent,
         _ categories: [String]? = ["World"],
         handler: InboxHandler = .json,
+        notifying: Bool = false,
         limits: HandlerLimits = HandlerLimits()
     ) throws -> Task<SubscribeEnding, any Error> {
         let choice = try categories.map { try CategoryChoice($0) }
         let output = output
         return Task {
-            try await agent.subscribe(choosing: choice, handler: handler, output: output, limits: limits)
+            try await agent.subscribe(
+                choosing: choice,
+                handler: handler,
+                notifying: notifying,
+                output: output,
+                limits: limits
+            )
         }
     }
 

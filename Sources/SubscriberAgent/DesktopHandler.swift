@@ -1,0 +1,100 @@
+import DesktopNotifications
+
+/// Shows rows on the desktop beside what else is done with them, and says once when that cannot be done.
+///
+/// The desktop is no handler of its own: a row that it does not take has not failed, it is printed instead.
+actor DesktopHandler {
+    /// Rows that are shown one by one when many are waiting: the newest (design §8).
+    static let newest = 5
+
+    private let notifier: DesktopNotifier
+    private let reporter: AgentReporter
+    /// What becomes of rows that are not shown, as the end of a sentence.
+    private let fallback: String
+    private var isAway = false
+    /// Older rows that were not shown, since newer ones are waiting.
+    private var passedOver = 0
+    /// A row comes back when another handler has failed on it; the desktop has done its part then.
+    private var lastShown: Int64?
+
+    init(notifier: DesktopNotifier, reporter: AgentReporter, beside handler: InboxHandler) {
+        self.notifier = notifier
+        self.reporter = reporter
+        switch handler {
+        case .print: fallback = "messages are printed instead"
+        case .json, .exec: fallback = "messages are handed on without them"
+        }
+    }
+
+    /// Says at the start, and not with the first message, that there is no desktop.
+    func start() async {
+        do {
+            try await notifier.connect()
+        } catch {
+            failed(error)
+        }
+    }
+
+    func close() async { await notifier.close() }
+
+    /// Shows a row, or counts it among those that one notification stands for; `waiting` rows are behind it.
+    ///
+    /// - Returns: Whether the desktop has it.
+    func show(_ record: InboxRecord, waiting: Int, within limit: Duration) async -> Bool {
+        if record.ordinal == lastShown { return true }
+        do {
+            if waiting >= Self.newest {
+                try await notifier.connect(within: limit)
+                passedOver += 1
+            } else {
+                try await showPassedOver(within: limit)
+                try await notifier.show(DesktopNotification(record), within: limit)
+            }
+        } catch {
+            failed(error)
+            return false
+        }
+        lastShown = record.ordinal
+        if isAway { reporter.notice("notifications can be shown again") }
+        isAway = false
+        return true
+    }
+
+    private func showPassedOver(within limit: Duration) async throws(DesktopError) {
+        guard passedOver > 0 else { return }
+        try await notifier.show(DesktopNotification(passedOver: passedOver), within: limit)
+        passedOver = 0
+    }
+
+    private func failed(_ error: DesktopError) {
+        if !isAway { reporter.warning("cannot show notifications: \(error); \(fallback); \(error.advice)") }
+        isAway = true
+    }
+}
+
+extension DesktopNotification {
+    /// Messages of one `story`, and repeats of one message, take each other's place.
+    init(_ record: InboxRecord) {
+        let content = record.content
+        let members = MessageContent.members(of: record.body)
+        let story = members["story"] ?? ""
+        let title = content.title.isEmpty ? content.message : content.title
+        let text = content.message == title ? "" : content.message
+        self.init(
+            key: story.isEmpty ? "message:\(record.id)" : "story:\(story)",
+            summary: (record.isRedelivery ? "(again) " : "") + (title.isEmpty ? "(no text)" : title),
+            body: text.isEmpty ? content.category : text,
+            urgency: Urgency(word: members["urgency"] ?? ""),
+            link: WebLink(content.link)
+        )
+    }
+
+    /// One for all that came while nobody was looking.
+    init(passedOver count: Int) {
+        self.init(
+            key: "passed over",
+            summary: count == 1 ? "One earlier message" : "\(count) earlier messages",
+            body: "'newswire inbox' lists them"
+        )
+    }
+}

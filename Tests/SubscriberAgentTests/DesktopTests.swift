@@ -1,0 +1,123 @@
+import DesktopNotifications
+import DesktopTestServer
+import Foundation
+import HubTestServer
+import ServerSentEvents
+import Testing
+
+@testable import SubscriberAgent
+
+/// Messages on a desktop, and what becomes of them where there is none.
+@Suite(.timeLimit(.minutes(5))) struct DesktopTests {
+    let stage: Stage
+    var output: FakeOutput { stage.output }
+
+    init() throws { stage = try Stage() }
+
+    /// Of the agent: a path of its own, and where its desktop is.
+    private func variables(_ more: [String: String]) -> [String: String] {
+        ["PATH": "/usr/bin:/bin", "HOME": stage.scratch.path].merging(more) { $1 }
+    }
+
+    private func message(_ number: Int, _ members: String) {
+        stage.hub.streams[0].send(
+            .init(id: "e-\(number)", data: #"{"id":"m\#(number)","template":"newswire","body":{\#(members)}}"#)
+        )
+    }
+
+    @Test func `messages are shown and not printed, with urgency, and a story replaces itself`() async throws {
+        let bus = try await TestBus(folder: stage.scratch.path)
+        let service = try NotificationService(bus)
+        let agent = try stage.agent(variables: variables(bus.environment))
+        let task = try stage.start(agent, handler: .print, notifying: true)
+        message(1, #""title":"One","message":"Breaking: One","category":"World","urgency":"high","story":"s""#)
+        message(2, #""title":"Two","message":"Two","category":"World","link":"https://example.org/2""#)
+        message(3, #""title":"","message":"Three","category":"","urgency":7,"link":"ftp://example.org/""#)
+        message(4, #""title":"One, again","message":"over","story":"s""#)
+        let shown = await service.shown.elements(atLeast: 4)
+        try await stage.stop(task)
+        #expect(shown.map(\.summary) == ["One", "Two", "Three", "One, again"])
+        #expect(shown.map(\.body) == ["Breaking: One", "World", "", "over"])
+        #expect(shown.map(\.urgency) == [2, 1, 1, 1])
+        #expect(shown.map(\.actions.isEmpty) == [true, false, true, true])
+        #expect(shown.map(\.replaces) == [0, 0, 0, 1])
+        #expect(output.lines == [])
+        #expect(try await agent.inbox(last: 9).allSatisfy { $0.state == .done })
+        #expect(stage.world.warnings == [])
+    }
+
+    @Test func `without a session bus that is said once, and messages are printed`() async throws {
+        let agent = try stage.agent(variables: variables(["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere/bus"]))
+        let task = try stage.start(agent, handler: .print, notifying: true)
+        message(1, #""message":"One""#)
+        message(2, #""message":"Two""#)
+        await output.wait(forLines: 2)
+        try await stage.stop(task)
+        #expect(output.lines == ["One", "Two"])
+        #expect(
+            stage.world.warnings == [
+                "cannot show notifications: no session bus: 'unix:path=/nowhere/bus': no such file or directory; "
+                    + "messages are printed instead; run newswire in a desktop session, or leave --notify away"
+            ]
+        )
+    }
+
+    @Test func `a desktop that goes is said once, and once that it is back`() async throws {
+        let bus = try await TestBus(folder: stage.scratch.path)
+        let first = try NotificationService(bus)
+        let task = try stage.start(try stage.agent(variables: variables(bus.environment)), notifying: true)
+        message(1, #""message":"One""#)
+        // Printed after it was shown.
+        await output.wait(forLines: 1)
+        await bus.kill()
+        await first.stop()
+        message(2, #""message":"Two""#)
+        message(3, #""message":"Three""#)
+        await output.wait(forLines: 3)
+        try await bus.start()
+        let second = try NotificationService(bus)
+        message(4, #""message":"Four""#)
+        await output.wait(forLines: 4)
+        try await stage.stop(task)
+        #expect(first.shown.elements.map(\.summary) == ["One"])
+        #expect(second.shown.elements.map(\.summary) == ["Four"])
+        #expect(stage.world.warnings.count == 1)
+        #expect(stage.world.notices.filter { $0.contains("notifications") } == ["notifications can be shown again"])
+    }
+
+    @Test func `after an absence the newest few are shown and one for the rest, and all are printed as JSON`()
+        async throws
+    {
+        let bus = try await TestBus(folder: stage.scratch.path)
+        let service = try NotificationService(bus)
+        let agent = try stage.agent(variables: variables(bus.environment))
+        try await agent.store.receive((1...20).map { .sample($0) }, cursor: nil, at: .sample)
+        let task = try stage.start(agent, notifying: true)
+        let shown = await service.shown.elements(atLeast: 6)
+        await output.wait(forLines: 20)
+        try await stage.stop(task)
+        #expect(shown.map(\.summary) == ["15 earlier messages"] + (16...20).map { "title \($0)" })
+        #expect(output.lines.count == 20)
+    }
+
+    @Test func `a program that fails is tried again, and its message shown once`() async throws {
+        let bus = try await TestBus(folder: stage.scratch.path)
+        let service = try NotificationService(bus)
+        let program = try await stage.scratch.script("failing", "exit 1")
+        let agent = try stage.agent(variables: variables(bus.environment))
+        let task = try stage.start(agent, handler: .exec(program: program), notifying: true)
+        message(1, #""title":"One""#)
+        message(2, #""title":"Two""#)
+        await stage.world.changes.wait { stage.world.warnings.count == 2 }
+        try await stage.stop(task)
+        #expect(service.shown.elements.map(\.summary) == ["One", "Two"])
+        #expect(try await agent.inbox(last: 9).map(\.state) == [.failed, .failed])
+    }
+
+    @Test func `a message whose handling was cut short is shown as a repeat`() {
+        let notification = DesktopNotification(.sample(attempts: 2))
+        #expect(notification.summary == "(again) title")
+        #expect(notification.key == "message:m1")
+        #expect(DesktopNotification(.sample(title: "", message: "")).summary == "(no text)")
+    }
+}
