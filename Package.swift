@@ -24,6 +24,11 @@ let package = Package(
             pkgConfig: "libxml-2.0",
             providers: [.apt(["libxml2-dev"])]
         ),
+        .systemLibrary(
+            name: "CZlib",
+            pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"])]
+        ),
         .systemLibrary(name: "CHostSystem"),
         .systemLibrary(
             name: "CCurl",
@@ -44,7 +49,7 @@ let package = Package(
         .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem"]),
 
         // Vocabularies: what feeds say, what travels between hub and clients.
-        .target(name: "Feeds", dependencies: ["Markup", .crypto]),
+        .target(name: "Feeds", dependencies: ["Markup", "CZlib", .crypto]),
         .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
 
         // Out of this machine, and to a hub.
@@ -106,7 +111,7 @@ let package = Package(
             name: "DesktopNotificationsTests",
             dependencies: ["DesktopNotifications", "HostSystem", "DesktopTestServer", "HubTestServer"]
         ),
-        .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup"]),
+        .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup", "CZlib"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
         .testTarget(name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "HubTestServer"]),
         .testTarget(

@@ -7,6 +7,7 @@ struct AtomReader {
     private let root: XMLElement
     private let isOld: Bool
     private let prefix: String
+    private let entries: AtomEntryReader
 
     init(root: XMLElement, context: FeedContext) {
         self.context = context
@@ -14,6 +15,7 @@ struct AtomReader {
         // Some declare the namespace for a prefix, use it on the children, and forget it on the root.
         prefix = root.name.hasPrefix("atom:") || root.children.contains { $0.name.hasPrefix("atom:") } ? "atom:" : ""
         isOld = root.attribute("version") == "0.3" || root.namespace?.contains("purl.org/atom") ?? false
+        entries = AtomEntryReader(context, prefix: prefix, isOld: isOld)
     }
 
     /// A bare entry is a document too (RFC 4287 §2).
@@ -24,12 +26,12 @@ struct AtomReader {
     func feed() -> Feed {
         var feed = Feed(format: FeedFormat(.atom, version: isOld ? "0.3" : prefix.isEmpty ? nil : "1.0"))
         if root.name == "atom:entry" {
-            feed.entries = root.isClosed ? [entry(root, feedAuthor: nil)] : []
+            feed.entries = root.isClosed ? [entries.entry(root, feedAuthor: nil)] : []
             feed.language = FeedText.trimmed(root.attribute("xml:lang"))
             return feed
         }
         let links = all(root, "link")
-        feed.title = text(first(root, "title")).title
+        feed.title = AtomText.text(first(root, "title"), isOld: isOld)?.plain(limit: FeedText.titleLimit)
         feed.link = Self.alternate(of: links, context: context)
         feed.language = FeedText.trimmed(root.attribute("xml:lang"))
         for link in links {
@@ -38,103 +40,33 @@ struct AtomReader {
             if relations.contains("self"), feed.selfURL == nil { feed.selfURL = address }
             if relations.contains("hub") { feed.hubs.append(address) }
         }
-        let author = author(of: root)
+        let author = entries.author(of: root)?.name
         feed.entries = all(root, "entry").filter(\.isClosed).prefix(FeedReader.maximumEntries).map {
-            entry($0, feedAuthor: author)
+            entries.entry($0, feedAuthor: author)
         }
         return feed
     }
 
-    private func entry(_ element: XMLElement, feedAuthor: String?) -> Entry {
-        let links = all(element, "link")
-        let media = MediaRSS(element, context: context)
-        let content = text(first(element, "content"))
-        let summary = text(first(element, "summary"))
-        var entry = Entry()
-        entry.id = FeedText.trimmed(first(element, "id")?.text)
-        entry.title = text(first(element, "title")).title
-        entry.link =
-            Self.alternate(of: links, context: context)
-            ?? first(element, "content").flatMap { context.link($0.attribute("src"), at: $0) }
-            ?? Self.link(of: links, relation: "self", context: context)
-            ?? Self.link(of: links, relation: "related", context: context)
-            ?? FeedContext.link(entry.id, base: nil)
-        entry.summary = summary.summary
-        if entry.summary == nil || entry.summary == entry.title {
-            let media = element.first("media:description") ?? element.first("media:group")?.first("media:description")
-            entry.summary = content.summary ?? FeedText.summary(context.html(media), .html) ?? entry.summary
-        }
-        entry.published = date(element, "published", "issued", "created")
-        entry.updated = date(element, "updated", "modified")
-        entry.categories = categories(of: element)
-        entry.enclosures = FeedContext.distinct(
-            links.filter { Self.relations(of: $0).contains("enclosure") }.compactMap(enclosure)
-        )
-        entry.author = author(of: element) ?? first(element, "source").flatMap(author) ?? feedAuthor
-        entry.image =
-            media.image ?? entry.enclosures.first(where: EntryImage.isImage)?.url
-            ?? ["content", "summary"].lazy.compactMap { name in
-                first(element, name).flatMap {
-                    let text = text($0)
-                    return text.kind == .html ? EntryImage.first(in: text.source, base: context.base(of: $0)) : nil
-                }
-            }.first
-        return entry
-    }
-
-    // MARK: Parts
-
     private func first(_ element: XMLElement, _ name: String) -> XMLElement? { element.first(prefix + name) }
 
     private func all(_ element: XMLElement, _ name: String) -> [XMLElement] { element.all(prefix + name) }
-
-    private func text(_ element: XMLElement?) -> AtomText { AtomText(element, isOld: isOld) }
-
-    private func date(_ element: XMLElement, _ names: String...) -> Date? {
-        names.lazy.compactMap { name in first(element, name).flatMap { FeedDate.parse($0.text) } }.first
-            ?? (names.contains("published") ? element.first("dc:date").flatMap { FeedDate.parse($0.text) } : nil)
-    }
-
-    private func categories(of element: XMLElement) -> [String] {
-        FeedText.distinct(
-            all(element, "category").map {
-                FeedText.name($0.attribute("term")) ?? FeedText.name($0.attribute("label")) ?? FeedText.name($0.text)
-            } + element.all("dc:subject", "media:category").map { FeedText.name($0.text) }
-        )
-    }
-
-    private func author(of element: XMLElement) -> String? {
-        for author in all(element, "author") {
-            if let name = first(author, "name").flatMap({ FeedText.person(text($0).source) }) { return name }
-        }
-        return element.all("dc:creator").lazy.compactMap { FeedText.person($0.text) }.first
-    }
-
-    private func enclosure(_ link: XMLElement) -> Enclosure? {
-        context.link(link.attribute("href"), at: link).map {
-            Enclosure(
-                url: $0,
-                type: FeedText.trimmed(link.attribute("type")),
-                length: FeedContext.length(link.attribute("length"))
-            )
-        }
-    }
 
     // MARK: Links
 
     /// The relations of a link; none given means `alternate` (RFC 4287 §4.2.7.2).
     ///
     /// `rel` may be an IANA address.
-    static func relations(of link: XMLElement) -> Set<String> {
+    static func relations(of link: XMLElement) -> [String] {
         guard let rel = FeedText.trimmed(link.attribute("rel")) else { return ["alternate"] }
-        return Set(
+        guard rel.utf8.contains(where: { !(0x61...0x7A ~= $0) }) else { return [rel] }
+        return Array(
             rel.lowercased().split(separator: " ").map { word in
                 word.lastIndex(of: "/").map { String(word[word.index(after: $0)...]) } ?? String(word)
             }
         )
     }
 
-    /// The page: HTML or untyped before XHTML before anything else, the first of equals.
+    /// The page: HTML or untyped before XHTML before anything else, then the entry's own language, the first of equals.
     static func alternate(of links: [XMLElement], context: FeedContext) -> String? {
         var best: (rank: Int, link: String)?
         for link in links where relations(of: link).contains("alternate") {
@@ -142,15 +74,24 @@ struct AtomReader {
             let rank =
                 switch link.attribute("type")?.lowercased() {
                 case nil, "", "text/html": 0
-                case "application/xhtml+xml": 1
-                default: 2
+                case "application/xhtml+xml": 2
+                default: 4
                 }
-            if rank < best?.rank ?? .max { best = (rank, address) }
+            let total = rank + (isForeign(link, context: context) ? 1 : 0)
+            if total < best?.rank ?? .max { best = (total, address) }
         }
         return best?.link
     }
 
-    private static func link(of links: [XMLElement], relation: String, context: FeedContext) -> String? {
+    /// Whether a link leads to a page in another language than the text around it.
+    private static func isForeign(_ link: XMLElement, context: FeedContext) -> Bool {
+        guard let page = FeedText.trimmed(link.attribute("hreflang"))?.lowercased(),
+            let text = context.language(of: link)?.lowercased()
+        else { return false }
+        return page.prefix { $0 != "-" } != text.prefix { $0 != "-" }
+    }
+
+    static func link(of links: [XMLElement], relation: String, context: FeedContext) -> String? {
         links.lazy.filter { relations(of: $0).contains(relation) }
             .compactMap { context.link($0.attribute("href"), at: $0) }.first
     }

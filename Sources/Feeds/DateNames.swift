@@ -22,6 +22,16 @@ enum DateNames {
             + "δεκεμβρίου",
     ]
 
+    // Three letters, lower case, in one number.
+    static let englishMonths: [UInt32] = packed("jan feb mar apr may jun jul aug sep oct nov dec")
+    static let weekdays: [UInt32] = packed("mon tue wed thu fri sat sun")
+    static let gmt: UInt32 = 0x676D74
+    static let t: UInt32 = 0x74
+
+    private static func packed(_ words: String) -> [UInt32] {
+        words.split(separator: " ").map { $0.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
+    }
+
     private static let months: [String: Int] = {
         var table: [String: Int] = [:]
         for (index, names) in monthNames.enumerated() {

@@ -16,8 +16,8 @@ enum EntryImage {
     }
 
     /// The first picture in HTML that is not there for counting readers.
-    static func first(in html: String?, base: WebAddress?) -> String? {
-        guard let html, html.utf8.contains(0x3C) else { return nil }
+    static func first(in text: FeedText, base: WebAddress?) -> String? {
+        guard let html = text.markup else { return nil }
         var tokens = HTMLTokenizer(html)
         var seen = 0
         while seen < candidates, let token = tokens.next() {

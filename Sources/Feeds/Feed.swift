@@ -1,5 +1,3 @@
-package import FoundationEssentials
-
 /// A feed document in the one shape that every format is read into.
 ///
 /// All texts are plain: no markup, no control or bidirectional characters. All addresses are absolute `http` or
@@ -25,40 +23,5 @@ package struct Feed: Sendable, Equatable {
 
     package init(format: FeedFormat) {
         self.format = format
-    }
-}
-
-/// One item of a feed.
-package struct Entry: Sendable, Equatable {
-    /// The publisher's identifier, trimmed and otherwise untouched (RFC 4287 §4.2.6.1).
-    package var id: String?
-    package var title: String?
-    package var link: String?
-    /// The short text, else the beginning of the full text.
-    package var summary: String?
-    package var published: Date?
-    package var updated: Date?
-    package var categories: [String] = []
-    package var enclosures: [Enclosure] = []
-    package var author: String?
-    package var image: String?
-
-    package init() {}
-
-    package var date: Date? { published ?? updated }
-}
-
-/// A file that belongs to an entry.
-package struct Enclosure: Sendable, Equatable {
-    package var url: String
-    /// The media type as given.
-    package var type: String?
-    /// Bytes; `nil` when absent, zero or not a number.
-    package var length: Int?
-
-    package init(url: String, type: String? = nil, length: Int? = nil) {
-        self.url = url
-        self.type = type
-        self.length = length
     }
 }

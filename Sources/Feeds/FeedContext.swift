@@ -5,13 +5,26 @@ struct FeedContext {
     /// Files kept of one entry.
     private static let maximumEnclosures = 100
 
+    let tree: XMLTree
     let address: WebAddress?
+    /// ``address`` as text, so that entries can share it.
+    private let addressText: String?
     /// Most documents have no `xml:base`, and need no search for one at every link.
     private let usesBase: Bool
 
+    // Most documents use none of these vocabularies, and need no search for them in every entry.
+    let hasAlerts: Bool
+    let hasMedia: Bool
+    let hasPlaces: Bool
+
     init(url: String, tree: XMLTree) {
+        self.tree = tree
         address = WebAddress(url)
+        addressText = address?.text
         usesBase = tree.uses("xml:base")
+        (hasAlerts, hasMedia, hasPlaces) = tree.prefixes.reduce((false, false, false)) { has, prefix in
+            (has.0 || prefix == "cap", has.1 || prefix == "media", has.2 || ["geo", "georss", "gml"].contains(prefix))
+        }
     }
 
     /// The nearest `xml:base`, each resolved against the outer one, else the document's address (RFC 3986 §5.1).
@@ -25,32 +38,51 @@ struct FeedContext {
         return resolved.isWeb ? resolved : outer
     }
 
+    /// ``base(of:)`` as text.
+    func baseText(of element: XMLElement) -> String? {
+        usesBase ? base(of: element)?.text : addressText
+    }
+
     /// An absolute `http` or `https` URL; `nil` for anything else.
     func link(_ text: String?, at element: XMLElement) -> String? {
-        Self.link(text, base: base(of: element))
+        guard let text = FeedText.trimmed(text) else { return nil }
+        return WebAddress.isPlainWeb(text) ? text : Self.link(text, base: base(of: element))
     }
 
     static func link(_ text: String?, base: WebAddress?) -> String? {
-        guard let text = FeedText.trimmed(text), let address = WebAddress(text)?.resolved(against: base),
-            address.isWeb
-        else { return nil }
+        guard let text = FeedText.trimmed(text) else { return nil }
+        if WebAddress.isPlainWeb(text) { return text }
+        guard let address = WebAddress(text)?.resolved(against: base), address.isWeb else { return nil }
         return address.text
     }
 
     /// HTML: the characters of an element, or its markup where somebody forgot to escape it.
-    func html(_ element: XMLElement?) -> String? {
+    func html(_ element: XMLElement?) -> FeedText? {
         guard let element else { return nil }
-        return element.hasChildElements ? element.innerMarkup : element.text
+        return FeedText(
+            element.hasChildElements ? element.innerMarkup(limit: FeedText.maximumBytes)[...] : element.bytes,
+            .html
+        )
+    }
+
+    func titleText(_ element: XMLElement?) -> FeedText? {
+        guard let element else { return nil }
+        if element.hasChildElements { return html(element) }
+        return FeedText(element.bytes, .undecided)
     }
 
     func title(_ element: XMLElement?) -> String? {
-        guard let element else { return nil }
-        return element.hasChildElements
-            ? FeedText.title(element.innerMarkup, .html) : FeedText.title(element.text, .undecided)
+        titleText(element)?.plain(limit: FeedText.titleLimit)
+    }
+
+    /// The nearest `xml:lang`.
+    func language(of element: XMLElement) -> String? {
+        FeedText.trimmed(element.attribute("xml:lang")) ?? element.parent.flatMap { language(of: $0) }
     }
 
     /// Each address once.
     static func distinct(_ enclosures: [Enclosure]) -> [Enclosure] {
+        guard enclosures.count > 1 else { return enclosures }
         var seen: Set<String> = []
         return enclosures.filter { seen.count < maximumEnclosures && seen.insert($0.url).inserted }
     }

@@ -10,8 +10,10 @@ enum FeedDate {
     private static let years = 1971...9999
 
     /// `nil` when no date can be made out; the entry is kept then.
-    static func parse(_ text: String) -> Date? {
-        var scanner = DateScanner(Array(text.utf8.drop { $0 <= 0x20 }.prefix(maximumBytes)))
+    static func parse(_ text: String) -> Date? { parse(Array(text.utf8)[...]) }
+
+    static func parse(_ text: ArraySlice<UInt8>) -> Date? {
+        var scanner = DateScanner(Array(text.drop { $0 <= 0x20 }.prefix(maximumBytes)))
         scanner.scan()
         if let seconds = scanner.unixSeconds { return Date(timeIntervalSince1970: Double(seconds)) }
         guard let (year, month, day) = scanner.date, years.contains(year), 1...12 ~= month, 1...31 ~= day else {
@@ -188,9 +190,25 @@ struct DateScanner {
         zoneIsUTC = false
     }
 
+    /// The words of most dates, which need no table.
+    private mutating func takeUsualWord(_ word: ArraySlice<UInt8>) -> Bool {
+        guard word.count == 3 || word.count == 1 else { return false }
+        let letters = word.reduce(UInt32(0)) { $0 << 8 | UInt32($1 | 0x20) }
+        if word.count == 1, letters == DateNames.t { return true }
+        if let month = DateNames.englishMonths.firstIndex(of: letters) {
+            namedMonth = month + 1
+            return true
+        }
+        guard letters == DateNames.gmt, zone == nil, clock != nil else { return DateNames.weekdays.contains(letters) }
+        zone = 0
+        zoneIsUTC = true
+        return true
+    }
+
     private mutating func takeWord() {
         let start = position
         while let byte = current, 0x61...0x7A ~= byte | 0x20 || byte >= 0x80 { position += 1 }
+        if takeUsualWord(bytes[start..<position]) { return }
         let word = String(decoding: bytes[start..<position], as: UTF8.self).lowercased()
         if let month = DateNames.month(word) {
             namedMonth = month

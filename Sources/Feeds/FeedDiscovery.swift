@@ -7,53 +7,71 @@ enum FeedDiscovery {
     ]
     private static let limit = 50
 
+    /// How far from its beginning a document's first tag is looked for, in bytes.
+    private static let searchedBytes = 4_096
+    private static let firstTags = ["html", "head", "body", "meta", "title", "script", "link rel"]
+
     /// Whether a document is a web page: by its first tag, whatever stands before it.
     static func isPage(_ text: [UInt8]) -> Bool {
-        let head = String(decoding: text.prefix(4_096), as: UTF8.self).lowercased()
-        var rest = head[...]
+        var rest = text.prefix(searchedBytes)
         var saysHTML = false
-        while let start = rest.firstIndex(of: "<") {
-            rest = rest[rest.index(after: start)...]
-            if rest.hasPrefix("!--"), let end = rest.firstRange(of: "-->") {
-                rest = rest[end.upperBound...]
-            } else if rest.hasPrefix("!doctype html") {
-                saysHTML = true
-            } else if !rest.hasPrefix("!") && !rest.hasPrefix("?") {
-                return saysHTML && !FeedNames.isRoot(rest)
-                    || ["html", "head", "body", "meta", "title", "script", "link rel"].contains { rest.hasPrefix($0) }
+        while let start = rest.firstIndex(of: 0x3C) {
+            rest = rest[(start + 1)...]
+            if rest.starts(with: "!--".utf8) {
+                guard let end = endOfComment(rest) else { continue }
+                rest = rest[end...]
+            } else if rest.first == 0x21 {
+                saysHTML = saysHTML || begins(rest, "!doctype html")
+            } else if rest.first != 0x3F {
+                return saysHTML && !FeedNames.isRoot(rest) || firstTags.contains { begins(rest, $0) }
             }
         }
         return saysHTML
     }
 
+    private static func endOfComment(_ text: ArraySlice<UInt8>) -> Int? {
+        text.indices.dropFirst(2).first { text[$0] == 0x3E && text[$0 - 1] == 0x2D && text[$0 - 2] == 0x2D }.map {
+            $0 + 1
+        }
+    }
+
+    /// Whether the bytes begin with a word, given in lower case, in any letter case.
+    static func begins(_ bytes: ArraySlice<UInt8>, _ word: String) -> Bool {
+        bytes.count >= word.utf8.count
+            && zip(bytes, word.utf8).allSatisfy { $0 == $1 || (0x41...0x5A ~= $0 && $0 | 0x20 == $1) }
+    }
+
     static func feeds(in text: [UInt8], url: String) -> [String] {
-        var tokens = HTMLTokenizer(text)
-        var base = WebAddress(url)
-        var found: [String] = []
-        while found.count < limit, let token = tokens.next() {
+        var tokens = HTMLTokenizer(text[...])
+        var base: WebAddress?
+        var links: [HTMLTokenizer.Tag] = []
+        while links.count < limit, let token = tokens.next() {
             guard case .start(let tag) = token else { continue }
             switch tag.name {
-            case "base":
-                if let address = tag.attribute("href").flatMap({ WebAddress($0) })?.resolved(against: base),
-                    address.isWeb
-                {
-                    base = address
-                }
-            case "link":
-                if let address = feed(of: tag, base: base), !found.contains(address) { found.append(address) }
+            // The first counts, for what stands before it too (HTML §4.2.3).
+            case "base" where base == nil:
+                base = tag.attribute("href").flatMap { WebAddress($0) }?.resolved(against: WebAddress(url))
+            case "link": if isFeed(tag) { links.append(tag) }
             case "script", "style", "noscript": tokens.skipContent(of: tag.name)
             default: continue
             }
         }
+        let origin = base.flatMap { $0.isWeb ? $0 : nil } ?? WebAddress(url)
+        var found: [String] = []
+        for link in links {
+            guard let address = FeedContext.link(link.attribute("href"), base: origin), !found.contains(address) else {
+                continue
+            }
+            found.append(address)
+        }
         return found
     }
 
-    private static func feed(of tag: HTMLTokenizer.Tag, base: WebAddress?) -> String? {
+    private static func isFeed(_ tag: HTMLTokenizer.Tag) -> Bool {
         let relations = (tag.attribute("rel") ?? "").lowercased().split(whereSeparator: \.isWhitespace)
         guard relations.contains("alternate") || relations.contains("feed"),
-            let type = FeedText.trimmed(tag.attribute("type"))?.lowercased().prefix(while: { $0 != ";" }),
-            types.contains(FeedText.trimmed(String(type)) ?? "")
-        else { return nil }
-        return FeedContext.link(tag.attribute("href"), base: base)
+            let type = FeedText.trimmed(tag.attribute("type"))?.lowercased().prefix(while: { $0 != ";" })
+        else { return false }
+        return types.contains(FeedText.trimmed(String(type)) ?? "")
     }
 }

@@ -1,7 +1,7 @@
 /// A feed's format and version, such as `rss-2.0`.
 package struct FeedFormat: Sendable, Hashable, CustomStringConvertible {
     package enum Family: String, Sendable {
-        case rss, atom, json
+        case rss, atom, json, cap, sitemap
     }
 
     package let family: Family

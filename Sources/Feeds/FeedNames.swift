@@ -4,8 +4,8 @@ internal import Markup
 /// publisher chose: `title` for RSS, `atom:title`, `media:content`, all lower case.
 enum FeedNames {
     static let vocabulary = XMLVocabulary(
-        roots: ["rss", "feed", "rdf", "channel", "entry"],
-        containers: ["rss", "feed", "rdf", "channel", "items"],
+        roots: ["rss", "feed", "rdf", "channel", "entry", "alert", "urlset"],
+        containers: ["rss", "feed", "rdf", "channel", "items", "urlset"],
         records: ["item", "entry"],
         naming: canonical
     )
@@ -26,22 +26,42 @@ enum FeedNames {
         "tools.search.yahoo.com/mrss": "media", "video.search.yahoo.com/mrss": "media",
         "itunes.com/dtds/podcast-1.0.dtd": "itunes", "itunes.com/dtds/podcast-1.0": "itunes",
         "example.com/dtds/podcast-1.0.dtd": "itunes", "rssnamespace.org/feedburner/ext/1.0": "feedburner",
-        "w3.org/1999/xhtml": "xhtml",
+        "w3.org/1999/xhtml": "xhtml", "georss.org/georss": "georss", "georss.org/georss/10": "georss",
+        "opengis.net/gml": "gml", "w3.org/2003/01/geo/wgs84_pos": "geo", "purl.org/rss/1.0/modules/slash": "slash",
+        "purl.org/syndication/thread/1.0": "thr", "urn:oasis:names:tc:emergency:cap:1.1": "cap",
+        "urn:oasis:names:tc:emergency:cap:1.2": "cap", "incident.com/cap/1.0": "cap",
+        "google.com/schemas/sitemap-news/0.9": "news", "google.com/schemas/sitemap-image/1.1": "image",
     ]
 
     /// Prefixes read as if declared where a document forgot to.
     private static let known: Set<String> = [
         "atom", "a10", "rdf", "xml", "dc", "dcterms", "content", "sy", "enc", "media", "itunes", "feedburner", "xhtml",
+        "georss", "gml", "geo", "slash", "thr", "cap", "news",
     ]
 
-    /// Whether text behind a `<`, in lower case, begins like the root of a feed.
-    static func isRoot(_ text: some StringProtocol) -> Bool {
-        ["rss", "feed", "rdf:rdf", "channel"].contains { text.hasPrefix($0) }
+    /// Whether the bytes behind a `<` begin like the root of a feed.
+    static func isRoot(_ bytes: ArraySlice<UInt8>) -> Bool {
+        ["rss", "feed", "rdf:rdf", "channel", "alert", "cap:alert", "urlset"].contains {
+            FeedDiscovery.begins(bytes, $0)
+        }
     }
+
+    /// Namespaces as their specifications spell them, which most documents do as well.
+    private static let exact: [String: String] = {
+        var table: [String: String] = [:]
+        for (key, prefix) in prefixes {
+            for scheme in ["http://", "https://", "http://www.", "https://www."] {
+                for ending in ["", "/", "#"] { table[scheme + key + ending] = prefix }
+            }
+        }
+        table["http://www.w3.org/2005/Atom"] = "atom"
+        return table
+    }()
 
     @Sendable
     private static func canonical(_ name: XMLName) -> String {
-        let local = name.local.lowercased()
+        let isLower = name.local.utf8.allSatisfy { !(0x41...0x5A ~= $0) && $0 < 0x80 }
+        let local = isLower ? name.local : name.local.lowercased()
         guard let namespace = name.namespace else {
             let qualified = name.prefix.map { "\($0.lowercased()):\(local)" } ?? local
             guard let colon = qualified.firstIndex(of: ":") else { return qualified }
@@ -51,6 +71,7 @@ enum FeedNames {
             if known.contains(prefix) { return qualified }
             return ["rss", "feed"].contains(prefix) ? String(rest) : "?\(qualified)"
         }
+        if let prefix = exact[namespace] { return prefix.isEmpty ? local : "\(prefix):\(local)" }
         let key = comparable(namespace)
         if let prefix = prefixes[key] { return prefix.isEmpty ? local : "\(prefix):\(local)" }
         if key.hasPrefix("purl.org/atom/ns#") { return "atom:\(local)" }
@@ -60,10 +81,12 @@ enum FeedNames {
     }
 
     private static func comparable(_ namespace: String) -> String {
-        var text = namespace.lowercased().filter { !$0.isWhitespace }[...]
-        if let scheme = text.firstRange(of: "://") { text = text[scheme.upperBound...] }
-        if text.hasPrefix("www.") { text = text.dropFirst(4) }
-        while let last = text.last, last == "/" || last == "#" { text = text.dropLast() }
-        return String(text)
+        var text = namespace.utf8.filter { $0 > 0x20 }.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }[...]
+        for start in ["http://", "https://"] where text.starts(with: start.utf8) {
+            text = text.dropFirst(start.utf8.count)
+        }
+        if text.starts(with: "www.".utf8) { text = text.dropFirst(4) }
+        while let last = text.last, last == 0x2F || last == 0x23 { text = text.dropLast() }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -9,13 +9,15 @@ package enum FeedReader {
     /// Entries kept of one document, the first ones: publishers put the newest first.
     package static let maximumEntries = 5_000
 
+    /// How far into a document its namespaces are looked for where no element uses them.
+    private static let headBytes = 2_048
     /// Hubs kept; one is enough to subscribe.
     private static let maximumHubs = 8
 
     /// Reads a document, deciding its format by what it holds, never by its name and hardly by its media type.
     ///
     /// - Parameters:
-    ///   - bytes: The body after decompression.
+    ///   - bytes: The body; gzip that its transport said nothing of is undone.
     ///   - url: Where it came from after redirects: the base of relative addresses.
     ///   - contentType: The HTTP header field; only its `charset` counts.
     /// - Returns: The feed, as far as the document goes.
@@ -23,6 +25,7 @@ package enum FeedReader {
     ///   ``Feed/malformed`` and ``Feed/isComplete``.
     package static func read(_ bytes: [UInt8], url: String, contentType: String?) throws(FeedError) -> Feed {
         guard bytes.count <= maximumBytes else { throw .tooLarge(limit: maximumBytes) }
+        let bytes = try Decompression.plain(bytes, limit: maximumBytes)
         let (text, fault) = CharacterDecoding.utf8(bytes, charset: contentType.flatMap(charset))
         guard let first = text.first(where: { $0 > 0x20 }) else { throw .empty }
         var feed = first == 0x7B || first == 0x5B ? try readJSON(text, url: url) : try readXML(text, url: url)
@@ -53,6 +56,10 @@ package enum FeedReader {
             feed = RSSReader(root: root, context: context).feed()
         } else if AtomReader.accepts(root) {
             feed = AtomReader(root: root, context: context).feed()
+        } else if AlertReader.accepts(root) {
+            feed = AlertReader.feed(root: root, context: context)
+        } else if SitemapReader.accepts(root, head: String(decoding: text.prefix(headBytes), as: UTF8.self)) {
+            feed = SitemapReader.feed(root: root, context: context)
         } else {
             throw .notAFeed(root: FeedText.name(root.localName) ?? "")
         }

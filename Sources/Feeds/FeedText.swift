@@ -1,74 +1,93 @@
 internal import Markup
 
-/// The texts of feeds made plain, each within its bound.
-enum FeedText {
-    /// Characters.
-    ///
-    /// No outlet writes headlines of this length; a title that is a whole article is cut here.
-    private static let titleLimit = 1_000
-    /// Characters: some paragraphs, several times what any message carries.
-    private static let summaryLimit = 4_000
-    private static let nameLimit = 300
-    /// Entries hold some dozens of categories at most; more is a mistake or an attack.
-    static let categories = 100
-
-    enum Kind {
+/// A text as its publisher wrote it, made plain when it is asked for.
+struct FeedText: Sendable, Equatable {
+    enum Kind: Sendable {
         case plain
         case html
         /// Of RSS titles: most publishers mean plain text, many mean HTML, and nothing says which.
         case undecided
+        /// Plain text in which references are escaped once more than XML asks.
+        case references
     }
 
-    static func title(_ text: String?, _ kind: Kind) -> String? { plain(text, kind, limit: titleLimit) }
-
-    static func summary(_ text: String?, _ kind: Kind) -> String? { plain(text, kind, limit: summaryLimit) }
-
-    static func name(_ text: String?, _ kind: Kind = .undecided) -> String? { plain(text, kind, limit: nameLimit) }
-
-    /// The person without the mail address, which is nobody's business: from `mail (Name)`, `Name <mail>` or `Name`.
+    /// Characters.
     ///
-    /// `nil` when there is an address only.
-    static func person(_ text: String?) -> String? {
-        guard let text, let name = plain(text, .html, limit: nameLimit) else { return nil }
-        let written = PlainText.clean(text, limit: nameLimit)
-        guard written.contains("@") else { return name }
-        if let open = written.firstIndex(of: "("), let close = written.lastIndex(of: ")"), open < close {
-            let inside = written[written.index(after: open)..<close]
-            if !inside.contains("@") { return nonEmpty(PlainText.clean(String(inside), limit: nameLimit)) }
-        }
-        let words = written.split(separator: " ").filter { !$0.contains("@") }
-        return nonEmpty(PlainText.clean(words.joined(separator: " "), limit: nameLimit))
+    /// No outlet writes headlines of this length; a title that is a whole article is cut here.
+    static let titleLimit = 1_000
+    /// Characters: some paragraphs, several times what any message carries.
+    static let summaryLimit = 4_000
+    private static let nameLimit = 300
+    /// Bytes kept, markup included: sixteen for each character of the longest summary.
+    static let maximumBytes = 65_536
+
+    let kind: Kind
+    /// Most often a part of the document, which is kept for it and not copied.
+    private let source: ArraySlice<UInt8>
+
+    init(_ source: ArraySlice<UInt8>, _ kind: Kind) {
+        self.source = source.prefix(Self.maximumBytes)
+        self.kind = kind
     }
 
-    /// Trims, drops empty ones and repeats in any letter case, and keeps the order.
+    init(_ source: String, _ kind: Kind) {
+        self.init(Array(source.utf8)[...], kind)
+    }
+
+    /// One line of plain text; `nil` when nothing is left.
+    func plain(limit: Int) -> String? {
+        let text =
+            switch kind {
+            case .plain: PlainText.clean(source, limit: limit)
+            case .html: HTMLText.plain(source, limit: limit)
+            case .references: HTMLText.plain(source, limit: limit, style: .text)
+            case .undecided:
+                HTMLText.isLikelyMarkup(source)
+                    ? HTMLText.plain(source, limit: limit, style: .title) : PlainText.clean(source, limit: limit)
+            }
+        return text.isEmpty ? nil : text
+    }
+
+    /// The text if it is HTML with a tag in it.
+    var markup: ArraySlice<UInt8>? { kind == .html && source.contains(0x3C) ? source : nil }
+
+    // MARK: Short texts
+
+    static func name(_ text: String?, _ kind: Kind = .undecided) -> String? {
+        text.flatMap { FeedText($0, kind).plain(limit: nameLimit) }
+    }
+
+    static func name(_ text: ArraySlice<UInt8>, _ kind: Kind) -> String? {
+        FeedText(text, kind).plain(limit: nameLimit)
+    }
+
+    static func title(_ text: String?, _ kind: Kind) -> String? {
+        text.flatMap { FeedText($0, kind).plain(limit: titleLimit) }
+    }
+
+    /// Drops empty ones and repeats in any letter case, and keeps the order.
     static func distinct(_ names: [String?]) -> [String] {
+        guard names.count > 1 else { return names.compactMap(\.self) }
         var seen: Set<String> = []
         var result: [String] = []
-        for case let name? in names where result.count < categories && seen.insert(name.lowercased()).inserted {
-            result.append(name)
+        for case let name? in names where result.count < maximumCategories {
+            if seen.insert(name.lowercased()).inserted { result.append(name) }
         }
         return result
     }
 
+    /// Entries hold some dozens of categories at most; more is a mistake or an attack.
+    static let maximumCategories = 100
+
     static func trimmed(_ text: String?) -> String? {
-        guard let text else { return nil }
+        guard var text else { return nil }
+        let isClean = text.withUTF8 { bytes in
+            guard let first = bytes.first, let last = bytes.last else { return false }
+            return 0x21...0x7E ~= first && 0x21...0x7E ~= last
+        }
+        if isClean { return text }
         let start = text.unicodeScalars.drop { $0.properties.isWhitespace }
         guard let end = start.lastIndex(where: { !$0.properties.isWhitespace }) else { return nil }
         return String(start[...end])
     }
-
-    private static func plain(_ text: String?, _ kind: Kind, limit: Int) -> String? {
-        guard let text else { return nil }
-        switch kind {
-        case .plain: return nonEmpty(PlainText.clean(text, limit: limit))
-        case .html: return nonEmpty(HTMLText.plain(text, limit: limit))
-        case .undecided:
-            return nonEmpty(
-                HTMLText.isLikelyMarkup(text)
-                    ? HTMLText.plain(text, limit: limit, style: .title) : PlainText.clean(text, limit: limit)
-            )
-        }
-    }
-
-    private static func nonEmpty(_ text: String) -> String? { text.isEmpty ? nil : text }
 }

@@ -26,7 +26,7 @@ struct JSONFeedReader {
         feed.selfURL = link(root, "feed_url")
         feed.hubs = (root["hubs"]?.list ?? []).filter { text($0, "type")?.lowercased() == "websub" }
             .compactMap { link($0, "url") }
-        let author = author(of: root)
+        let author = author(of: root)?.name
         feed.entries = (root["items"]?.list ?? []).prefix(FeedReader.maximumEntries).compactMap { item in
             guard case .object = item else { return nil }
             return entry(item, feedAuthor: author)
@@ -37,20 +37,21 @@ struct JSONFeedReader {
     private func entry(_ item: JSONValue, feedAuthor: String?) -> Entry {
         var entry = Entry()
         entry.id = FeedText.trimmed(item["id"]?.text(numbers: true))
-        entry.title = FeedText.title(text(item, "title"), .plain)
+        entry.title = text(item, "title")
         entry.link = link(item, "url") ?? link(item, "external_url") ?? FeedContext.link(entry.id, base: nil)
-        entry.summary =
-            FeedText.summary(text(item, "summary"), .plain) ?? FeedText.summary(text(item, "content_text"), .plain)
-            ?? FeedText.summary(text(item, "content_html"), .html)
+        let html = text(item, "content_html").map { FeedText($0, .html) }
+        let texts = [text(item, "summary"), text(item, "content_text")].compactMap { $0.map { FeedText($0, .plain) } }
+        entry.summaryTexts = texts + [html].compactMap(\.self)
         entry.published = text(item, "date_published").flatMap(FeedDate.parse)
         entry.updated = text(item, "date_modified").flatMap(FeedDate.parse)
         entry.categories = FeedText.distinct((item["tags"]?.list ?? []).map { FeedText.name($0.text()) })
         entry.enclosures = FeedContext.distinct((item["attachments"]?.list ?? []).compactMap(enclosure))
-        entry.author = author(of: item) ?? feedAuthor
-        entry.image =
-            link(item, "image") ?? link(item, "banner_image")
-            ?? entry.enclosures.first(where: EntryImage.isImage)?.url
-            ?? EntryImage.first(in: text(item, "content_html"), base: base)
+        entry.byline = author(of: item)
+        entry.inheritedAuthor = feedAuthor
+        entry.ownImage =
+            link(item, "image") ?? link(item, "banner_image") ?? entry.enclosures.first(where: EntryImage.isImage)?.url
+        entry.pictureTexts = [html].compactMap(\.self)
+        entry.pictureBase = base?.text
         return entry
     }
 
@@ -65,9 +66,9 @@ struct JSONFeedReader {
     }
 
     /// 1.1 has `authors`, 1.0 had `author`.
-    private func author(of value: JSONValue) -> String? {
+    private func author(of value: JSONValue) -> Person? {
         ((value["authors"]?.list ?? []) + (value["author"]?.list ?? [])).lazy
-            .compactMap { FeedText.person(text($0, "name")) }.first
+            .compactMap { text($0, "name").flatMap { Person($0) } }.first
     }
 
     private func text(_ value: JSONValue, _ name: String) -> String? { value[name]?.text() }

@@ -1,18 +1,26 @@
 internal import Markup
 
-/// Reads the pictures of Media RSS, at an entry or grouped below it.
+/// Reads the pictures and texts of Media RSS, at an entry or grouped below it.
 ///
 /// Its other files are renditions of what the entry shows, not attachments.
 struct MediaRSS {
     private let context: FeedContext
     private let contents: [XMLElement]
     private let thumbnails: [XMLElement]
+    let title: XMLElement?
+    let description: XMLElement?
 
     init(_ item: XMLElement, context: FeedContext) {
         self.context = context
+        guard context.hasMedia else {
+            (contents, thumbnails, title, description) = ([], [], nil, nil)
+            return
+        }
         let places = [item] + item.all("media:group")
         contents = places.flatMap { $0.all("media:content") }
         thumbnails = places.flatMap { $0.all("media:thumbnail") } + contents.flatMap { $0.all("media:thumbnail") }
+        title = places.lazy.compactMap { $0.first("media:title") }.first
+        description = places.lazy.compactMap { $0.first("media:description") }.first
     }
 
     /// The widest picture; the first of those whose width is not given.

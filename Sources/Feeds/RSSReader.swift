@@ -6,10 +6,12 @@ struct RSSReader {
     private let context: FeedContext
     private let root: XMLElement
     private let channel: XMLElement
+    private let entries: RSSEntryReader
 
     init(root: XMLElement, context: FeedContext) {
         self.context = context
         self.root = root
+        entries = RSSEntryReader(context)
         channel = root.name == "channel" ? root : root.first("channel") ?? root
     }
 
@@ -36,7 +38,7 @@ struct RSSReader {
             if relations.contains("hub") { feed.hubs.append(address) }
         }
         feed.ttl = FeedText.trimmed(channel.first("ttl")?.text).flatMap { Int($0) }
-        feed.entries = Self.items(below: root, depth: 0).prefix(FeedReader.maximumEntries).map(entry)
+        feed.entries = Self.items(below: root, depth: 0).prefix(FeedReader.maximumEntries).map(entries.entry)
         return feed
     }
 
@@ -63,30 +65,7 @@ struct RSSReader {
         }
     }
 
-    private func entry(_ item: XMLElement) -> Entry {
-        let media = MediaRSS(item, context: context)
-        let guid = item.first("guid")
-        let description = item.first("description")
-        let content = item.first("content:encoded") ?? item.first("xhtml:body") ?? item.first("xhtml:div")
-        var entry = Entry()
-        entry.id = FeedText.trimmed(guid?.text) ?? FeedText.trimmed(item.attribute("rdf:about"))
-        entry.title = context.title(item.first("title")) ?? context.title(item.first("dc:title"))
-        entry.link = link(of: item) ?? permalink(guid)
-        entry.summary = summary(of: item, description: description, content: content, title: entry.title)
-        entry.published = date(item, "pubdate", "dc:date", "dcterms:issued", "dcterms:created", "atom:published")
-        entry.updated = date(item, "atom:updated", "dcterms:modified", "lastbuilddate", "atom:modified")
-        entry.categories = categories(of: item)
-        entry.enclosures = FeedContext.distinct(enclosures(of: item))
-        entry.author = author(of: item)
-        entry.image =
-            media.image ?? entry.enclosures.first(where: EntryImage.isImage)?.url
-            ?? item.first("itunes:image").flatMap { context.link($0.attribute("href") ?? $0.text, at: $0) }
-            ?? [content, description].lazy.compactMap { element in
-                element.flatMap { EntryImage.first(in: context.html($0), base: context.base(of: $0)) }
-            }.first
-        return entry
-    }
-
+    /// The page of a channel.
     private func link(of element: XMLElement) -> String? {
         for link in element.all("link") {
             if let address = context.link(link.text, at: link) ?? context.link(link.attribute("href"), at: link) {
@@ -95,64 +74,5 @@ struct RSSReader {
         }
         return AtomReader.alternate(of: element.all("atom:link"), context: context)
             ?? element.first("feedburner:origlink").flatMap { context.link($0.text, at: $0) }
-    }
-
-    /// Without `isPermaLink` a guid is one by the letter, but many are no URL: only an absolute one is taken.
-    private func permalink(_ guid: XMLElement?) -> String? {
-        guard let guid, guid.attribute("ispermalink")?.lowercased() != "false" else { return nil }
-        return FeedContext.link(guid.text, base: nil)
-    }
-
-    private func summary(of item: XMLElement, description: XMLElement?, content: XMLElement?, title: String?) -> String?
-    {
-        let short = FeedText.summary(context.html(description), .html)
-        if let short, short != title { return short }
-        let others =
-            [content]
-            + ["dc:description", "itunes:summary", "itunes:subtitle", "media:description"].map {
-                item.first($0)
-            }
-        return others.lazy.compactMap { FeedText.summary(context.html($0), .html) }.first ?? short
-    }
-
-    private func categories(of item: XMLElement) -> [String] {
-        FeedText.distinct(
-            item.children.flatMap { element -> [String?] in
-                switch element.name {
-                case "category", "dc:subject", "media:category": [FeedText.name(element.text, .plain)]
-                case "itunes:category": [FeedText.name(element.attribute("text"))]
-                case "itunes:keywords", "media:keywords":
-                    element.text.split(separator: ",").map { FeedText.name(String($0)) }
-                default: []
-                }
-            }
-        )
-    }
-
-    private func enclosures(of item: XMLElement) -> [Enclosure] {
-        item.all("enclosure", "enc:enclosure").compactMap { element in
-            let address = element.attribute("url") ?? element.attribute("rdf:resource") ?? element.attribute("href")
-            return context.link(address, at: element).map {
-                Enclosure(
-                    url: $0,
-                    type: FeedText.trimmed(element.attribute("type") ?? element.attribute("enc:type")),
-                    length: FeedContext.length(element.attribute("length") ?? element.attribute("enc:length"))
-                )
-            }
-        }
-    }
-
-    private func author(of item: XMLElement) -> String? {
-        for name in ["author", "dc:creator", "atom:author", "itunes:author"] {
-            for element in item.all(name) {
-                let person = (element.first("name") ?? element.first("atom:name") ?? element).text
-                if let author = FeedText.person(person) { return author }
-            }
-        }
-        return nil
-    }
-
-    private func date(_ item: XMLElement, _ names: String...) -> Date? {
-        names.lazy.compactMap { name in item.first(name).flatMap { FeedDate.parse($0.text) } }.first
     }
 }

@@ -1,7 +1,7 @@
 /// A URL reference in its five parts, resolved as RFC 3986 §5.2 says.
 ///
 /// Tolerant where publishers are sloppy: spaces and other characters that no URL holds are percent-encoded instead of
-/// refused. Host names are not translated to their ASCII form.
+/// refused, and host names are written in their ASCII form (RFC 5891).
 struct WebAddress: Sendable, Equatable {
     /// Longest address taken; browsers and servers refuse longer ones.
     static let maximumBytes = 8_192
@@ -32,10 +32,23 @@ struct WebAddress: Sendable, Equatable {
         if rest.hasPrefix("//") {
             rest = rest.dropFirst(2)
             let end = rest.firstIndex(of: "/") ?? rest.endIndex
-            authority = String(rest[..<end])
+            authority = DomainName.ascii(String(rest[..<end]))
             rest = rest[end...]
         }
         path = Self.escaped(rest)
+    }
+
+    /// Whether a text is an absolute `http` or `https` URL that this type would write as it stands, as most are.
+    static func isPlainWeb(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard bytes.count <= maximumBytes, bytes.starts(with: "http".utf8) else { return false }
+            let rest = bytes.dropFirst(bytes.count > 4 && bytes[4] == 0x73 ? 5 : 4)
+            guard rest.starts(with: "://".utf8) else { return false }
+            let host = rest.dropFirst(3).prefix { isLetter($0) || 0x30...0x39 ~= $0 || $0 == 0x2D || $0 == 0x2E }
+            guard let next = bytes[host.endIndex...].first ?? (host.isEmpty ? nil : 0x2F) else { return false }
+            return !host.isEmpty && next == 0x2F && bytes[host.endIndex...].allSatisfy(isPlain)
+        }
     }
 
     /// An `http` or `https` URL with a host: the only kind shown to people.
@@ -142,13 +155,20 @@ struct WebAddress: Sendable, Equatable {
         var result: [UInt8] = []
         result.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
-            switch byte {
-            case 0x00...0x20, 0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B, 0x7C, 0x7D, 0x7F...:
+            if isPlain(byte) {
+                result.append(byte)
+            } else {
                 result += [0x25, hexDigit(byte >> 4), hexDigit(byte & 15)]
-            default: result.append(byte)
             }
         }
         return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x00...0x20, 0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B, 0x7C, 0x7D, 0x7F...: false
+        default: true
+        }
     }
 
     private static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }

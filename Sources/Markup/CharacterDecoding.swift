@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Turns a document's bytes into UTF-8, trusting first the bytes and only then what is said of them (RFC 7303 §3).
 package enum CharacterDecoding {
     /// How much of a document may stand before the end of its XML declaration, in bytes.
@@ -11,7 +13,10 @@ package enum CharacterDecoding {
     /// - Returns: The text, and why it could not be decoded cleanly.
     package static func utf8(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {
         let (text, fault) = decode(bytes, charset: charset)
-        return (text.contains(0) ? text.filter { $0 != 0 } : text, fault)
+        let hasNUL = text.withUnsafeBytes { bytes in
+            bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
+        }
+        return (hasNUL ? text.filter { $0 != 0 } : text, fault)
     }
 
     private static func decode(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {
@@ -21,9 +26,9 @@ package enum CharacterDecoding {
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         let declared = [charset, declaredEncoding(in: bytes)].compactMap { $0.flatMap(CharacterSetName.canonical) }
             .first { !$0.hasPrefix("utf-16") && !$0.hasPrefix("utf-32") }
-        let isASCII = !bytes.contains { $0 >= 0x80 }
+        let isASCII = bytes.withUnsafeBufferPointer { $0.reduce(0) { $0 | $1 } } < 0x80
         // Valid sequences of several bytes do not come about by chance, whatever is declared.
-        if String(validating: bytes, as: UTF8.self) != nil, !isASCII || declared?.hasPrefix("iso-2022") != true {
+        if isASCII ? declared?.hasPrefix("iso-2022") != true : (try? UTF8Span(validating: bytes.span)) != nil {
             return (bytes, nil)
         }
         switch declared ?? "utf-8" {
@@ -78,12 +83,18 @@ package enum CharacterDecoding {
     }
 
     private static func declaredEncoding(in bytes: [UInt8]) -> String? {
-        let head = String(decoding: bytes.prefix(declarationBytes), as: UTF8.self)
-        guard let start = head.firstRange(of: "<?xml"), let end = head[start.upperBound...].firstIndex(of: ">"),
-            let name = head[start.upperBound..<end].firstRange(of: "encoding")
+        let head = bytes.prefix(declarationBytes)
+        guard let start = head.indices.first(where: { head[$0] == 0x3C && head[$0...].starts(with: "<?xml".utf8) }),
+            let end = head[start...].firstIndex(of: 0x3E)
         else { return nil }
-        let value = head[name.upperBound..<end].drop { $0 == " " || $0 == "=" }
-        guard let quote = value.first, quote == "\"" || quote == "'" else { return nil }
-        return String(value.dropFirst().prefix { $0 != quote })
+        var rest = head[start..<end]
+        while let letter = rest.firstIndex(of: 0x65) {
+            rest = rest[letter...]
+            if rest.starts(with: "encoding".utf8) { break }
+            rest = rest.dropFirst()
+        }
+        let value = rest.dropFirst(8).drop { $0 <= 0x20 || $0 == 0x3D }
+        guard let quote = value.first, quote == 0x22 || quote == 0x27 else { return nil }
+        return String(decoding: value.dropFirst().prefix { $0 != quote }, as: UTF8.self)
     }
 }

@@ -5,6 +5,8 @@ package enum HTMLText {
         case markup
         /// Only tags that HTML has are markup: `<antirez>` in a title is somebody's name.
         case title
+        /// No tag is markup, but references are decoded.
+        case text
     }
 
     /// Turns HTML into plain text.
@@ -18,41 +20,49 @@ package enum HTMLText {
     ///   - style: Which tags are markup.
     /// - Returns: One line, empty when nothing can be shown.
     package static func plain(_ html: String, limit: Int, style: Style = .markup) -> String {
-        guard html.utf8.contains(where: { $0 == 0x3C || $0 == 0x26 }) else {
-            return PlainText.clean(html, limit: limit)
-        }
+        plain(Array(html.utf8)[...], limit: limit, style: style)
+    }
+
+    package static func plain(_ html: ArraySlice<UInt8>, limit: Int, style: Style = .markup) -> String {
         var writer = PlainTextWriter(limit: limit)
         var tokens = HTMLTokenizer(html)
         while !writer.isFull, let token = tokens.next() {
             switch token {
             case .text(let text): write(text, to: &writer)
             case .start(let tag):
-                if style == .title, !HTMLVocabulary.isKnown(tag.name) {
+                let kind = HTMLVocabulary.kind(of: tag.name)
+                if style != .markup, style == .text || kind == nil {
                     write(tag.source, to: &writer)
-                } else if HTMLVocabulary.isHidden(tag.name) {
+                } else if kind == .hidden {
                     tokens.skipContent(of: tag.name)
-                } else if HTMLVocabulary.isBlock(tag.name) {
+                } else if kind == .block {
                     writer.appendSpace()
                 }
-            case .end(let name):
-                if HTMLVocabulary.isBlock(name) { writer.appendSpace() }
+            case .end(let name, let source):
+                if style == .text {
+                    write(source, to: &writer)
+                } else if HTMLVocabulary.kind(of: name) == .block {
+                    writer.appendSpace()
+                }
             }
         }
         return writer.finish()
     }
 
     /// Whether text that may be plain holds a tag that HTML has, or a character reference.
-    package static func isLikelyMarkup(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        for index in bytes.indices where bytes[index] == 0x26 {
-            if HTMLEntities.reference(at: bytes[index...]) != nil { return true }
+    package static func isLikelyMarkup(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        while let ampersand = rest.firstIndex(of: 0x26) {
+            rest = rest[ampersand...]
+            if HTMLEntities.reference(at: rest) != nil { return true }
+            rest = rest.dropFirst()
         }
         guard bytes.contains(0x3C) else { return false }
         var tokens = HTMLTokenizer(bytes)
         while let token = tokens.next() {
             switch token {
-            case .start(let tag) where HTMLVocabulary.isKnown(tag.name): return true
-            case .end(let name) where HTMLVocabulary.isKnown(name): return true
+            case .start(let tag) where HTMLVocabulary.kind(of: tag.name) != nil: return true
+            case .end(let name, _) where HTMLVocabulary.kind(of: name) != nil: return true
             default: continue
             }
         }
@@ -60,9 +70,18 @@ package enum HTMLText {
     }
 
     private static func write(_ text: ArraySlice<UInt8>, to writer: inout PlainTextWriter) {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(text.count)
-        HTMLEntities.appendDecoded(text, to: &decoded)
-        for scalar in String(decoding: decoded, as: UTF8.self).unicodeScalars { writer.append(scalar) }
+        var rest = text
+        while !writer.isFull, let ampersand = rest.firstIndex(of: 0x26) {
+            rest[..<ampersand].withUnsafeBufferPointer { writer.append($0) }
+            rest = rest[ampersand...]
+            guard let (text, length) = HTMLEntities.reference(at: rest) else {
+                writer.append("&")
+                rest = rest.dropFirst()
+                continue
+            }
+            writer.append(text)
+            rest = rest.dropFirst(length)
+        }
+        rest.withUnsafeBufferPointer { writer.append($0) }
     }
 }

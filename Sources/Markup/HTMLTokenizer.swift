@@ -4,7 +4,7 @@ package struct HTMLTokenizer {
         /// Text with its references still undecoded.
         case text(ArraySlice<UInt8>)
         case start(Tag)
-        case end(name: String)
+        case end(name: String, source: ArraySlice<UInt8>)
     }
 
     package struct Tag {
@@ -33,28 +33,27 @@ package struct HTMLTokenizer {
         }
     }
 
-    private let bytes: [UInt8]
-    private var position = 0
+    private let bytes: ArraySlice<UInt8>
+    private let end: Int
+    private var position: Int
     /// From here on no `>` stands any more: looked for once, or a text of `<a` would take quadratic time.
     private let lastBracket: Int
     /// Elements whose end tag was looked for to the end of the text in vain.
     private var neverEnded: Set<String> = []
 
-    package init(_ html: String) {
-        self.init(Array(html.utf8))
-    }
-
-    package init(_ bytes: [UInt8]) {
+    package init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
+        position = bytes.startIndex
+        end = bytes.endIndex
         lastBracket = bytes.lastIndex(of: 0x3E) ?? -1
     }
 
     package mutating func next() -> Token? {
-        while position < bytes.count {
+        while position < end {
             guard bytes[position] == 0x3C, position < lastBracket else { return takeText() }
             switch byte(1) {
             case 0x21: skipDeclaration()
-            case 0x3F: position = end(of: 0x3E, from: position)
+            case 0x3F: position = behind(0x3E, from: position)
             case 0x2F where isLetter(byte(2)): return takeEndTag()
             case let next where isLetter(next): return takeStartTag()
             default: return takeText()
@@ -68,14 +67,14 @@ package struct HTMLTokenizer {
         guard !neverEnded.contains(name) else { return }
         let start = position
         while let token = next() {
-            if case .end(name) = token { return }
+            if case .end(name, _) = token { return }
         }
         position = start
         neverEnded.insert(name)
     }
 
     private func byte(_ offset: Int) -> UInt8 {
-        position + offset < bytes.count ? bytes[position + offset] : 0
+        position + offset < end ? bytes[position + offset] : 0
     }
 
     private func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte | 0x20 }
@@ -83,7 +82,7 @@ package struct HTMLTokenizer {
     private mutating func takeText() -> Token {
         let start = position
         position += 1
-        while position < bytes.count, bytes[position] != 0x3C { position += 1 }
+        while position < end, bytes[position] != 0x3C { position += 1 }
         return .text(bytes[start..<position])
     }
 
@@ -92,21 +91,22 @@ package struct HTMLTokenizer {
     /// `-->` ends a comment, `>` what is none.
     private mutating func skipDeclaration() {
         guard byte(2) == 0x2D, byte(3) == 0x2D else {
-            position = end(of: 0x3E, from: position)
+            position = behind(0x3E, from: position)
             return
         }
         var index = position + 4
-        while index < bytes.count {
+        while index < end {
             if bytes[index] == 0x3E, bytes[index - 1] == 0x2D, bytes[index - 2] == 0x2D { break }
             index += 1
         }
-        position = min(bytes.count, index + 1)
+        position = min(end, index + 1)
     }
 
     private mutating func takeEndTag() -> Token {
-        let name = takeName(at: position + 2)
-        position = end(of: 0x3E, from: position)
-        return .end(name: name)
+        let start = position
+        let name = takeName(at: start + 2)
+        position = behind(0x3E, from: start)
+        return .end(name: name, source: bytes[start..<position])
     }
 
     private mutating func takeStartTag() -> Token {
@@ -115,7 +115,7 @@ package struct HTMLTokenizer {
         let rest = start + 1 + name.utf8.count
         var index = rest
         var quote: UInt8?
-        while index < bytes.count {
+        while index < end {
             let byte = bytes[index]
             if let open = quote {
                 if byte == open { quote = nil }
@@ -127,7 +127,7 @@ package struct HTMLTokenizer {
             index += 1
         }
         // A quotation mark that never ends: the tag ends at the first bracket.
-        position = index < bytes.count ? index + 1 : end(of: 0x3E, from: start)
+        position = index < end ? index + 1 : behind(0x3E, from: start)
         return .start(Tag(name: name, source: bytes[start..<position], rest: bytes[min(rest, position)..<position]))
     }
 
@@ -136,7 +136,7 @@ package struct HTMLTokenizer {
         return String(decoding: name, as: UTF8.self).lowercased()
     }
 
-    private func end(of byte: UInt8, from start: Int) -> Int {
-        (bytes[start...].firstIndex(of: byte) ?? bytes.count - 1) + 1
+    private func behind(_ byte: UInt8, from start: Int) -> Int {
+        (bytes[start...].firstIndex(of: byte) ?? end - 1) + 1
     }
 }

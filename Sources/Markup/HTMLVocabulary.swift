@@ -24,12 +24,18 @@ enum HTMLVocabulary {
         "audio", "button", "canvas", "label", "map", "picture", "svg", "video", "body", "html", "title",
     ]
 
-    static func isVoid(_ name: String) -> Bool { void.contains(name) }
-    static func isHidden(_ name: String) -> Bool { hidden.contains(name) }
-    static func isBlock(_ name: String) -> Bool { block.contains(name) }
+    enum Kind { case block, inline, hidden, void }
 
-    /// Whether HTML has an element of this name, given in lower case.
-    static func isKnown(_ name: String) -> Bool {
-        inline.contains(name) || block.contains(name) || void.contains(name) || hidden.contains(name)
-    }
+    private static let kinds: [String: Kind] = {
+        var kinds: [String: Kind] = [:]
+        for (names, kind) in [(inline, Kind.inline), (void, .void), (hidden, .hidden), (block, .block)] {
+            for name in names { kinds[name] = kind }
+        }
+        return kinds
+    }()
+
+    static func isVoid(_ name: String) -> Bool { void.contains(name) }
+
+    /// What kind of element this is, given in lower case; `nil` when HTML has none of this name.
+    static func kind(of name: String) -> Kind? { kinds[name] }
 }

@@ -4,29 +4,29 @@ internal import CLibXML2
 ///
 /// Entities are not declared, so nothing can be expanded.
 enum XMLCallbacks {
-    static func install(in context: xmlParserCtxtPtr, for builder: XMLTreeBuilder) {
+    static func install(in context: xmlParserCtxtPtr, for builder: UnsafeMutablePointer<XMLTreeBuilder>) {
         guard let table = context.pointee.sax else { return }
         table.pointee = xmlSAXHandler()
         table.pointee.initialized = UInt32(XML_SAX2_MAGIC)
         table.pointee.startElementNs = { user, local, prefix, namespace, _, _, count, _, values in
-            XMLCallbacks.builder(user)?.start(local, prefix, namespace, attributeCount: Int(count), values)
+            XMLCallbacks.builder(user)?.pointee.start(local, prefix, namespace, attributeCount: Int(count), values)
         }
-        table.pointee.endElementNs = { user, _, _, _ in XMLCallbacks.builder(user)?.end() }
+        table.pointee.endElementNs = { user, _, _, _ in XMLCallbacks.builder(user)?.pointee.end() }
         table.pointee.characters = { user, text, count in
-            if let text { XMLCallbacks.builder(user)?.text(text, count: Int(count)) }
+            if let text { XMLCallbacks.builder(user)?.pointee.text(text, count: Int(count)) }
         }
         table.pointee.cdataBlock = { user, text, count in
-            if let text { XMLCallbacks.builder(user)?.text(text, count: Int(count)) }
+            if let text { XMLCallbacks.builder(user)?.pointee.text(text, count: Int(count)) }
         }
-        table.pointee.getEntity = { user, name in XMLCallbacks.builder(user)?.entity(name) }
-        table.pointee.internalSubset = { user, _, _, _ in XMLCallbacks.builder(user)?.doctype() }
+        table.pointee.getEntity = { user, name in XMLCallbacks.builder(user)?.pointee.entity(name) }
+        table.pointee.internalSubset = { user, _, _, _ in XMLCallbacks.builder(user)?.pointee.doctype() }
         table.pointee.serror = { user, error in
-            if let error { XMLCallbacks.builder(user)?.report(error) }
+            if let error { XMLCallbacks.builder(user)?.pointee.report(error) }
         }
-        context.pointee.userData = Unmanaged.passUnretained(builder).toOpaque()
+        context.pointee.userData = UnsafeMutableRawPointer(builder)
     }
 
-    private static func builder(_ user: UnsafeMutableRawPointer?) -> XMLTreeBuilder? {
-        user.map { Unmanaged<XMLTreeBuilder>.fromOpaque($0).takeUnretainedValue() }
+    private static func builder(_ user: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<XMLTreeBuilder>? {
+        user?.assumingMemoryBound(to: XMLTreeBuilder.self)
     }
 }

@@ -5,7 +5,8 @@ package struct XMLElement: Sendable {
 
     private var node: XMLTree.Node { tree.nodes[Int(index)] }
 
-    private var number: Int32 { tree.canonical[Int(node.name)] }
+    /// Of the canonical name.
+    var number: Int32 { tree.canonical[Int(node.name)] }
 
     /// The canonical name, as the reader's naming made it.
     package var name: String { tree.names[Int(node.name)] }
@@ -45,16 +46,30 @@ package struct XMLElement: Sendable {
 
     /// The text of this element and of all below it, in document order.
     package var text: String {
-        var result: [UInt8] = []
-        appendText(of: index, to: &result)
-        return String(decoding: result, as: UTF8.self)
+        String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What stands between the element's tags, written as HTML: names without prefix, text escaped.
-    package var innerMarkup: String {
+    /// ``text`` in UTF-8, most often a part of the document that is not copied.
+    package var bytes: ArraySlice<UInt8> {
+        if let only = onlyText { return tree.bytes[only] }
         var result: [UInt8] = []
-        appendMarkup(below: index, to: &result)
-        return String(decoding: result, as: UTF8.self)
+        appendText(of: index, to: &result)
+        return result[...]
+    }
+
+    /// The beginning of what stands between the element's tags, written as HTML: names without prefix, text escaped.
+    package func innerMarkup(limit: Int) -> [UInt8] {
+        var result: [UInt8] = []
+        appendMarkup(below: index, to: &result, limit: limit)
+        return result
+    }
+
+    /// Most elements hold one text, or nothing.
+    private var onlyText: Range<Int>? {
+        let first = node.firstChild
+        guard first >= 0 else { return 0..<0 }
+        let child = tree.nodes[Int(first)]
+        return child.name < 0 && child.next < 0 ? child.start..<child.start + child.count : nil
     }
 
     /// The depth of the recursion is bounded by ``XMLLimits/depth``.
@@ -71,20 +86,23 @@ package struct XMLElement: Sendable {
         }
     }
 
-    private func appendMarkup(below index: Int32, to result: inout [UInt8]) {
+    private func appendMarkup(below index: Int32, to result: inout [UInt8], limit: Int) {
         var child = tree.nodes[Int(index)].firstChild
-        while child >= 0 {
+        while child >= 0, result.count < limit {
             let node = tree.nodes[Int(child)]
             if node.name < 0 {
-                Self.appendEscaped(tree.bytes[node.start..<node.start + node.count], to: &result)
+                Self.appendEscaped(
+                    tree.bytes[node.start..<node.start + min(node.count, limit - result.count)],
+                    to: &result
+                )
             } else {
-                appendTags(of: child, node, to: &result)
+                appendTags(of: child, node, to: &result, limit: limit)
             }
             child = node.next
         }
     }
 
-    private func appendTags(of index: Int32, _ node: XMLTree.Node, to result: inout [UInt8]) {
+    private func appendTags(of index: Int32, _ node: XMLTree.Node, to result: inout [UInt8], limit: Int) {
         let name = tree.localNames[Int(node.name)]
         result += "<\(name)".utf8
         for attribute in tree.attributes[node.start..<node.start + node.count] {
@@ -94,7 +112,7 @@ package struct XMLElement: Sendable {
         }
         result.append(0x3E)
         guard !HTMLVocabulary.isVoid(name) else { return }
-        appendMarkup(below: index, to: &result)
+        appendMarkup(below: index, to: &result, limit: limit)
         result += "</\(name)>".utf8
     }
 

@@ -46,13 +46,16 @@ struct XMLReferences {
         _ = input.take(while: XMLRepairInput.isSpace)
         let name = input.takeName()
         _ = input.take(while: XMLRepairInput.isSpace)
-        guard !name.isEmpty, let quote = input.current, quote == 0x22 || quote == 0x27 else { return }
+        guard !name.isEmpty, declared.count < Self.declarations, declared[name] == nil else { return }
+        guard let quote = input.current, quote == 0x22 || quote == 0x27 else {
+            // Outside of the document, and not looked for there.
+            declared[name] = []
+            return
+        }
         input.advance(1)
         let value = input.take { $0 != quote }
         input.advance(1)
-        guard declared.count < Self.declarations, value.count <= Self.declaredBytes, declared[name] == nil else {
-            return
-        }
+        guard value.count <= Self.declaredBytes else { return }
         var text: [UInt8] = []
         HTMLEntities.appendDecoded(value, to: &text, named: false)
         declared[name] = text

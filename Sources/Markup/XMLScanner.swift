@@ -9,14 +9,14 @@ package enum XMLScanner {
     ///
     /// - Returns: The tree, empty when there is no element in it.
     package static func tree(of utf8: [UInt8], vocabulary: XMLVocabulary) -> XMLTree {
-        let strict = XMLTreeBuilder(naming: vocabulary.naming, policy: .strict)
+        var strict = XMLTreeBuilder(naming: vocabulary.naming, policy: .strict)
         strict.parse(utf8)
         guard strict.fault != nil || strict.metForeignEntity, !strict.reachedLimit else {
             return strict.tree(fault: strict.fault ?? strict.namespaceFault, isComplete: !strict.reachedLimit)
         }
         var repair = XMLRepair(utf8, vocabulary: vocabulary)
         repair.run()
-        let lenient = XMLTreeBuilder(naming: vocabulary.naming, policy: .recovering)
+        var lenient = XMLTreeBuilder(naming: vocabulary.naming, policy: .recovering)
         lenient.parse(repair.output)
         return lenient.tree(
             fault: strict.fault ?? strict.namespaceFault,
@@ -26,7 +26,7 @@ package enum XMLScanner {
 
     /// - Throws: The first fault; a document type declaration is one.
     static func check(_ utf8: [UInt8]) throws(XMLSyntaxError) {
-        let builder = XMLTreeBuilder(naming: { $0.local }, policy: .withoutDoctype)
+        var builder = XMLTreeBuilder(naming: { $0.local }, policy: .withoutDoctype)
         builder.parse(utf8)
         if let fault = builder.fault { throw fault }
         guard builder.hasRoot else { throw XMLSyntaxError(line: 1, reason: "the document has no element") }

@@ -67,6 +67,11 @@ package final class XMLTree: Sendable {
     /// Whether any element or attribute of the document has this name.
     package func uses(_ name: String) -> Bool { numbers[name] != nil }
 
+    /// What stands before the colon of the document's canonical names, with repeats.
+    package var prefixes: [Substring] {
+        names.compactMap { name in name.utf8.firstIndex(of: 0x3A).map { name[..<$0] } }
+    }
+
     /// The number of a canonical name; `nil` when the document does not use it.
     func number(of name: String) -> Int32? { numbers[name] }
 }

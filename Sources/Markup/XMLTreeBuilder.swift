@@ -2,8 +2,9 @@ internal import CLibXML2
 
 /// Takes libxml2's events of one parse and makes the tree of them.
 ///
-/// One builder serves one parse, on the thread that called it.
-final class XMLTreeBuilder {
+/// One builder serves one parse. A value behind a pointer, since an event comes every twenty bytes and each access to
+/// a class's property is checked for exclusivity.
+struct XMLTreeBuilder {
     enum Policy {
         /// Stops at the first fault.
         case strict
@@ -13,11 +14,20 @@ final class XMLTreeBuilder {
         case recovering
     }
 
+    /// Pointers into libxml2's dictionary, in which each string is but once.
     private struct NameKey: Hashable {
         let local: UnsafePointer<xmlChar>?
         let prefix: UnsafePointer<xmlChar>?
         let namespace: UnsafePointer<xmlChar>?
+
+        var slot: Int {
+            let mixed = (UInt(bitPattern: local) ^ UInt(bitPattern: namespace) &* 31) &* 0x9E37_79B9_7F4A_7C15
+            return Int(mixed >> 54) & (XMLTreeBuilder.slots - 1)
+        }
     }
+
+    /// Names of a document that are found again without a dictionary's hash; a power of two.
+    private static let slots = 64
 
     private let naming: (XMLName) -> String
     private let policy: Policy
@@ -30,7 +40,13 @@ final class XMLTreeBuilder {
     private var localNames: [String] = []
     private var namespaces: [String?] = []
     private var nameIndex: [NameKey: Int32] = [:]
+    private var recentNames = [(key: NameKey, index: Int32)](
+        repeating: (NameKey(local: nil, prefix: nil, namespace: nil), -1),
+        count: slots
+    )
     private var open: [Int32] = []
+    /// Of the text that is being read.
+    private var textBytes = 0
 
     private(set) var fault: XMLSyntaxError?
     /// The first prefix that was never declared: no matter of well-formedness, but of a publisher's care.
@@ -59,34 +75,39 @@ final class XMLTreeBuilder {
         )
     }
 
-    func parse(_ utf8: [UInt8]) {
+    mutating func parse(_ utf8: [UInt8]) {
         guard let size = Int32(exactly: utf8.count), let context = xmlNewParserCtxt() else {
             reachedLimit = true
             return
         }
         defer { xmlFreeParserCtxt(context) }
+        bytes.reserveCapacity(utf8.count)
         self.context = context
-        defer { self.context = nil }
-        XMLCallbacks.install(in: context, for: self)
         // Neither NOENT nor DTDLOAD nor HUGE: entities stay unexpanded, no DTD is read, libxml2's limits stay on.
         var options = XML_PARSE_NONET.rawValue | XML_PARSE_NOWARNING.rawValue | XML_PARSE_IGNORE_ENC.rawValue
         if policy == .recovering { options |= XML_PARSE_RECOVER.rawValue }
-        utf8.withUnsafeBytes { buffer in
-            let text = buffer.bindMemory(to: CChar.self).baseAddress
-            let document = xmlCtxtReadMemory(context, text, size, nil, nil, Int32(options))
-            if let document { xmlFreeDoc(document) }
+        withUnsafeMutablePointer(to: &self) { builder in
+            XMLCallbacks.install(in: context, for: builder)
+            utf8.withUnsafeBytes { buffer in
+                let text = buffer.bindMemory(to: CChar.self).baseAddress
+                let document = xmlCtxtReadMemory(context, text, size, nil, nil, Int32(options))
+                if let document { xmlFreeDoc(document) }
+            }
         }
+        endText()
+        self.context = nil
     }
 
     // MARK: Events
 
-    func start(
+    mutating func start(
         _ local: UnsafePointer<xmlChar>?,
         _ prefix: UnsafePointer<xmlChar>?,
         _ namespace: UnsafePointer<xmlChar>?,
         attributeCount: Int,
         _ values: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
     ) {
+        endText()
         guard open.count < XMLLimits.depth else { return stop("elements are nested deeper than \(XMLLimits.depth)") }
         guard let name = index(of: NameKey(local: local, prefix: prefix, namespace: namespace)) else { return }
         let first = attributes.count
@@ -104,39 +125,40 @@ final class XMLTreeBuilder {
         open.append(node)
     }
 
-    func end() {
+    mutating func end() {
+        endText()
         guard let node = open.popLast() else { return }
         nodes[Int(node)].isClosed = true
     }
 
-    func text(_ start: UnsafePointer<xmlChar>, count: Int) {
-        guard let parent = open.last else { return }
-        let last = nodes[Int(parent)].lastChild
-        if last >= 0, nodes[Int(last)].name < 0 {
-            let room = XMLLimits.fieldBytes - nodes[Int(last)].count
-            guard room > 0 else { return }
-            nodes[Int(last)].count += min(count, room)
-            bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: min(count, room)))
-            return
-        }
-        let kept = min(count, XMLLimits.fieldBytes)
-        guard append(name: -1, start: bytes.count, count: kept) != nil else { return }
+    /// One text may come in hundreds of pieces; the node is made when it has ended.
+    mutating func text(_ start: UnsafePointer<xmlChar>, count: Int) {
+        guard !open.isEmpty else { return }
+        let kept = min(count, XMLLimits.fieldBytes - textBytes)
         bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: kept))
+        textBytes += kept
     }
 
-    func entity(_ name: UnsafePointer<xmlChar>?) -> xmlEntityPtr? {
+    private mutating func endText() {
+        guard textBytes > 0 else { return }
+        let count = textBytes
+        textBytes = 0
+        _ = append(name: -1, start: bytes.count - count, count: count)
+    }
+
+    mutating func entity(_ name: UnsafePointer<xmlChar>?) -> xmlEntityPtr? {
         if let predefined = xmlGetPredefinedEntity(name) { return predefined }
         metForeignEntity = true
         return nil
     }
 
-    func doctype() {
+    mutating func doctype() {
         guard policy == .withoutDoctype else { return }
         record("a document type declaration is not allowed", line: context.map { Int(xmlSAX2GetLineNumber($0)) } ?? 1)
         stop()
     }
 
-    func report(_ error: UnsafePointer<xmlError>) {
+    mutating func report(_ error: UnsafePointer<xmlError>) {
         let code = UInt32(bitPattern: error.pointee.code)
         guard error.pointee.level == XML_ERR_FATAL || code == XML_NS_ERR_UNDEFINED_NAMESPACE.rawValue,
             code != XML_ERR_USER_STOP.rawValue
@@ -152,7 +174,7 @@ final class XMLTreeBuilder {
 
     // MARK: Building
 
-    private func append(name: Int32, start: Int, count: Int) -> Int32? {
+    private mutating func append(name: Int32, start: Int, count: Int) -> Int32? {
         guard nodes.count < XMLLimits.nodes else {
             stop("the document has more than \(XMLLimits.nodes) elements and texts")
             return nil
@@ -168,7 +190,7 @@ final class XMLTreeBuilder {
     }
 
     /// Without `NOENT` libxml2 hands every ampersand of a value over as `&#38;`.
-    private func appendValue(_ start: UnsafePointer<xmlChar>, _ end: UnsafePointer<xmlChar>) -> Range<Int> {
+    private mutating func appendValue(_ start: UnsafePointer<xmlChar>, _ end: UnsafePointer<xmlChar>) -> Range<Int> {
         let first = bytes.count
         let value = UnsafeBufferPointer(start: start, count: min(end - start, XMLLimits.fieldBytes))
         var rest = value[...]
@@ -181,8 +203,13 @@ final class XMLTreeBuilder {
         return first..<bytes.count
     }
 
-    private func index(of key: NameKey) -> Int32? {
-        if let index = nameIndex[key] { return index }
+    private mutating func index(of key: NameKey) -> Int32? {
+        let slot = key.slot
+        if recentNames[slot].key == key, recentNames[slot].index >= 0 { return recentNames[slot].index }
+        if let index = nameIndex[key] {
+            recentNames[slot] = (key, index)
+            return index
+        }
         guard names.count < XMLLimits.names else {
             stop("the document uses more than \(XMLLimits.names) different names")
             return nil
@@ -197,10 +224,11 @@ final class XMLTreeBuilder {
         localNames.append(name.local)
         namespaces.append(name.namespace)
         nameIndex[key] = index
+        recentNames[slot] = (key, index)
         return index
     }
 
-    private func stop(_ limit: String) {
+    private mutating func stop(_ limit: String) {
         reachedLimit = true
         record(limit, line: context.map { Int(xmlSAX2GetLineNumber($0)) } ?? 1)
         stop()
@@ -210,7 +238,7 @@ final class XMLTreeBuilder {
         if let context { xmlStopParser(context) }
     }
 
-    private func record(_ reason: String, line: Int) {
+    private mutating func record(_ reason: String, line: Int) {
         if fault == nil { fault = XMLSyntaxError(line: max(1, line), reason: reason) }
     }
 

@@ -91,4 +91,31 @@ struct AtomReaderTests {
         #expect(try read(prefixed).entries.map(\.title) == ["x"])
         #expect(try read("<feed><entry><title>x</title></entry></feed>").entries.map(\.title) == ["x"])
     }
+
+    @Test(arguments: [
+        ("en", "https://x.example/en"), ("fr-CA", "https://x.example/fr"), ("de", "https://x.example/en"),
+    ])
+    func `of pages in several languages the text's own is taken`(language: String, expected: String) throws {
+        let feed = try read(
+            """
+            <feed xmlns="http://www.w3.org/2005/Atom" xml:lang="\(language)"><entry><id>1</id><title>a</title>
+            <link href="https://x.example/en" hreflang="en"/><link href="https://x.example/fr" hreflang="fr"/></entry></feed>
+            """
+        )
+        #expect(feed.entries.first?.link == expected)
+    }
+
+    @Test func `what an entry says itself is told from what the feed says for it`() throws {
+        let feed = try read(
+            """
+            <feed xmlns="http://www.w3.org/2005/Atom"><author><name>Desk</name></author><entry><id>1</id><title>a</title>
+            <content type="html">&lt;p>x&lt;img src="/i.png"></content></entry>
+            <entry><id>2</id><author><email>ada@x.example</email></author></entry></feed>
+            """
+        )
+        #expect(feed.entries.map(\.author) == ["Desk", "Desk"])
+        #expect(feed.entries.map(\.byline) == [nil, Person(name: nil, mail: "ada@x.example")])
+        #expect(feed.entries.first?.ownImage == nil)
+        #expect(feed.entries.first?.image == "https://news.example/i.png")
+    }
 }

@@ -122,4 +122,53 @@ struct FeedReaderTests {
         #expect(feed.entries.count == FeedReader.maximumEntries)
         #expect(feed.entries.first?.id?.utf8.count ?? .max <= 1_048_576)
     }
+
+    /// What libxml2 alone loses or displaces (feeds.md §8), as far as it shows in a feed: two entries, and why it is damaged.
+    @Test(arguments: [
+        ("blank lines before the declaration", "\n\n<?xml version='1.0' encoding='windows-1252'?>A1A2Z", true),
+        ("text before the root", "Warning: x in y.php\n<?xml version='1.0'?>A1A2Z", true),
+        ("a second byte order mark", "\u{FEFF}\u{FEFF}A1A2Z", false),
+        ("a second document behind the first", "A1A2Z<rss><channel><item><guid>3</guid></item></channel></rss>", true),
+        ("a NUL", "A1A2Z".replacing("guid>2", with: "gu\0id>2"), false),
+        ("a prefix that was never declared", "A1A2<media:thumbnail url='/i.png'/>Z", true),
+        ("a surplus end tag", "A1</item>A2Z", true), ("surplus end of the channel", "A1</channel>A2Z", true),
+        ("an item left open", "A<item><guid>1</guid>A2Z", true),
+        ("a tag left open in a text", "A<item><guid>1</guid><title>a<br>b</title></item>A2Z", true),
+        ("an item inside another", "A<item><guid>1</guid><item><guid>2</guid></item></item>Z", false),
+        ("a bare bracket", "A<item><guid>1</guid><title>5 < 6</title></item>A2Z", true),
+        ("a reference that XML does not know", "A<item><guid>1</guid><title>a&nbsp;b</title></item>A2Z", true),
+        ("a control character", "A<item><guid>1</guid><title>a\u{2}b</title></item>A2Z", true),
+        ("an attribute twice", "A<item a='1' a='2'><guid>1</guid></item>A2Z", true),
+        ("an attribute without quotes", "A<item a=1><guid>1</guid></item>A2Z", true),
+    ])
+    func `a trap of libxml2 costs no entry`(label: String, template: String, isMalformed: Bool) throws {
+        var document = template.replacing("A1", with: "A<item><guid>1</guid></item>")
+        document.replace("A2", with: "<item><guid>2</guid></item>")
+        document.replace("Z", with: "</channel></rss>")
+        let hasRoot = document.contains("A<item>")
+        if hasRoot { document.replace("A<item>", with: "<rss version='2.0'><channel><title>é</title><item>") }
+        document.replace("A<item ", with: "<rss version='2.0'><channel><title>é</title><item ")
+        let feed = try read(document)
+        #expect(feed.entries.prefix(2).map(\.id) == ["1", "2"], "\(label)")
+        #expect(feed.title == "é", "\(label)")
+        #expect((feed.malformed != nil) == isMalformed, "\(label): \(feed.malformed ?? "well-formed")")
+    }
+
+    @Test func `bytes that are not UTF-8 cost their own characters only`() throws {
+        let bytes =
+            Array("<rss><channel><title>é é é x".utf8) + [0xFF]
+            + Array("</title><item><guid>1</guid></item></channel></rss>".utf8)
+        let feed = try FeedReader.read(bytes, url: "", contentType: nil)
+        #expect(feed.title == "é é é x\u{FFFD}" && feed.entries.count == 1 && feed.malformed != nil)
+    }
+
+    @Test func `entities cannot be made into a bomb`() throws {
+        let levels = (1...20).map { "<!ENTITY e\($0) '\(String(repeating: "&e\($0 - 1);", count: 10))'>" }.joined()
+        let bomb = "<!DOCTYPE rss [<!ENTITY e0 'x'>\(levels)]><rss><channel><title>&e20;</title></channel></rss>"
+        #expect(try read(bomb).title?.utf8.count ?? 0 < 1_000)
+        let square =
+            "<!DOCTYPE rss [<!ENTITY e '\(String(repeating: "x", count: 100_000))'>]><rss><channel><title>"
+            + String(repeating: "&e;", count: 100_000) + "</title></channel></rss>"
+        #expect(try read(square).title?.utf8.count ?? 0 < 10_000)
+    }
 }

@@ -128,4 +128,32 @@ struct RSSReaderTests {
         #expect(feed.entries.first?.image == "https://news.example/i.png")
         #expect(feed.malformed != nil && feed.isComplete)
     }
+
+    @Test(arguments: [
+        ("<georss:point>45.25 -71.5</georss:point>", 45.25, -71.5),
+        ("<georss:point> 45.25,  -71.5 </georss:point>", 45.25, -71.5),
+        ("<georss:where><gml:Point><gml:pos>1.5 2</gml:pos></gml:Point></georss:where>", 1.5, 2),
+        ("<geo:lat>-1</geo:lat><geo:long>2</geo:long>", -1, 2),
+        ("<geo:Point><geo:lat>-1</geo:lat><geo:lon>2</geo:lon></geo:Point>", -1, 2),
+    ])
+    func `places are read in every vocabulary`(written: String, latitude: Double, longitude: Double) throws {
+        let point = try read("<rss><channel><item><guid>1</guid>\(written)</item></channel></rss>").entries.first?.point
+        #expect(point?.latitude == latitude && point?.longitude == longitude)
+    }
+
+    @Test(arguments: ["91 0", "0 0", "x y", "1", ""])
+    func `what is no place is none`(written: String) throws {
+        let item = "<item><guid>1</guid><georss:point>\(written)</georss:point></item>"
+        #expect(try read("<rss><channel>\(item)</channel></rss>").entries.first?.point == nil)
+    }
+
+    @Test func `an extension's title stands in where there is no other`() throws {
+        let feed = try read(
+            """
+            <rss><channel><item><guid>1</guid><media:title>m</media:title></item><item><guid>2</guid><media:title>m</media:title>
+            <title>t</title></item></channel></rss>
+            """
+        )
+        #expect(feed.entries.map(\.title) == ["m", "t"])
+    }
 }

@@ -8,9 +8,9 @@ struct SampleFeedTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "feeds/samples")
 
-    private func sample(_ name: String) throws -> Feed {
+    private func sample(_ name: String, url: String = "https://news.example/feed") throws -> Feed {
         let data = try Data(contentsOf: Self.folder.appending(path: name))
-        return try FeedReader.read(Array(data), url: "http://127.0.0.1/\(name)", contentType: nil)
+        return try FeedReader.read(Array(data), url: url, contentType: nil)
     }
 
     @Test(arguments: [
@@ -23,8 +23,9 @@ struct SampleFeedTests {
         format: String,
         new: Int
     ) throws {
-        let baseline = try sample("\(category)-baseline.\(suffix)")
-        let later = try sample("\(category).\(suffix)")
+        let url = "https://\(category).example.org/feed"
+        let baseline = try sample("\(category)-baseline.\(suffix)", url: url)
+        let later = try sample("\(category).\(suffix)", url: url)
         for feed in [baseline, later] {
             #expect(feed.format.description == format)
             #expect(feed.isComplete && feed.malformed == nil)

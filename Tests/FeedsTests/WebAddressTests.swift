@@ -21,7 +21,8 @@ struct WebAddressTests {
         (" https://x.example/a b\n?q=ä ", "https://x.example/a%20b?q=%C3%A4"),
         ("HTTPS://X.example/%7Ea", "https://X.example/%7Ea"),
         ("http://x.example/a\"<b>", "http://x.example/a%22%3Cb%3E"),
-        ("http://bücher.example/ä", "http://bücher.example/%C3%A4"),
+        ("http://bücher.example/ä", "http://xn--bcher-kva.example/%C3%A4"),
+        ("http://a@bücher.example:81/", "http://a@xn--bcher-kva.example:81/"),
     ])
     func `careless addresses are mended`(written: String, expected: String) {
         #expect(FeedContext.link(written, base: nil) == expected)

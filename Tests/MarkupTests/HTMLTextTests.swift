@@ -25,13 +25,17 @@ struct HTMLTextTests {
         #expect(HTMLText.plain(html, limit: 100, style: .title) == expected)
     }
 
+    @Test func `text keeps its tags and loses its references`() {
+        #expect(HTMLText.plain("<p>R&amp;D</p> &#239;", limit: 100, style: .text) == "<p>R&D</p> ï")
+    }
+
     @Test(arguments: [
         ("5 < 6", false), ("<antirez>", false), ("AT&T", false), ("AT&amp;T", true), ("<b>x</b>", true),
         ("a<br>", true),
         ("x</b>", true), ("&#39;", true),
     ])
     func `markup is told from text`(text: String, expected: Bool) {
-        #expect(HTMLText.isLikelyMarkup(text) == expected)
+        #expect(HTMLText.isLikelyMarkup(Array(text.utf8)[...]) == expected)
     }
 
     @Test func `references are decoded once`() {

@@ -22,7 +22,7 @@ struct XMLScannerTests {
         #expect(root.attribute("w") == "a & b")
         #expect(root.all("t").map(\.text) == ["one", "three"])
         #expect(root.text == "onetwothree")
-        #expect(root.all("t").last?.innerMarkup == "t<b>hre</b>e")
+        #expect(root.all("t").last?.innerMarkup(limit: .max) == Array("t<b>hre</b>e".utf8))
     }
 
     /// The kinds of fault in feeds.md §8, with what their authors meant.
@@ -41,6 +41,8 @@ struct XMLScannerTests {
         ("an unquoted attribute", "<rss><t><a href=http://x.example/?a>x</a></t></rss>", "x"),
         ("an unclosed root's channel", "<rss><channel><t>x</t></rss>", "x"),
         ("a mail address in brackets", "<rss><t>me <me@x.example></t></rss>", "me <me@x.example>"),
+        ("a text in pieces", "<rss><t>a<!-- b -->c<![CDATA[<d>]]><![CDATA[&]]>e&#102;</t></rss>", "ac<d>&ef"),
+        ("an entity outside of the document", "<!DOCTYPE rss [<!ENTITY x SYSTEM 'f'>]><rss><t>a&x;b</t></rss>", "ab"),
         ("a declared entity", "<!DOCTYPE rss [<!ENTITY co 'A &#38; B'>]><rss><t>&co;</t></rss>", "A & B"),
     ])
     func `a careless document keeps its text`(label: String, text: String, expected: String) throws {
@@ -89,7 +91,7 @@ struct XMLScannerTests {
 
     @Test func `external entities are not read`() {
         let text = "<!DOCTYPE rss SYSTEM 'file:///etc/passwd' [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><rss>&x;</rss>"
-        #expect(tree(text).root?.text == "&x;")
+        #expect(tree(text).root?.text == "")
     }
 
     @Test func `depth, names and attributes are bounded`() {

@@ -1,0 +1,72 @@
+package import FoundationEssentials
+
+/// A public warning in the Common Alerting Protocol, 1.1 or 1.2.
+///
+/// Alone in a document, or repeated in the entries of an index. Vocabularies are kept as written, trimmed: `Actual`,
+/// `Update`, `Extreme`.
+///
+/// Source: OASIS CAP-v1.2 §3.2.
+package struct Alert: Sendable, Equatable {
+    package var version: String?
+    package var identifier: String?
+    package var sender: String?
+    package var sent: Date?
+    package var status: String?
+    package var messageType: String?
+    package var scope: String?
+    package var source: String?
+    package var note: String?
+    /// What an `Update` or `Cancel` replaces, as written: triples parted by white space.
+    package var references: String?
+    /// The same message in several languages or for several places.
+    package var info: [Info] = []
+    /// `sent` as written: part of the name by which other messages refer to this one.
+    var sentText: String?
+
+    package struct Info: Sendable, Equatable {
+        package var language: String?
+        package var categories: [String] = []
+        package var event: String?
+        package var urgency: String?
+        package var severity: String?
+        package var certainty: String?
+        package var effective: Date?
+        package var onset: Date?
+        package var expires: Date?
+        package var senderName: String?
+        package var headline: String?
+        package var description: String?
+        package var instruction: String?
+        package var web: String?
+        /// Names of the areas that are warned.
+        package var areas: [String] = []
+
+        package init() {}
+    }
+
+    package init() {}
+
+    /// The name of this message in the ``references`` of others; `nil` when a part is missing.
+    package var reference: String? {
+        guard let sender, let identifier, let sentText else { return nil }
+        return "\(sender),\(identifier),\(sentText)"
+    }
+
+    /// The ``reference``s of the messages that this one replaces.
+    package var replaces: [String] {
+        (references ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
+    }
+
+    /// Tests, exercises, drafts and messages for a closed circle must not reach the public.
+    ///
+    /// An index that leaves the fields out means the usual.
+    package var isForThePublic: Bool {
+        (status ?? "Actual").lowercased() == "actual" && (scope ?? "Public").lowercased() == "public"
+    }
+
+    /// When the last of it is over; `nil` when a part has no end.
+    package var expires: Date? {
+        let ends = info.compactMap(\.expires)
+        return ends.count == info.count ? ends.max() : nil
+    }
+}

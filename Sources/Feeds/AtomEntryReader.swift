@@ -1,0 +1,113 @@
+internal import FoundationEssentials
+internal import Markup
+
+/// What is read of an Atom entry.
+private enum AtomTag: Int, CaseIterable {
+    case title, content, summary, id, link, published, issued, created, updated, modified, category, author, source
+    case dcDate, dcSubject, dcCreator, mediaCategory
+
+    /// With the prefix that the document's elements of Atom have.
+    func name(prefix: String) -> String {
+        switch self {
+        case .dcDate: "dc:date"
+        case .dcSubject: "dc:subject"
+        case .dcCreator: "dc:creator"
+        case .mediaCategory: "media:category"
+        default: "\(prefix)\(self)"
+        }
+    }
+}
+
+extension XMLFields {
+    fileprivate subscript(_ tag: AtomTag) -> XMLElement? { self[tag.rawValue] }
+
+    fileprivate func all(_ tags: AtomTag...) -> [(tag: AtomTag?, element: XMLElement)] {
+        all(tags.map(\.rawValue)).map { (AtomTag(rawValue: $0.position), $0.element) }
+    }
+}
+
+/// Reads the entries of Atom.
+struct AtomEntryReader {
+    private let context: FeedContext
+    private let prefix: String
+    private let isOld: Bool
+    private let names: XMLNameTable
+
+    init(_ context: FeedContext, prefix: String, isOld: Bool) {
+        self.context = context
+        self.prefix = prefix
+        self.isOld = isOld
+        names = XMLNameTable(context.tree, names: AtomTag.allCases.map { $0.name(prefix: prefix) })
+    }
+
+    func entry(_ element: XMLElement, feedAuthor: String?) -> Entry {
+        let fields = names.fields(of: element)
+        let links = fields.all(.link).map(\.element)
+        let media = MediaRSS(element, context: context)
+        let content = fields[.content]
+        let contentText = text(content)
+        let summaryText = text(fields[.summary])
+        var entry = Entry()
+        entry.id = FeedText.trimmed(fields[.id]?.text)
+        entry.titleTexts = [text(fields[.title]), context.titleText(media.title)].compactMap(\.self)
+        entry.link =
+            AtomReader.alternate(of: links, context: context)
+            ?? content.flatMap { context.link($0.attribute("src"), at: $0) }
+            ?? AtomReader.link(of: links, relation: "self", context: context)
+            ?? AtomReader.link(of: links, relation: "related", context: context)
+            ?? FeedContext.link(entry.id, base: nil)
+        entry.summaryTexts = [summaryText, contentText, context.html(media.description)].compactMap(\.self)
+        entry.published = date(fields, .published, .issued, .created, .dcDate)
+        entry.updated = date(fields, .updated, .modified)
+        entry.categories = categories(fields)
+        entry.enclosures = FeedContext.distinct(
+            links.filter { AtomReader.relations(of: $0).contains("enclosure") }.compactMap(enclosure)
+        )
+        entry.byline = author(fields) ?? fields[.source].flatMap(author)
+        entry.inheritedAuthor = feedAuthor
+        entry.ownImage = media.image ?? entry.enclosures.first(where: EntryImage.isImage)?.url
+        entry.pictureTexts = [contentText, summaryText].compactMap(\.self)
+        entry.pictureBase = context.baseText(of: content ?? element)
+        entry.point = GeoRSS.point(of: element, context: context)
+        entry.alert = AlertReader.alert(in: element, content: content, context: context)
+        return entry
+    }
+
+    /// Of an entry, a feed or a source.
+    func author(of element: XMLElement) -> Person? { author(names.fields(of: element)) }
+
+    private func author(_ fields: XMLFields) -> Person? {
+        let named = fields.all(.author).lazy.compactMap { _, author in
+            let name = author.first(prefix + "name").flatMap { Person($0.text) }
+            return Person(
+                name: name?.name,
+                mail: FeedText.trimmed(author.first(prefix + "email")?.text) ?? name?.mail
+            )
+        }
+        return named.first ?? fields.all(.dcCreator).lazy.compactMap { Person($0.element.text) }.first
+    }
+
+    private func text(_ element: XMLElement?) -> FeedText? { AtomText.text(element, isOld: isOld) }
+
+    private func date(_ fields: XMLFields, _ tags: AtomTag...) -> Date? {
+        tags.lazy.compactMap { tag in fields[tag].flatMap { FeedDate.parse($0.bytes) } }.first
+    }
+
+    private func categories(_ fields: XMLFields) -> [String] {
+        let own = fields.all(.category).map { _, category in
+            FeedText.name(category.attribute("term")) ?? FeedText.name(category.attribute("label"))
+                ?? FeedText.name(category.text)
+        }
+        return FeedText.distinct(own + fields.all(.dcSubject, .mediaCategory).map { FeedText.name($0.element.text) })
+    }
+
+    private func enclosure(_ link: XMLElement) -> Enclosure? {
+        context.link(link.attribute("href"), at: link).map {
+            Enclosure(
+                url: $0,
+                type: FeedText.trimmed(link.attribute("type")),
+                length: FeedContext.length(link.attribute("length"))
+            )
+        }
+    }
+}

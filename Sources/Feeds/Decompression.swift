@@ -1,0 +1,57 @@
+internal import CZlib
+
+/// Undoes gzip where a server sent it without saying so, or twice.
+enum Decompression {
+    /// Layers taken off: one more than any server was seen to put on.
+    private static let maximumLayers = 3
+    /// Bytes that come of one, beyond which a body was made to hurt; feeds reach 30.
+    private static let maximumRatio = 200
+    /// Small bodies may expand as they like.
+    private static let unsuspicious = 1_048_576
+    private static let chunk = 65_536
+
+    /// The body as it is meant; as it came where it is not compressed.
+    static func plain(_ bytes: [UInt8], limit: Int) throws(FeedError) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0..<maximumLayers {
+            guard bytes.starts(with: [0x1F, 0x8B]) else { return bytes }
+            bytes = try inflated(bytes, limit: limit)
+        }
+        guard !bytes.starts(with: [0x1F, 0x8B]) else {
+            throw .unreadable(reason: "it is compressed more than \(maximumLayers) times over")
+        }
+        return bytes
+    }
+
+    /// What was inflated before a fault is kept: a cut body is read as far as it goes.
+    private static func inflated(_ bytes: [UInt8], limit: Int) throws(FeedError) -> [UInt8] {
+        var stream = z_stream()
+        guard czlib_inflate_init(&stream) == Z_OK else { throw .unreadable(reason: "it cannot be decompressed") }
+        defer { inflateEnd(&stream) }
+        let bound = max(unsuspicious, min(limit, bytes.count * maximumRatio))
+        var input = bytes
+        var output: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: chunk)
+        var status = Z_OK
+        input.withUnsafeMutableBufferPointer { input in
+            stream.next_in = input.baseAddress
+            stream.avail_in = UInt32(clamping: input.count)
+            while status == Z_OK, output.count <= bound {
+                buffer.withUnsafeMutableBufferPointer { buffer in
+                    stream.next_out = buffer.baseAddress
+                    stream.avail_out = UInt32(buffer.count)
+                    status = inflate(&stream, Z_NO_FLUSH)
+                    output.append(contentsOf: buffer.prefix(buffer.count - Int(stream.avail_out)))
+                }
+                // Members may follow one another (RFC 1952 §2.2).
+                if status == Z_STREAM_END, stream.avail_in > 0 { status = inflateReset(&stream) }
+            }
+        }
+        guard output.count <= limit else { throw .tooLarge(limit: limit) }
+        guard output.count <= bound else {
+            throw .unreadable(reason: "it expands to more than \(maximumRatio) times its size")
+        }
+        guard !output.isEmpty else { throw .unreadable(reason: "it begins like gzip but is not") }
+        return output
+    }
+}

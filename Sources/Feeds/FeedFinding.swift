@@ -1,0 +1,74 @@
+package import FoundationEssentials
+
+/// Something about a feed that its publisher should know, or that makes it harder to follow.
+package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
+    case malformed(String)
+    case incomplete
+    case empty
+    case nothingToTellBy(entries: Int)
+    case withoutIdentifier(entries: Int)
+    case repeatedIdentifier(entries: Int)
+    case sharedIdentifier
+    case withoutTitle(entries: Int)
+    case withoutLink(entries: Int)
+    case withoutDate(entries: Int)
+    case inTheFuture(entries: Int)
+    case notForThePublic(alerts: Int)
+    case expired(alerts: Int)
+
+    package var description: String {
+        switch self {
+        case .malformed(let reason): "not well-formed, read nevertheless: \(reason)"
+        case .incomplete: "cut, or over a limit: what follows the last whole entry is missing"
+        case .empty: "no entries"
+        case .nothingToTellBy(let count):
+            "\(Self.entries(count)) without identifier, link, title and text cannot be told apart and \(Self.be(count)) left out"
+        case .withoutIdentifier(let count):
+            "\(Self.entries(count)) without identifier: known by link, else by title and date"
+        case .repeatedIdentifier(let count):
+            "\(Self.entries(count)) with the identifier of another: one of each is read"
+        case .sharedIdentifier: "the same identifier on nearly every entry: not used"
+        case .withoutTitle(let count): "\(Self.entries(count)) without title"
+        case .withoutLink(let count): "\(Self.entries(count)) without link"
+        case .withoutDate(let count): "\(Self.entries(count)) without a date that can be read"
+        case .inTheFuture(let count): "\(Self.entries(count)) dated in the future"
+        case .notForThePublic(let count): "\(Self.entries(count)) with a test alert, or one for a closed circle"
+        case .expired(let count): "\(Self.entries(count)) with an alert that has expired"
+        }
+    }
+
+    private static func entries(_ count: Int) -> String { count == 1 ? "1 entry" : "\(count) entries" }
+    private static func be(_ count: Int) -> String { count == 1 ? "is" : "are" }
+}
+
+extension Feed {
+    /// How far ahead of the clock a date may be without a word, in seconds: no two clocks agree.
+    private static let clockSlack = 600.0
+
+    /// What is wrong with the feed, worst first.
+    package func findings(now: Date) -> [FeedFinding] {
+        var findings = malformed.map { [FeedFinding.malformed($0)] } ?? []
+        if !isComplete { findings.append(.incomplete) }
+        if entries.isEmpty { findings.append(.empty) }
+        let (rule, identities) = identity(startingAt: .id)
+        let identifiers = entries.compactMap(\.id)
+        let repeated = identifiers.count - Set(identifiers).count
+        if repeated > 0 {
+            findings.append(rule > .id ? .sharedIdentifier : .repeatedIdentifier(entries: repeated))
+        }
+        let nameless = entries.count { $0.id == nil && $0.link == nil && $0.title == nil && $0.summary == nil }
+        let known = identities.isEmpty ? 0 : entries.count - identifiers.count - nameless
+        let counts: [(Int, (Int) -> FeedFinding)] = [
+            (nameless, FeedFinding.nothingToTellBy), (known, FeedFinding.withoutIdentifier),
+            (entries.count { $0.title == nil }, FeedFinding.withoutTitle),
+            (entries.count { $0.link == nil }, FeedFinding.withoutLink),
+            (entries.count { $0.date == nil }, FeedFinding.withoutDate),
+            (
+                entries.count { ($0.date?.timeIntervalSince(now) ?? 0) > Self.clockSlack }, FeedFinding.inTheFuture
+            ),
+            (entries.count { $0.alert?.isForThePublic == false }, FeedFinding.notForThePublic),
+            (entries.count { $0.alert?.expires.map { $0 < now } ?? false }, FeedFinding.expired),
+        ]
+        return findings + counts.filter { $0.0 > 0 }.map { $0.1($0.0) }
+    }
+}

@@ -1,0 +1,182 @@
+internal import FoundationEssentials
+internal import Markup
+
+/// What is read of an RSS item.
+private enum RSSTag: Int, CaseIterable {
+    case title, dcTitle, itunesTitle, link, atomLink, origLink, guid, description, content, body, div,
+        dcDescription, itunesSummary, itunesSubtitle, pubDate, dcDate, issued, created, atomPublished,
+        atomUpdated, modified, lastBuildDate, atomModified, category, dcSubject, mediaCategory,
+        itunesCategory, itunesKeywords, mediaKeywords, enclosure, encEnclosure, author, dcCreator, dcAuthor,
+        atomAuthor, itunesAuthor, itunesImage
+
+    var name: String {
+        switch self {
+        case .title: "title"
+        case .dcTitle: "dc:title"
+        case .itunesTitle: "itunes:title"
+        case .link: "link"
+        case .atomLink: "atom:link"
+        case .origLink: "feedburner:origlink"
+        case .guid: "guid"
+        case .description: "description"
+        case .content: "content:encoded"
+        case .body: "xhtml:body"
+        case .div: "xhtml:div"
+        case .dcDescription: "dc:description"
+        case .itunesSummary: "itunes:summary"
+        case .itunesSubtitle: "itunes:subtitle"
+        case .pubDate: "pubdate"
+        case .dcDate: "dc:date"
+        case .issued: "dcterms:issued"
+        case .created: "dcterms:created"
+        case .atomPublished: "atom:published"
+        case .atomUpdated: "atom:updated"
+        case .modified: "dcterms:modified"
+        case .lastBuildDate: "lastbuilddate"
+        case .atomModified: "atom:modified"
+        case .category: "category"
+        case .dcSubject: "dc:subject"
+        case .mediaCategory: "media:category"
+        case .itunesCategory: "itunes:category"
+        case .itunesKeywords: "itunes:keywords"
+        case .mediaKeywords: "media:keywords"
+        case .enclosure: "enclosure"
+        case .encEnclosure: "enc:enclosure"
+        case .author: "author"
+        case .dcCreator: "dc:creator"
+        case .dcAuthor: "dc:author"
+        case .atomAuthor: "atom:author"
+        case .itunesAuthor: "itunes:author"
+        case .itunesImage: "itunes:image"
+        }
+    }
+}
+
+extension XMLFields {
+    fileprivate subscript(_ tag: RSSTag) -> XMLElement? { self[tag.rawValue] }
+
+    fileprivate func all(_ tags: RSSTag...) -> [(tag: RSSTag?, element: XMLElement)] {
+        all(tags.map(\.rawValue)).map { (RSSTag(rawValue: $0.position), $0.element) }
+    }
+}
+
+/// Reads the items of RSS.
+struct RSSEntryReader {
+    private let context: FeedContext
+    private let names: XMLNameTable
+
+    init(_ context: FeedContext) {
+        self.context = context
+        names = XMLNameTable(context.tree, names: RSSTag.allCases.map(\.name))
+    }
+
+    func entry(_ item: XMLElement) -> Entry {
+        let fields = names.fields(of: item)
+        let media = MediaRSS(item, context: context)
+        let content = fields[.content] ?? fields[.body] ?? fields[.div]
+        let descriptionText = context.html(fields[.description])
+        let contentText = context.html(content)
+        var entry = Entry()
+        entry.id = FeedText.trimmed(fields[.guid]?.text) ?? FeedText.trimmed(item.attribute("rdf:about"))
+        entry.titleTexts = texts(context.titleText, fields[.title], fields[.dcTitle], fields[.itunesTitle], media.title)
+        entry.link = link(fields) ?? permalink(fields[.guid])
+        entry.summaryTexts =
+            [descriptionText, contentText].compactMap(\.self)
+            + texts(
+                context.html,
+                fields[.dcDescription],
+                fields[.itunesSummary],
+                fields[.itunesSubtitle],
+                media.description
+            )
+        entry.published = date(fields, .pubDate, .dcDate, .issued, .created, .atomPublished)
+        entry.updated = date(fields, .atomUpdated, .modified, .lastBuildDate, .atomModified)
+        entry.categories = categories(fields)
+        entry.enclosures = enclosures(fields)
+        entry.byline = author(fields)
+        entry.ownImage =
+            media.image ?? entry.enclosures.first(where: EntryImage.isImage)?.url
+            ?? fields[.itunesImage].flatMap { context.link($0.attribute("href") ?? $0.text, at: $0) }
+        entry.pictureTexts = [contentText, descriptionText].compactMap(\.self)
+        entry.pictureBase = context.baseText(of: content ?? fields[.description] ?? item)
+        entry.point = GeoRSS.point(of: item, context: context)
+        entry.alert = AlertReader.alert(in: item, content: content, context: context)
+        return entry
+    }
+
+    private func texts(_ read: (XMLElement?) -> FeedText?, _ elements: XMLElement?...) -> [FeedText] {
+        elements.compactMap { $0 == nil ? nil : read($0) }
+    }
+
+    private func link(_ fields: XMLFields) -> String? {
+        for (_, link) in fields.all(.link) {
+            if let address = context.link(link.text, at: link) ?? context.link(link.attribute("href"), at: link) {
+                return address
+            }
+        }
+        return AtomReader.alternate(of: fields.all(.atomLink).map(\.element), context: context)
+            ?? fields[.origLink].flatMap { context.link($0.text, at: $0) }
+    }
+
+    /// Without `isPermaLink` a guid is one by the letter, but many are no URL: only an absolute one is taken.
+    private func permalink(_ guid: XMLElement?) -> String? {
+        guard let guid, guid.attribute("ispermalink")?.lowercased() != "false" else { return nil }
+        return FeedContext.link(guid.text, base: nil)
+    }
+
+    private func categories(_ fields: XMLFields) -> [String] {
+        let elements = fields.all(
+            .category,
+            .dcSubject,
+            .mediaCategory,
+            .itunesCategory,
+            .itunesKeywords,
+            .mediaKeywords
+        )
+        return FeedText.distinct(
+            elements.flatMap { tag, element -> [String?] in
+                switch tag {
+                case .itunesCategory: [FeedText.name(element.attribute("text"))]
+                case .itunesKeywords, .mediaKeywords:
+                    element.text.split(separator: ",").map { FeedText.name(String($0)) }
+                default: [FeedText.name(element.bytes, .references)]
+                }
+            }
+        )
+    }
+
+    private func enclosures(_ fields: XMLFields) -> [Enclosure] {
+        let elements = fields.all(.enclosure, .encEnclosure)
+        guard !elements.isEmpty else { return [] }
+        return FeedContext.distinct(
+            elements.compactMap { _, element in
+                let address = element.attribute("url") ?? element.attribute("rdf:resource") ?? element.attribute("href")
+                return context.link(address, at: element).map {
+                    Enclosure(
+                        url: $0,
+                        type: FeedText.trimmed(element.attribute("type") ?? element.attribute("enc:type")),
+                        length: FeedContext.length(element.attribute("length") ?? element.attribute("enc:length"))
+                    )
+                }
+            }
+        )
+    }
+
+    /// The first who has a name, in the order of trust; else the first address.
+    private func author(_ fields: XMLFields) -> Person? {
+        var nameless: Person?
+        for tag in [RSSTag.author, .dcCreator, .dcAuthor, .atomAuthor, .itunesAuthor] where fields[tag] != nil {
+            for (_, element) in fields.all(tag) {
+                let person = element.first("name") ?? element.first("atom:name") ?? element
+                guard let author = Person(person.text) else { continue }
+                if author.name != nil { return author }
+                nameless = nameless ?? author
+            }
+        }
+        return nameless
+    }
+
+    private func date(_ fields: XMLFields, _ tags: RSSTag...) -> Date? {
+        tags.lazy.compactMap { tag in fields[tag].flatMap { FeedDate.parse($0.bytes) } }.first
+    }
+}
