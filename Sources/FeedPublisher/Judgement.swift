@@ -98,6 +98,8 @@ package struct NewsJudge: Sendable {
                 silences[position] = reason
             }
         }
+        silence(.notForThePublic) { alert(at: $0)?.isForThePublic == false }
+        silence(.expired) { alert(at: $0)?.expires.map { $0 <= now } ?? false }
         if record.baseline == nil {
             judgement.isFirstReading = true
             let chosen = Set(first(existing, of: open(silences)))
@@ -168,6 +170,8 @@ package struct NewsJudge: Sendable {
         }
         return known
     }
+
+    private func alert(at position: Int) -> Alert? { feed.entries[identities[position].index].alert }
 
     private func open(_ silences: [Int: SilenceReason]) -> [Int] {
         identities.indices.filter { silences[$0] == nil }

@@ -12,6 +12,10 @@ package enum SilenceReason: Sendable, Equatable {
     case newIdentifiers
     /// Another feed of the category brought it already.
     case sameStory
+    /// A warning that is a test or a draft, or for a closed circle (CAP `status`, `scope`).
+    case notForThePublic
+    /// A warning of something that is over (CAP `expires`).
+    case expired
 
     /// Stable word, for programs.
     package var name: String {
@@ -22,6 +26,8 @@ package enum SilenceReason: Sendable, Equatable {
         case .firstReading: "firstReading"
         case .newIdentifiers: "newIdentifiers"
         case .sameStory: "sameStory"
+        case .notForThePublic: "notForThePublic"
+        case .expired: "expired"
         }
     }
 
@@ -37,6 +43,8 @@ package enum SilenceReason: Sendable, Equatable {
         case .firstReading: "first reading of this feed: recorded, not announced"
         case .newIdentifiers: "the feed gave all its entries new ids, and this one is not newer than the last reading"
         case .sameStory: "same story as one announced from another feed"
+        case .notForThePublic: "the alert is a test, or not for the public"
+        case .expired: "the alert has expired"
         }
     }
 }

@@ -68,6 +68,24 @@ private func entry(
         #expect(reader.read([entry("c"), entry("b"), entry("a")]) == [])
     }
 
+    @Test func `a test alert and one that has expired are recorded in silence`() {
+        var reader = Reader()
+        #expect(reader.read([entry("a")]) == [])
+        var test = entry("test")
+        test.alert = Alert()
+        test.alert?.status = "Test"
+        var over = entry("over")
+        over.alert = Alert()
+        over.alert?.info = [Alert.Info()]
+        over.alert?.info[0].expires = reader.now - 60
+        var warning = over
+        warning.id = "warning"
+        warning.title = "warning"
+        warning.alert?.info[0].expires = reader.now + 3_600
+        #expect(reader.read([test, over, warning, entry("a")]) == ["warning"])
+        #expect(reader.read([test, over, warning, entry("a")]) == [])
+    }
+
     @Test func `an empty first reading is a baseline`() {
         var reader = Reader()
         #expect(reader.read([]) == [])
