@@ -96,6 +96,13 @@ let package = Package(
             ]
         ),
 
+        // How fast feeds are read: see Benchmarks/README.md.
+        .executableTarget(
+            name: "feed-reading",
+            dependencies: ["Feeds", "CLibXML2"],
+            path: "Benchmarks/FeedReading"
+        ),
+
         // Tests: a folder a module, scripted peers, and the built program.
         .target(name: "HubTestServer", path: "Tests/HubTestServer"),
         .target(
