@@ -2,20 +2,21 @@ internal import FoundationEssentials
 internal import Markup
 
 /// What is read of an Atom entry.
-private enum AtomTag: Int, CaseIterable {
+private enum AtomTag: Int {
     case title, content, summary, id, link, published, issued, created, updated, modified, category, author, source
     case dcDate, dcSubject, dcCreator, mediaCategory
 
-    /// With the prefix that the document's elements of Atom have.
-    func name(prefix: String) -> String {
-        switch self {
-        case .dcDate: "dc:date"
-        case .dcSubject: "dc:subject"
-        case .dcCreator: "dc:creator"
-        case .mediaCategory: "media:category"
-        default: "\(prefix)\(self)"
-        }
-    }
+    /// Without the prefix that the document's elements of Atom have.
+    private static let names = [
+        "title", "content", "summary", "id", "link", "published", "issued", "created", "updated", "modified",
+        "category", "author", "source",
+    ]
+    private static let others = ["dc:date", "dc:subject", "dc:creator", "media:category"]
+    private static let bare = names + others
+    private static let prefixed = names.map { "atom:\($0)" } + others
+
+    /// In the order of the cases.
+    static func names(isPrefixed: Bool) -> [String] { isPrefixed ? prefixed : bare }
 }
 
 extension XMLFields {
@@ -37,7 +38,7 @@ struct AtomEntryReader {
         self.context = context
         self.prefix = prefix
         self.isOld = isOld
-        names = XMLNameTable(context.tree, names: AtomTag.allCases.map { $0.name(prefix: prefix) })
+        names = XMLNameTable(context.tree, names: AtomTag.names(isPrefixed: !prefix.isEmpty))
     }
 
     func entry(_ element: XMLElement, feedAuthor: String?) -> Entry {

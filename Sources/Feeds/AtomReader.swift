@@ -14,7 +14,10 @@ struct AtomReader {
         self.root = root
         // Some declare the namespace for a prefix, use it on the children, and forget it on the root.
         prefix = root.name.hasPrefix("atom:") || root.children.contains { $0.name.hasPrefix("atom:") } ? "atom:" : ""
-        isOld = root.attribute("version") == "0.3" || root.namespace?.contains("purl.org/atom") ?? false
+        let namespace = root.namespace ?? ""
+        isOld =
+            root.attribute("version") == "0.3"
+            || namespace != "http://www.w3.org/2005/Atom" && namespace.contains("purl.org/atom")
         entries = AtomEntryReader(context, prefix: prefix, isOld: isOld)
     }
 

@@ -6,8 +6,7 @@ struct FeedContext {
     private static let maximumEnclosures = 100
 
     let tree: XMLTree
-    let address: WebAddress?
-    /// ``address`` as text, so that entries can share it.
+    /// Where the document came from; `nil` when that is not known.
     private let addressText: String?
     /// Most documents have no `xml:base`, and need no search for one at every link.
     private let usesBase: Bool
@@ -19,13 +18,15 @@ struct FeedContext {
 
     init(url: String, tree: XMLTree) {
         self.tree = tree
-        address = WebAddress(url)
-        addressText = address?.text
+        addressText = WebAddress.isPlainWeb(url) ? url : WebAddress(url)?.text
         usesBase = tree.uses("xml:base")
         (hasAlerts, hasMedia, hasPlaces) = tree.prefixes.reduce((false, false, false)) { has, prefix in
             (has.0 || prefix == "cap", has.1 || prefix == "media", has.2 || ["geo", "georss", "gml"].contains(prefix))
         }
     }
+
+    /// Taken apart when a relative address asks for it; in most documents none does.
+    private var address: WebAddress? { addressText.flatMap(WebAddress.init) }
 
     /// The nearest `xml:base`, each resolved against the outer one, else the document's address (RFC 3986 §5.1).
     func base(of element: XMLElement) -> WebAddress? {

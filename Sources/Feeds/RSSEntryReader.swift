@@ -9,7 +9,9 @@ private enum RSSTag: Int, CaseIterable {
         itunesCategory, itunesKeywords, mediaKeywords, enclosure, encEnclosure, author, dcCreator, dcAuthor,
         atomAuthor, itunesAuthor, itunesImage
 
-    var name: String {
+    static let names = allCases.map(\.name)
+
+    private var name: String {
         switch self {
         case .title: "title"
         case .dcTitle: "dc:title"
@@ -67,7 +69,7 @@ struct RSSEntryReader {
 
     init(_ context: FeedContext) {
         self.context = context
-        names = XMLNameTable(context.tree, names: RSSTag.allCases.map(\.name))
+        names = XMLNameTable(context.tree, names: RSSTag.names)
     }
 
     func entry(_ item: XMLElement) -> Entry {

@@ -18,6 +18,9 @@ enum XMLCallbacks {
         table.pointee.cdataBlock = { user, text, count in
             if let text { XMLCallbacks.builder(user)?.pointee.text(text, count: Int(count)) }
         }
+        table.pointee.processingInstruction = { user, target, _ in
+            if let target { XMLCallbacks.builder(user)?.pointee.instruction(target) }
+        }
         table.pointee.getEntity = { user, name in XMLCallbacks.builder(user)?.pointee.entity(name) }
         table.pointee.internalSubset = { user, _, _, _ in XMLCallbacks.builder(user)?.pointee.doctype() }
         table.pointee.serror = { user, error in

@@ -9,6 +9,14 @@ package enum XMLScanner {
     ///
     /// - Returns: The tree, empty when there is no element in it.
     package static func tree(of utf8: [UInt8], vocabulary: XMLVocabulary) -> XMLTree {
+        if let sections = CDATASections(utf8) {
+            var builder = XMLTreeBuilder(naming: vocabulary.naming, policy: .strict)
+            builder.parse(sections.document, sections: sections.texts.map { utf8[$0] })
+            // A fault is looked for again in the document itself, for the sake of its line.
+            if builder.fault == nil, builder.namespaceFault == nil, !builder.metForeignEntity {
+                return builder.tree(fault: nil, isComplete: true)
+            }
+        }
         var strict = XMLTreeBuilder(naming: vocabulary.naming, policy: .strict)
         strict.parse(utf8)
         guard strict.fault != nil || strict.metForeignEntity, !strict.reachedLimit else {

@@ -32,6 +32,9 @@ struct XMLTreeBuilder {
     private let naming: (XMLName) -> String
     private let policy: Policy
     private var context: xmlParserCtxtPtr?
+    /// Texts that were taken out of the document, for its instructions.
+    private var sections: [ArraySlice<UInt8>] = []
+    private var nextSection = 0
 
     private var nodes: [XMLTree.Node] = []
     private var attributes: [XMLTree.Attribute] = []
@@ -75,13 +78,15 @@ struct XMLTreeBuilder {
         )
     }
 
-    mutating func parse(_ utf8: [UInt8]) {
+    /// Parses a document once; `sections` are the texts that ``CDATASections`` took out of it.
+    mutating func parse(_ utf8: [UInt8], sections: [ArraySlice<UInt8>] = []) {
         guard let size = Int32(exactly: utf8.count), let context = xmlNewParserCtxt() else {
             reachedLimit = true
             return
         }
         defer { xmlFreeParserCtxt(context) }
-        bytes.reserveCapacity(utf8.count)
+        self.sections = sections
+        bytes.reserveCapacity(sections.reduce(utf8.count) { $0 + $1.count })
         self.context = context
         // Neither NOENT nor DTDLOAD nor HUGE: entities stay unexpanded, no DTD is read, libxml2's limits stay on.
         var options = XML_PARSE_NONET.rawValue | XML_PARSE_NOWARNING.rawValue | XML_PARSE_IGNORE_ENC.rawValue
@@ -137,6 +142,18 @@ struct XMLTreeBuilder {
         let kept = min(count, XMLLimits.fieldBytes - textBytes)
         bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: kept))
         textBytes += kept
+    }
+
+    mutating func instruction(_ target: UnsafePointer<xmlChar>) {
+        guard nextSection < sections.count, String(cString: target) == CDATASections.target else { return }
+        guard !open.isEmpty else {
+            record("a CDATA section stands outside of the root element", line: 1)
+            return stop()
+        }
+        sections[nextSection].withUnsafeBufferPointer { text in
+            if let start = text.baseAddress { self.text(start, count: text.count) }
+        }
+        nextSection += 1
     }
 
     private mutating func endText() {
