@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Host names in the one form that is looked up and compared.
 enum DomainName {
-    /// Longest authority that is translated, in bytes: a name has 253, and user and port may stand beside it.
-    private static let maximumBytes = 1_024
+    /// Longest authority that is translated, in bytes: a name has 253, and a user and a port may stand beside it.
+    private static let maximumBytes = 320
 
     /// The authority of an address with its host in ASCII (IDNA, UTS #46); unchanged where that cannot be.
     static func ascii(_ authority: String) -> String {

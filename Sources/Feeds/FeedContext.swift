@@ -28,15 +28,31 @@ struct FeedContext {
     /// Taken apart when a relative address asks for it; in most documents none does.
     private var address: WebAddress? { addressText.flatMap(WebAddress.init) }
 
+    /// The base found last: the links of an entry share one.
+    private final class LastBase {
+        var owner: XMLElement?
+        var base: WebAddress?
+    }
+
+    private let last = LastBase()
+
     /// The nearest `xml:base`, each resolved against the outer one, else the document's address (RFC 3986 §5.1).
     func base(of element: XMLElement) -> WebAddress? {
         guard usesBase else { return address }
-        let outer = element.parent.flatMap { base(of: $0) } ?? address
-        guard let text = FeedText.trimmed(element.attribute("xml:base")), let inner = WebAddress(text) else {
-            return outer
+        var owner: XMLElement? = element
+        while let candidate = owner, candidate.attribute("xml:base") == nil { owner = candidate.parent }
+        guard let owner else { return address }
+        if last.owner?.isSame(as: owner) == true { return last.base }
+        let outer = owner.parent.flatMap { base(of: $0) } ?? address
+        var found = outer
+        if let text = FeedText.trimmed(owner.attribute("xml:base")),
+            let inner = WebAddress(text)?.resolved(against: outer), inner.isWeb
+        {
+            found = inner
         }
-        let resolved = inner.resolved(against: outer)
-        return resolved.isWeb ? resolved : outer
+        last.owner = owner
+        last.base = found
+        return found
     }
 
     /// ``base(of:)`` as text.

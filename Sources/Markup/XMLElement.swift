@@ -21,6 +21,9 @@ package struct XMLElement: Sendable {
 
     package var parent: XMLElement? { node.parent < 0 ? nil : XMLElement(tree: tree, index: node.parent) }
 
+    /// Whether both are the same place in one tree.
+    package func isSame(as other: XMLElement) -> Bool { index == other.index && tree === other.tree }
+
     package var children: Children { Children(tree: tree, following: node.firstChild) }
 
     package func first(_ name: String) -> XMLElement? {
