@@ -12,6 +12,7 @@ package struct Feed: Sendable, Equatable {
     package var hubs: [String] = []
     /// Minutes between polls that the publisher asks for.
     package var ttl: Int?
+    package var hints = PollingHints()
     /// In document order.
     package var entries: [Entry] = []
     /// Why the document is not well-formed, when it was read nevertheless.

@@ -38,6 +38,7 @@ struct RSSReader {
             if relations.contains("hub") { feed.hubs.append(address) }
         }
         feed.ttl = FeedText.trimmed(channel.first("ttl")?.text).flatMap { Int($0) }
+        feed.hints = PollingHints(channel: channel)
         feed.entries = Self.items(below: root, depth: 0).prefix(FeedReader.maximumEntries).map(entries.entry)
         return feed
     }
