@@ -62,6 +62,9 @@ static inline CURLcode ccurl_get_size(CURL *easy, CURLINFO info, curl_off_t *val
     return curl_easy_getinfo(easy, info, value);
 }
 
+/* CURLVERSION_NOW is a macro for an enumerator that Swift does not see. */
+static inline int ccurl_features(void) { return curl_version_info(CURLVERSION_NOW)->features; }
+
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

@@ -4,12 +4,13 @@
 /// be a kept one that another request opened), and anew at each redirect. A name that changes its address between
 /// check and use has no such moment here.
 package enum AddressPolicy: Sendable {
-    /// Every address, for hosts that the operator named. Proxies named in the environment are used, but not for
-    /// loopback.
+    /// Every address, for hosts that the operator named.
     case any
 
-    /// Globally reachable unicast only, for hosts that strangers named. Proxies are not used: behind one, only it
-    /// would know what is connected to.
+    /// Globally reachable unicast only, for hosts that strangers named.
+    ///
+    /// Behind a proxy, which resolves names itself, only what is written can be judged: addresses that are not public
+    /// and names of the local network are refused, the rest is the proxy's to guard.
     case publicOnly
 
     package func allows(_ address: NetworkAddress) -> Bool {
@@ -18,4 +19,20 @@ package enum AddressPolicy: Sendable {
         case .publicOnly: address.isPublic
         }
     }
+
+    /// Judges the host as written, for a request that goes through a proxy.
+    func allowsByName(_ address: WebAddress) -> Bool {
+        switch self {
+        case .any: true
+        case .publicOnly:
+            if let literal = NetworkAddress(address.bareHost) {
+                literal.isPublic
+            } else {
+                address.bareHost.contains(".") && !Self.localDomains.contains { address.bareHost.hasSuffix($0) }
+            }
+        }
+    }
+
+    /// Source: RFC 6761, RFC 6762, RFC 8375; `internal` is reserved by ICANN.
+    private static let localDomains = [".localhost", ".local", ".internal", ".home.arpa"]
 }

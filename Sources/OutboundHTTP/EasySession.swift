@@ -63,16 +63,18 @@ final class EasySession {
         if let file = plan.certificateAuthorities {
             set(ccurl_set_text(easy, CURLOPT_CAINFO, file))
         }
-        if plan.addresses == .publicOnly || plan.address.isLoopback {
-            set(ccurl_set_text(easy, CURLOPT_PROXY, ""))
-        }
+        // Both set in any case, or libcurl would read the environment by itself.
+        set(ccurl_set_text(easy, CURLOPT_PROXY, plan.proxy ?? ""))
+        set(ccurl_set_text(easy, CURLOPT_NOPROXY, ""))
         if plan.isStream {
             set(ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)))
             set(ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1))
             set(ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1))
             set(ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1))
         } else {
-            set(ccurl_set_text(easy, CURLOPT_ACCEPT_ENCODING, "gzip, br, zstd"))
+            if let codings = ContentCodings.accepted {
+                set(ccurl_set_text(easy, CURLOPT_ACCEPT_ENCODING, codings))
+            }
             // Without TLS there is no telling whether a host multiplexes before its first reply is there, however slow.
             set(ccurl_set_long(easy, CURLOPT_PIPEWAIT, plan.address.scheme == "https" ? 1 : 0))
         }
@@ -98,14 +100,17 @@ final class EasySession {
     }
 
     private func setHeaders(_ plan: TransferPlan) -> CURLcode {
-        var lines = plan.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        var lines = plan.headers.map { field in
+            field.bytes.isEmpty ? Array("\(field.name);".utf8) : Array("\(field.name): ".utf8) + field.bytes
+        }
         // libcurl would wait a second for "100 Continue", and would call any body a form.
-        lines.append("Expect:")
+        lines.append(Array("Expect:".utf8))
         if !plan.headers.contains(where: { $0.name.isEqualIgnoringCase(to: "Content-Type") }) {
-            lines.append("Content-Type:")
+            lines.append(Array("Content-Type:".utf8))
         }
         for line in lines {
-            guard let longer = curl_slist_append(headerList, line) else { return CURLE_OUT_OF_MEMORY }
+            let text = (line + [0]).map { CChar(bitPattern: $0) }
+            guard let longer = curl_slist_append(headerList, text) else { return CURLE_OUT_OF_MEMORY }
             headerList = longer
         }
         return ccurl_set_list(easy, CURLOPT_HTTPHEADER, headerList)

@@ -5,6 +5,7 @@
 package final class OutboundClient: Sendable {
     private let userAgent: String
     private let certificateAuthorities: String?
+    private let proxies: ProxySettings
     private let loop: TransferLoop
 
     /// - Parameters:
@@ -12,6 +13,7 @@ package final class OutboundClient: Sendable {
     ///   - maximumConnections: Of requests together; the rest wait their turn. Streams do not count.
     ///   - maximumConnectionsPerHost: Of requests to one origin; over HTTP/2 up to 100 requests share one.
     ///   - certificateAuthorities: A PEM file in place of the system's authorities.
+    ///   - proxies: For hosts on other machines; none lead to this one.
     ///   - idleLifetime: How long connections, handles and the thread stay after the last transfer. Common servers close
     ///     theirs after 60 to 75 seconds.
     package init(
@@ -19,10 +21,12 @@ package final class OutboundClient: Sendable {
         maximumConnections: Int = 64,
         maximumConnectionsPerHost: Int = 4,
         certificateAuthorities: String? = nil,
+        proxies: ProxySettings = .environment,
         keepsIdleConnectionsFor idleLifetime: Duration = .seconds(60)
     ) {
         self.userAgent = userAgent
         self.certificateAuthorities = certificateAuthorities
+        self.proxies = proxies
         self.loop = TransferLoop(
             limits: TransferLoop.Limits(
                 maximumConnections: maximumConnections,
@@ -88,7 +92,11 @@ package final class OutboundClient: Sendable {
         var trail = try RedirectTrail(request)
         let deadline = request.totalTimeout.map { ContinuousClock.now.advanced(by: $0) }
         while true {
-            let transfer = Transfer(plan(request, trail, delivery, deadline))
+            let plan = plan(request, trail, delivery, deadline)
+            guard plan.proxy == nil || trail.addresses.allowsByName(trail.address) else {
+                throw .refusedAddress(host: trail.address.displayHost, address: trail.address.bareHost)
+            }
+            let transfer = Transfer(plan)
             let head = try await perform(transfer, until: milestone)
             guard transfer.plan.followsRedirects, RedirectTrail.isRedirect(head) else { return (transfer, trail) }
             loop.send(.cancel(transfer))
@@ -123,6 +131,7 @@ package final class OutboundClient: Sendable {
             body: trail.body,
             userAgent: userAgent,
             certificateAuthorities: certificateAuthorities,
+            proxy: proxies.proxy(for: trail.address),
             addresses: trail.addresses,
             connectTimeout: request.connectTimeout,
             totalTimeout: request.totalTimeout,

@@ -2,11 +2,22 @@
 package struct OutboundHeaders: Sendable, Equatable {
     package struct Field: Sendable, Equatable {
         package let name: String
-        package let value: String
+        /// The value as it travelled, whatever its encoding.
+        package let bytes: [UInt8]
 
         package init(name: String, value: String) {
+            self.init(name: name, bytes: Array(value.utf8))
+        }
+
+        package init(name: String, bytes: [UInt8]) {
             self.name = name
-            self.value = value
+            self.bytes = bytes
+        }
+
+        /// The bytes as UTF-8, or each as the scalar of its value: a header never fails for its encoding.
+        package var value: String {
+            String(validating: bytes, as: UTF8.self)
+                ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         }
     }
 
@@ -22,15 +33,19 @@ package struct OutboundHeaders: Sendable, Equatable {
     }
 
     package func first(_ name: String) -> String? {
-        fields.first { $0.name.isEqualIgnoringCase(to: name) }?.value
+        field(name)?.value
+    }
+
+    package func field(_ name: String) -> Field? {
+        fields.first { $0.name.isEqualIgnoringCase(to: name) }
     }
 
     package func all(_ name: String) -> [String] {
         fields.filter { $0.name.isEqualIgnoringCase(to: name) }.map(\.value)
     }
 
-    package mutating func append(name: String, value: String) {
-        fields.append(Field(name: name, value: value))
+    mutating func append(_ field: Field) {
+        fields.append(field)
     }
 }
 

@@ -16,6 +16,9 @@ package struct OutboundRequest: Sendable {
     /// To another origin only those travel that carry no secret (``RedirectTrail``).
     package var headers: [(name: String, value: String)]
 
+    /// Sent after ``headers``, octet for octet: what this server gave and wants back, `ETag` above all.
+    package var echoes: [OutboundHeaders.Field] = []
+
     package var body: [UInt8]?
 
     /// Name resolution, TCP and TLS together, for one hop.

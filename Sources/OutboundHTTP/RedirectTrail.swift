@@ -4,7 +4,7 @@
 struct RedirectTrail {
     private(set) var address: WebAddress
     private(set) var method: String
-    private(set) var headers: [(name: String, value: String)]
+    private(set) var headers: [OutboundHeaders.Field]
     private(set) var body: [UInt8]?
     private(set) var addresses: AddressPolicy
 
@@ -22,7 +22,7 @@ struct RedirectTrail {
         self.start = start
         self.address = start
         self.method = request.method
-        self.headers = request.headers
+        self.headers = request.headers.map { OutboundHeaders.Field(name: $0.name, value: $0.value) } + request.echoes
         self.body = request.body
         self.addresses = request.addresses
         self.redirectAddresses = request.redirectAddresses

@@ -36,13 +36,15 @@ struct ReplyHeadReader {
             isComplete = true
             return .complete(head)
         }
-        let text = Self.text(content)
-        if head == nil || text.hasPrefix("HTTP/") {
-            guard let status = Self.status(text) else { return .refused(reason: "its status line is unreadable") }
+        if head == nil || content.starts(with: "HTTP/".utf8) {
+            guard let status = Self.status(String(decoding: content, as: UTF8.self)) else {
+                return .refused(reason: "its status line is unreadable")
+            }
             head = ReplyHead(status: status, headers: OutboundHeaders())
-        } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
-            let value = text[text.utf8.index(after: colon)...]
-            head?.headers.append(name: String(text[..<colon]), value: Self.trimmed(value))
+        } else if let colon = content.firstIndex(of: UInt8(ascii: ":")) {
+            let name = String(decoding: content[..<colon], as: UTF8.self)
+            let value = Self.trimmed(content[(colon + 1)...])
+            head?.headers.append(OutboundHeaders.Field(name: name, bytes: value))
         }
         return .more
     }
@@ -55,17 +57,11 @@ struct ReplyHeadReader {
         return status
     }
 
-    /// UTF-8, or each byte as the scalar of its value: a header never fails for its encoding.
-    private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
-        String(validating: bytes, as: UTF8.self)
-            ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
-    }
-
-    private static func trimmed(_ value: Substring) -> String {
+    private static func trimmed(_ value: Slice<UnsafeRawBufferPointer>) -> [UInt8] {
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-        var bytes = value.utf8.drop(while: isBlank)
+        var bytes = value.drop(while: isBlank)
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-        return String(bytes) ?? String(value)
+        return Array(bytes)
     }
 
     /// Bytes of all header lines, interim replies included; servers commonly stop at 8 to 32 KiB.

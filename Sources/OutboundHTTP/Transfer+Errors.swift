@@ -16,11 +16,14 @@ extension Transfer {
             if let refusedAddress, !hasOpenedSocket {
                 return .refusedAddress(host: host, address: refusedAddress.description)
             }
-            return .unreachable(host: host, reason: session?.systemError ?? "could not connect")
+            return .unreachable(host: host, reason: onTheWay(session?.systemError ?? "could not connect"))
         case CURLE_OPERATION_TIMEDOUT: return timedOut(after: plan.connectTimeout)
         case CURLE_PARTIAL_FILE: return cut
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING:
-            return hasHead ? cut : .unreachable(host: host, reason: "the connection ended without an answer")
+            if hasHead { return cut }
+            // A proxy that refuses the way is told with its status.
+            let ending = plan.proxy == nil ? "the connection ended without an answer" : reason(code)
+            return .unreachable(host: host, reason: onTheWay(ending))
         case CURLE_BAD_CONTENT_ENCODING:
             return .malformedReply(host: host, reason: "its body is not in the encoding it claims")
         // The scheme was checked before: this is libcurl's word for a reply without a status line.
@@ -51,6 +54,13 @@ extension Transfer {
             received: session?.transmittedBytes ?? 0,
             expected: session?.announcedBytes
         )
+    }
+
+    /// Names the proxy, which may be what cannot be reached; without its credentials.
+    private func onTheWay(_ reason: String) -> String {
+        guard let proxy = plan.proxy else { return reason }
+        let place = proxy.split(separator: "@").last ?? ""
+        return "\(reason) (through the proxy '\(place)')"
     }
 
     /// One line: what libcurl and OpenSSL say on TLS and the rarer failures.

@@ -211,8 +211,10 @@ extension Transfer {
     var isSettledRedirect: Bool { isRedirect && failure == nil }
 
     /// Opens the socket for an address about to be connected, or refuses it.
+    ///
+    /// A proxy is the operator's own choice; what lies behind it was judged by name (``TransferPlan``).
     func openSocket(_ address: UnsafePointer<curl_sockaddr>, target: NetworkAddress?) -> curl_socket_t {
-        guard plan.addresses.allows(target) else {
+        guard plan.proxy != nil || plan.addresses.allows(target) else {
             refusedAddress = target
             return ccurl_no_socket()
         }
@@ -225,7 +227,7 @@ extension Transfer {
     func acceptConnection(to remote: String) -> Bool {
         noteActivity()
         let address = NetworkAddress(remote)
-        guard plan.addresses.allows(address) else {
+        guard plan.proxy != nil || plan.addresses.allows(address) else {
             failure = .refusedAddress(
                 host: plan.address.displayHost,
                 address: address?.description ?? "an unknown address"

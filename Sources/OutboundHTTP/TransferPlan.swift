@@ -2,10 +2,13 @@
 struct TransferPlan: Sendable {
     var method: String
     var address: WebAddress
-    var headers: [(name: String, value: String)]
+    var headers: [OutboundHeaders.Field]
     var body: [UInt8]?
     var userAgent: String
     var certificateAuthorities: String?
+
+    /// `nil`: a direct connection.
+    var proxy: String?
     var addresses: AddressPolicy
     var connectTimeout: Duration
     var totalTimeout: Duration?
@@ -32,10 +35,10 @@ struct TransferPlan: Sendable {
     /// - Throws: ``OutboundError/badRequest(reason:)`` for what cannot be written as one request.
     static func check(_ request: OutboundRequest) throws(OutboundError) {
         guard isToken(request.method) else { throw .badRequest(reason: "the method is not a token") }
-        for (name, value) in request.headers {
-            guard isToken(name) else { throw .badRequest(reason: "a header's name is not a token") }
-            guard !value.utf8.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else {
-                throw .badRequest(reason: "the header '\(name)' has a line break or NUL in its value")
+        for field in OutboundHeaders(request.headers).fields + request.echoes {
+            guard isToken(field.name) else { throw .badRequest(reason: "a header's name is not a token") }
+            guard !field.bytes.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else {
+                throw .badRequest(reason: "the header '\(field.name)' has a line break or NUL in its value")
             }
         }
     }

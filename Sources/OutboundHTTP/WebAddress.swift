@@ -38,6 +38,12 @@ struct WebAddress: Sendable, Equatable {
         port == Self.defaultPort(scheme) ? host : "\(host):\(port)"
     }
 
+    /// Without the brackets of IPv6 and without the dot that may end a name.
+    var bareHost: String {
+        let host = self.host.hasPrefix("[") ? self.host.dropFirst().prefix { $0 != "]" } : self.host[...]
+        return String(host.hasSuffix(".") ? host.dropLast() : host)
+    }
+
     var isLoopback: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
             || (host.hasPrefix("127.") && NetworkAddress(host) != nil)

@@ -42,7 +42,7 @@ final class Connection: @unchecked Sendable {
         let end = Array("\r\n\r\n".utf8)
         while true {
             if let range = buffer.firstRange(of: end) {
-                let head = String(decoding: buffer[..<range.lowerBound], as: UTF8.self)
+                let head = Array(buffer[..<range.lowerBound])
                 buffer.removeSubrange(..<range.upperBound)
                 return readBody(head)
             }
@@ -65,8 +65,8 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    private func readBody(_ head: String) -> RecordedRequest? {
-        var lines = head.split(separator: "\r\n")[...]
+    private func readBody(_ head: [UInt8]) -> RecordedRequest? {
+        var lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")[...]
         let first = lines.popFirst()?.split(separator: " ") ?? []
         guard first.count == 3 else { return nil }
         let headers = lines.compactMap { line -> (name: String, value: String)? in
@@ -84,6 +84,7 @@ final class Connection: @unchecked Sendable {
             method: String(first[0]),
             target: String(first[1]),
             headers: headers,
+            head: head,
             body: body,
             connection: number
         )

@@ -5,6 +5,9 @@ package struct RecordedRequest: Sendable {
     /// Path and query as sent.
     package let target: String
     package let headers: [(name: String, value: String)]
+
+    /// Request line and headers as they came, whatever their encoding.
+    package let head: [UInt8]
     package let body: [UInt8]
 
     /// Which connection of the server it came over, from 0.

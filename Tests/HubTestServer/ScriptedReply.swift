@@ -61,6 +61,10 @@ package struct ScriptedReply: Sendable {
         ScriptedReply(.raw(Array(text.utf8)))
     }
 
+    package static func raw(_ bytes: [UInt8]) -> ScriptedReply {
+        ScriptedReply(.raw(bytes))
+    }
+
     /// No answer until the client gives up.
     package static let never = ScriptedReply(.never)
 

@@ -48,6 +48,21 @@ import Testing
         #expect(request.header("Expect") == nil)
     }
 
+    @Test func `a field is sent back octet for octet`() async throws {
+        let tag: [UInt8] = [0x57, 0x2F, 0x22, 0xFF, 0xC3, 0xA4, 0x20, 0x22, 0x2D, 0x67]
+        let server = try ScriptedHTTPServer { _ in
+            .raw(Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nETag:  ".utf8) + tag + Array(" \r\n\r\n".utf8))
+        }
+        let reply = try await client.send(local(server.url("/")))
+        let field = try #require(reply.headers.field("etag"))
+        #expect(field.bytes == tag)
+        var request = local(server.url("/"))
+        request.echoes = [OutboundHeaders.Field(name: "If-None-Match", bytes: field.bytes)]
+        _ = try await client.send(request)
+        let lines = try #require(server.requests.last?.head).split(separator: 0x0A)
+        #expect(lines.contains { $0.filter { $0 != 0x0D } == Array("If-None-Match: ".utf8) + tag })
+    }
+
     @Test(arguments: ["GET", "HEAD", "DELETE", "PUT", "PATCH", "POST", "OPTIONS"])
     func `each method arrives as itself`(_ method: String) async throws {
         let server = try ScriptedHTTPServer { _ in .status(200, body: "body") }
@@ -102,13 +117,15 @@ import Testing
 // MARK: - Bodies
 
 extension OutboundClientTests {
-    private static let gzipped =
-        "H4sIAAAAAAACA0sqSk3MzsxLV8hLLS9WSBrlQXkAw9hvdBgBAAA="
-
-    @Test func `a compressed body arrives as it was before`() async throws {
-        let bytes = Array(try #require(Data(base64Encoded: Self.gzipped)))
+    @Test(arguments: [
+        ("gzip", "H4sIAAAAAAACA0sqSk3MzsxLV8hLLS9WSBrlQXkAw9hvdBgBAAA="),
+        ("br", "HxcB+I1Utb8sc7srkLkyZLZ6oAsjygE="),
+        ("zstd", "KLUv/QRorQAAcGJyZWFraW5nIG5ld3MgAQAHoU4lg1IwcA=="),
+    ])
+    func `a compressed body arrives as it was before`(_ coding: String, _ body: String) async throws {
+        let bytes = Array(try #require(Data(base64Encoded: body)))
         let server = try ScriptedHTTPServer { _ in
-            .status(200, headers: [("Content-Encoding", "gzip")], body: bytes)
+            .status(200, headers: [("Content-Encoding", coding)], body: bytes)
         }
         let reply = try await client.send(local(server.url("/")))
         #expect(String(decoding: reply.body, as: UTF8.self) == String(repeating: "breaking news ", count: 20))
@@ -144,6 +161,13 @@ extension OutboundClientTests {
         var request = local(server.url("/"))
         request.maximumBodyBytes = limit
         #expect(await error(request) == .tooLarge(host: "127.0.0.1:\(server.port)", limit: limit))
+    }
+
+    @Test func `53 bytes of brotli that stand for 64 MiB are given up`() async throws {
+        let body = "z///f/gnAOKxQCD3/p/////wTwDEYQGA7v0/////4Z8AiMMiAN37//z//8c/ARCHBQC69/8="
+        let bytes = Array(try #require(Data(base64Encoded: body)))
+        let server = try ScriptedHTTPServer { _ in .status(200, headers: [("Content-Encoding", "br")], body: bytes) }
+        #expect(await error(local(server.url("/"))) == .tooLarge(host: "127.0.0.1:\(server.port)", limit: 16_777_216))
     }
 
     @Test func `a moderate expansion is read`() async throws {
