@@ -17,6 +17,11 @@ package struct FeedAddress: Hashable, Sendable {
     /// Whether it names a whole site and no page of it.
     var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
 
+    /// Whether both are documents of one server, whatever the scheme.
+    func sharesSite(with other: FeedAddress) -> Bool {
+        isFile == other.isFile && siteAuthority == other.siteAuthority
+    }
+
     private let siteAuthority: String
 
     /// - Parameters:

@@ -29,8 +29,13 @@ package struct FeedFetcher: Sendable {
     func fetch(_ source: FeedSource, _ record: FeedRecord, file: String) async -> FetchResult {
         let sent = validators(of: record)
         do {
-            let response = try await http.send(request(source, record, sent))
-            return result(response, sent: sent, file: file)
+            var response = try await http.send(request(source, record, sent))
+            if response.status == 304, let url = sent.url, url != response.url {
+                // Another document, to which our validators say nothing, has equal ones.
+                response = try await http.send(request(source, record, Validators()))
+                return result(response, source, record, sent: Validators(), file: file)
+            }
+            return result(response, source, record, sent: sent, file: file)
         } catch {
             if case .cancelled = error { return .cancelled }
             return .failed(.transport(error, source))
@@ -39,17 +44,11 @@ package struct FeedFetcher: Sendable {
 
     /// A feed's own configured address may be private; where it points from there must be public (design.md §7).
     private func request(_ source: FeedSource, _ record: FeedRecord, _ validators: Validators) -> OutboundRequest {
-        var headers = [(name: "Accept", value: Self.accept)]
-        if let etag = validators.etag {
-            headers.append((name: "If-None-Match", value: String(decoding: etag, as: UTF8.self)))
-        }
-        if let date = validators.lastModified {
-            headers.append((name: "If-Modified-Since", value: String(decoding: date, as: UTF8.self)))
-        }
-        let isOwn = source.isLocal && record.movedURL == nil
-        return OutboundRequest(
-            url: record.movedURL ?? source.address.text,
-            headers: headers,
+        let asked = record.asked(source)
+        let isOwn = source.isLocal && asked.sharesSite(with: source.address)
+        var request = OutboundRequest(
+            url: asked.text,
+            headers: [(name: "Accept", value: Self.accept)],
             connectTimeout: Self.connectTimeout,
             totalTimeout: Self.totalTimeout,
             maximumBodyBytes: FeedReader.maximumBytes,
@@ -58,6 +57,11 @@ package struct FeedFetcher: Sendable {
             redirectAddresses: .publicOnly,
             allowsFile: isOwn && source.address.isFile
         )
+        let conditions = [("If-None-Match", validators.etag), ("If-Modified-Since", validators.lastModified)]
+        request.echoes = conditions.compactMap { name, value in
+            value.map { OutboundHeaders.Field(name: name, bytes: $0) }
+        }
+        return request
     }
 
     private func validators(of record: FeedRecord) -> Validators {
@@ -66,44 +70,50 @@ package struct FeedFetcher: Sendable {
         return validators
     }
 
-    private func result(_ response: OutboundResponse, sent: Validators, file: String) -> FetchResult {
-        let received = Validators(
-            etag: response.headers.first("ETag").map { Array($0.utf8) },
-            lastModified: response.headers.first("Last-Modified").map { Array($0.utf8) }
+    private func result(
+        _ response: OutboundResponse,
+        _ source: FeedSource,
+        _ record: FeedRecord,
+        sent: Validators,
+        file: String
+    ) -> FetchResult {
+        var received = Validators(etag: bytes(response, "ETag"), lastModified: bytes(response, "Last-Modified"))
+        if !received.isEmpty { received.url = response.url }
+        let answer = FetchResult.Answer(
+            url: response.url,
+            movedTo: response.movedPermanentlyTo,
+            wish: ServerWish(response.headers, now: now())
         )
-        let freshness = CacheControl.maxAge(response.headers.first("Cache-Control"))
         switch response.status {
         case 200..<300:
             return .document(
                 FetchedDocument(
                     body: response.body,
-                    url: response.url,
                     contentType: response.headers.first("Content-Type"),
                     validators: received,
-                    freshness: freshness,
-                    movedTo: response.movedPermanentlyTo
+                    answer: answer
                 )
             )
         case 304 where !sent.isEmpty:
-            return .unchanged(received, freshness: freshness, movedTo: response.movedPermanentlyTo)
+            return .unchanged(received, answer)
         default:
-            let retryAfter = response.headers.retryAfter(now: Int64(now().timeIntervalSince1970))
-            return .failed(.status(response.status, retryAfter: retryAfter, file: file))
+            let answering = try? FeedAddress(parsing: response.url, allowsFile: true)
+            // A temporary detour that ends nowhere says nothing of the feed itself, nor does where it once moved to.
+            let isFinal =
+                answering?.comparable == source.address.comparable
+                || (record.movedURL == nil && response.movedPermanentlyTo == response.url)
+            var failure = FetchFailure.status(
+                response.status,
+                retryAfter: answer.wish.retryAfter,
+                isFinal: isFinal,
+                file: file
+            )
+            failure.host = answering?.host
+            return .failed(failure)
         }
     }
-}
 
-enum CacheControl {
-    /// The `max-age` directive; `nil` when absent or not a number.
-    ///
-    /// Source: RFC 9111 §5.2.2.1.
-    static func maxAge(_ field: String?) -> Duration? {
-        for directive in (field ?? "").lowercased().split(separator: ",") {
-            let parts = directive.split(separator: "=", maxSplits: 1).map { $0.trimmingPrefix(while: { $0 == " " }) }
-            if parts.count == 2, parts[0] == "max-age", let seconds = Int64(parts[1].prefix { $0.isNumber }) {
-                return .seconds(min(seconds, 31_536_000))
-            }
-        }
-        return nil
+    private func bytes(_ response: OutboundResponse, _ name: String) -> [UInt8]? {
+        response.headers.field(name).flatMap { $0.bytes.isEmpty ? nil : $0.bytes }
     }
 }

@@ -75,7 +75,7 @@ extension FeedLists {
                     list,
                     source,
                     records[source.address.text],
-                    hostWait: waits[source.address.host],
+                    hostWait: waits[records[source.address.text]?.asked(source).host ?? source.address.host],
                     now: now
                 )
             }

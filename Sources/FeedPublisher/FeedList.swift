@@ -20,7 +20,9 @@ package struct FeedList: Sendable {
 /// One feed of a list.
 package struct FeedSource: Sendable, Hashable {
     package let address: FeedAddress
-    /// `nil` when the list names none: then ``PollInterval/standard``, or what the feed itself asks for if that is longer.
+    /// `nil` when the list names none: then ``PollInterval/standard``.
+    ///
+    /// What the feed itself asks for counts where that is longer (``PollSchedule``).
     package let interval: PollInterval?
     /// Whether this very address may be private or a file; never extends to where the feed redirects.
     package let isLocal: Bool
@@ -28,4 +30,6 @@ package struct FeedSource: Sendable, Hashable {
     package let title: String?
     /// Line in the list's file.
     package let line: Int?
+    /// Whether the publisher agreed to be asked as often as the list says, whatever its feed and server ask for.
+    package var isByAgreement = false
 }

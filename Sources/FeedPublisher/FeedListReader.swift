@@ -11,7 +11,7 @@ struct FeedListReader {
 
     private enum Key {
         static let list = ["category", "template", "language", "every", "feeds"]
-        static let feed = ["url", "every", "local", "title"]
+        static let feed = ["url", "every", "by-agreement", "local", "title"]
     }
 
     let file: String
@@ -125,13 +125,15 @@ struct FeedListReader {
         guard let url = readText(urlNode, named: "url") else { return nil }
         do {
             let address = try FeedAddress(parsing: url, allowsFile: isLocal)
-            return FeedSource(
+            var source = FeedSource(
                 address: address,
                 interval: interval ?? listInterval,
                 isLocal: isLocal,
                 title: title,
                 line: urlNode.mark?.line
             )
+            source.isByAgreement = members["by-agreement"].map { readFlag($0, named: "by-agreement") } ?? false
+            return source
         } catch {
             problem(urlNode, "feed '\(url)' \(error)")
             return nil

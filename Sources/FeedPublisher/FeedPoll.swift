@@ -44,19 +44,19 @@ struct FeedPoll: Sendable {
             return Outcome(isCancelled: true)
         case .failed(let failure):
             return try fail(record, failure)
-        case .unchanged(let validators, let freshness, let movedTo):
+        case .unchanged(let validators, let answer):
             // A 304 may leave out what did not change.
             record.validators.etag = validators.etag ?? record.validators.etag
             record.validators.lastModified = validators.lastModified ?? record.validators.lastModified
             record.identicalAnswers = 0
-            return try succeedUnchanged(record, freshness: freshness, movedTo: movedTo)
+            return try succeedUnchanged(record, answer)
         case .document(let document):
             let hash = Array(SHA256.hash(data: document.body))
             guard hash != record.bodyHash || record.baseline == nil else {
                 var same = record
                 same.identicalAnswers += record.validators.isEmpty ? 0 : 1
                 same.validators = document.validators
-                return try succeedUnchanged(same, freshness: document.freshness, movedTo: document.movedTo)
+                return try succeedUnchanged(same, document.answer)
             }
             do {
                 let feed = try FeedReader.read(document.body, url: document.url, contentType: document.contentType)
@@ -82,6 +82,7 @@ struct FeedPoll: Sendable {
         record.newestEntry = judge.newestEntry
         record.title = feed.title ?? before.title
         record.format = feed.format.description
+        record.pace = FeedPace(feed)
         if feed.isComplete {
             record.validators = document.validators
             record.bodyHash = hash
@@ -95,7 +96,7 @@ struct FeedPoll: Sendable {
             record.baseline = before.baseline ?? now
         }
         var outcome = Outcome()
-        succeed(&record, &outcome, freshness: document.freshness, ttl: feed.ttl, movedTo: document.movedTo)
+        succeed(&record, &outcome, document.answer)
         if !feed.isComplete { report(incomplete: feed, before, &record, &outcome) }
         let verdict = try store.commit(record, reading: reading(judge, feed, before), now: now)
         let judgement = verdict?.judgement
@@ -165,25 +166,15 @@ struct FeedPoll: Sendable {
         preview.add(shown)
     }
 
-    private func succeedUnchanged(
-        _ record: FeedRecord,
-        freshness: Duration?,
-        movedTo: String?
-    ) throws -> Outcome {
+    private func succeedUnchanged(_ record: FeedRecord, _ answer: FetchResult.Answer) throws -> Outcome {
         var record = record
         var outcome = Outcome(isUnchanged: true)
-        succeed(&record, &outcome, freshness: freshness, ttl: nil, movedTo: movedTo)
+        succeed(&record, &outcome, answer)
         try store.commit(record, now: environment.now())
         return outcome
     }
 
-    private func succeed(
-        _ record: inout FeedRecord,
-        _ outcome: inout Outcome,
-        freshness: Duration?,
-        ttl: Int?,
-        movedTo: String?
-    ) {
+    private func succeed(_ record: inout FeedRecord, _ outcome: inout Outcome, _ answer: FetchResult.Answer) {
         if record.trouble != nil {
             outcome.lines.append(PublishLine(.notice, "feed '\(source.address.display)' can be read again"))
         }
@@ -192,14 +183,9 @@ struct FeedPoll: Sendable {
         record.failingSince = nil
         record.retired = nil
         record.lastSuccess = environment.now()
-        let wait = PollSchedule.waitAfterSuccess(
-            interval: source.interval,
-            freshness: freshness,
-            ttlMinutes: ttl,
-            random: environment.random()
-        )
-        record.due = DueTime(after: wait, from: start)
-        follow(movedTo, &record, &outcome)
+        let schedule = PollSchedule(source, pace: record.pace)
+        record.due = schedule.afterSuccess(answer.wish, from: start, random: environment.random())
+        follow(answer.movedTo, &record, &outcome)
     }
 
     private func fail(_ before: FeedRecord, _ failure: FetchFailure) throws -> Outcome {
@@ -209,19 +195,19 @@ struct FeedPoll: Sendable {
         record.failures += 1
         record.failingSince = before.failingSince ?? now
         if failure.spoilsValidators { forgetDocument(&record) }
+        // A target that is no feed has to prove itself from the beginning.
+        if failure.blamesAddress { record.move = nil }
         if record.movedURL != nil, failure.blamesAddress {
             // A move that turns out wrong is undone: the list's own address is asked again.
             record.movedURL = nil
-            record.move = nil
             forgetDocument(&record)
         }
-        let wait = PollSchedule.waitAfterFailure(
-            interval: source.interval,
-            failures: record.failures,
+        record.due = PollSchedule(source, pace: record.pace).afterFailure(
+            record.failures,
             retryAfter: failure.retryAfter,
+            from: now,
             random: environment.random()
         )
-        record.due = DueTime(after: wait, from: now)
         if failure.isGone { record.retired = now }
         var kind = failure.kind
         var line = failure.line(source)
@@ -240,9 +226,9 @@ struct FeedPoll: Sendable {
                 state: .failed(line)
             )
         )
-        if failure.isHostWide, !source.address.host.isEmpty {
+        if failure.isHostWide, let host = failure.host {
             let quiet = min(failure.retryAfter ?? PollSchedule.standardRetryAfter, PollSchedule.maximumRetryAfter)
-            outcome.hostWait = HostWait(host: source.address.host, due: DueTime(after: quiet, from: now))
+            outcome.hostWait = HostWait(host: host, due: DueTime(after: quiet, from: now))
         }
         try store.commit(record, hostWait: outcome.hostWait, now: now)
         return outcome
@@ -271,20 +257,25 @@ struct FeedPoll: Sendable {
         record.trouble = FeedTrouble(kind: kind, line: line)
     }
 
-    /// Believes a permanent redirect after some polls and days; at once when only the scheme became `https`.
+    /// Believes a permanent redirect after some polls and days; at once when only the scheme became `https`, or when it
+    /// leads back to the list's own address.
     private func follow(_ target: String?, _ record: inout FeedRecord, _ outcome: inout Outcome) {
-        guard let target, target != source.address.text, target != record.movedURL else {
-            if target == nil { record.move = nil }
+        guard let target, let address = try? FeedAddress(parsing: target, allowsFile: false),
+            address.comparable != source.address.comparable
+        else {
+            record.move = nil
+            if target != nil { record.movedURL = nil }
             return
         }
-        guard let address = try? FeedAddress(parsing: target, allowsFile: false) else { return }
+        let asked = record.asked(source)
+        guard address.comparable != asked.comparable else { return }
         let now = environment.now()
         var move = record.move ?? MoveCandidate(url: target, firstSeen: now, polls: 0)
         if move.url != target { move = MoveCandidate(url: target, firstSeen: now, polls: 0) }
         move.polls += 1
         record.move = move
         let isUpgrade =
-            address.comparableWithoutScheme == source.address.comparableWithoutScheme
+            address.comparableWithoutScheme == asked.comparableWithoutScheme
             && address.text.hasPrefix("https:")
         let isOld =
             move.polls >= Self.movePolls

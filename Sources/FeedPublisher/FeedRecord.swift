@@ -20,6 +20,7 @@ package struct FeedRecord: Sendable, Equatable {
     package var identicalAnswers = 0
     /// `nil`: at once.
     package var due: DueTime?
+    package var pace = FeedPace()
     package var failures = 0
     package var failingSince: Date?
     /// What is wrong now, said when it began; `nil` when the feed is well.
@@ -45,6 +46,11 @@ package struct FeedRecord: Sendable, Equatable {
         self.url = url
     }
 
+    /// Where the feed is asked for now.
+    func asked(_ source: FeedSource) -> FeedAddress {
+        movedURL.flatMap { try? FeedAddress(parsing: $0, allowsFile: false) } ?? source.address
+    }
+
     /// Whether another address is where this feed went: a believed or suspected move, or only another scheme.
     func hasMoved(to address: FeedAddress) -> Bool {
         if movedURL == address.text || move?.url == address.text { return true }
@@ -57,10 +63,13 @@ package struct FeedRecord: Sendable, Equatable {
 package struct Validators: Sendable, Equatable {
     package var etag: [UInt8]?
     package var lastModified: [UInt8]?
+    /// Whose they are: the address that answered, after redirects.
+    package var url: String?
 
-    package init(etag: [UInt8]? = nil, lastModified: [UInt8]? = nil) {
+    package init(etag: [UInt8]? = nil, lastModified: [UInt8]? = nil, url: String? = nil) {
         self.etag = etag
         self.lastModified = lastModified
+        self.url = url
     }
 
     var isEmpty: Bool { etag == nil && lastModified == nil }

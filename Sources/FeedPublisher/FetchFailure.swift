@@ -13,6 +13,8 @@ struct FetchFailure: Sendable, Equatable {
     var retryAfter: Duration?
     /// The whole host wants quiet, not this feed alone.
     var isHostWide = false
+    /// Who answered, after redirects; `nil` when nobody did.
+    var host: String?
     /// The feed will never come back.
     var isGone = false
     /// A body came, so the stored validators belong to a document that is no longer there.
@@ -21,7 +23,9 @@ struct FetchFailure: Sendable, Equatable {
     var blamesAddress = false
 
     /// What a status outside 200…299 means.
-    static func status(_ status: Int, retryAfter: Duration?, file: String) -> FetchFailure {
+    ///
+    /// It is final when the feed's own address answered, or the one where that has moved for good.
+    static func status(_ status: Int, retryAfter: Duration?, isFinal: Bool, file: String) -> FetchFailure {
         var failure = FetchFailure(kind: "status \(status)", what: "answered \(status)", retryAfter: retryAfter)
         failure.blamesAddress = (400..<500).contains(status) && ![408, 425, 429].contains(status)
         switch status {
@@ -31,7 +35,7 @@ struct FetchFailure: Sendable, Equatable {
             failure.what += " (wants credentials)"
             failure.advice = "no password can be given for a feed; remove it from '\(file)' or use another address"
             failure.retryAfter = PollSchedule.maximumBackOff
-        case 410:
+        case 410 where isFinal:
             failure.what += " (gone) and is not asked for again"
             failure.advice = "remove it from '\(file)'"
             failure.isGone = true
@@ -41,7 +45,7 @@ struct FetchFailure: Sendable, Equatable {
             failure.isHostWide = true
         case 300..<400:
             failure.what += ", a redirect without a usable target"
-        case 403, 404, 451:
+        case 403, 404, 410, 451:
             failure.advice = "check its address in '\(file)'"
         default: break
         }
@@ -80,10 +84,15 @@ struct FetchFailure: Sendable, Equatable {
             failure.kind = "cut"
             failure.spoilsValidators = true
         case .tooLarge: failure.kind = "too large"
-        case .tooManyRedirects: failure.kind = "redirects"
-        case .badURL: failure.kind = "bad url"
+        case .tooManyRedirects:
+            failure.kind = "redirects"
+            failure.blamesAddress = true
+        case .badURL:
+            failure.kind = "bad url"
+            failure.blamesAddress = true
         case .refusedAddress(let host, _):
             failure.kind = "refused address"
+            failure.blamesAddress = true
             failure.advice =
                 !source.isLocal && host.hasPrefix(source.address.host)
                 ? "a feed of your own on a private address needs 'local: true'"

@@ -2,20 +2,28 @@
 enum FetchResult: Sendable {
     case document(FetchedDocument)
     /// `304`: nothing new. The validators are those of the answer, where it carried some.
-    case unchanged(Validators, freshness: Duration?, movedTo: String?)
+    case unchanged(Validators, Answer)
     case failed(FetchFailure)
     /// The pass was stopped; nothing is known.
     case cancelled
+
+    /// What an answer tells beside its content.
+    struct Answer: Sendable, Equatable {
+        /// Who answered, after redirects.
+        var url: String
+        /// Where the leading run of permanent redirects led.
+        var movedTo: String?
+        var wish = ServerWish()
+    }
 }
 
 struct FetchedDocument: Sendable {
     let body: [UInt8]
-    /// After redirects: the base of relative addresses.
-    let url: String
     let contentType: String?
     let validators: Validators
-    /// `Cache-Control: max-age`.
-    let freshness: Duration?
-    /// Where the leading run of permanent redirects led.
-    let movedTo: String?
+    let answer: FetchResult.Answer
+
+    /// After redirects: the base of relative addresses.
+    var url: String { answer.url }
+    var movedTo: String? { answer.movedTo }
 }

@@ -1,7 +1,9 @@
+internal import FoundationEssentials
+
 /// When a feed is asked for again.
 ///
 /// Source: feeds.md §10.
-package enum PollSchedule {
+package struct PollSchedule: Sendable {
     static let maximumBackOff: Duration = .seconds(86_400)
     /// A server may name any wait; a week is the longest we keep.
     static let maximumRetryAfter: Duration = .seconds(7 * 86_400)
@@ -9,43 +11,55 @@ package enum PollSchedule {
     static let standardRetryAfter: Duration = .seconds(3_600)
     /// `max-age` of a year is a mistake for a feed.
     static let maximumFreshness: Duration = .seconds(86_400)
-    /// Bounds of the feed's own `ttl`: 0, 1 and absurd values are common.
-    static let timeToLive: ClosedRange<Duration> = .seconds(300) ... .seconds(86_400)
     /// Doublings after which every interval has reached ``maximumBackOff``.
     private static let maximumDoublings = 17
 
-    /// The wait after a success: the largest of the interval, the response's freshness and, where the list names no
-    /// interval of its own, the `ttl` that the feed asks for.
-    ///
-    /// Shortened by up to 10 % at random, never lengthened: a timer that fires at each interval would find the feed due
-    /// only every second time.
-    static func waitAfterSuccess(
-        interval: PollInterval?,
-        freshness: Duration?,
-        ttlMinutes: Int?,
-        random: UInt64
-    ) -> Duration {
-        var wait = (interval ?? .standard).duration
-        if interval == nil, let ttlMinutes {
-            let asked = Duration.seconds(60 * Int64(max(0, min(ttlMinutes, 1_000_000))))
-            wait = max(wait, min(max(asked, timeToLive.lowerBound), timeToLive.upperBound))
-        }
-        let shortened = wait * (0.9 + 0.1 * fraction(random))
-        return max(shortened, min(freshness ?? .zero, maximumFreshness))
+    /// The list's.
+    let interval: Duration
+    /// What the feed asks for; empty where its publisher agreed to be asked as often as the list says.
+    let pace: FeedPace
+    /// Whether `Cache-Control` and `Expires` count.
+    let heedsFreshness: Bool
+
+    init(_ source: FeedSource, pace: FeedPace) {
+        interval = (source.interval ?? .standard).duration
+        self.pace = source.isByAgreement ? FeedPace() : pace
+        heedsFreshness = !source.isByAgreement
     }
 
-    /// The wait after the given number of failures in a row: the interval doubled for each after the first, up to a
-    /// day, ±10 %, and not below what the server asked for.
-    static func waitAfterFailure(
-        interval: PollInterval?,
-        failures: Int,
-        retryAfter: Duration?,
-        random: UInt64
-    ) -> Duration {
-        let doublings = min(max(0, failures - 1), maximumDoublings)
-        let doubled = (interval ?? .standard).duration * (1 << doublings)
-        let wait = min(doubled, maximumBackOff) * (0.9 + 0.2 * fraction(random))
-        return max(wait, min(retryAfter ?? .zero, maximumRetryAfter))
+    /// The next turn after a success: the longest of the list's interval, the feed's own, the answer's freshness and
+    /// `Retry-After`, and then outside the hours that the feed wants to be left alone in.
+    ///
+    /// The intervals are shortened by up to 10 % at random, never lengthened: a timer that fires at each interval would
+    /// find the feed due only every second time.
+    func afterSuccess(_ wish: ServerWish, from start: Date, random: UInt64) -> DueTime {
+        let shortened = max(interval, pace.interval ?? .zero) * (0.9 + 0.1 * Self.fraction(random))
+        let freshness = heedsFreshness ? min(wish.freshness ?? .zero, Self.maximumFreshness) : .zero
+        let asked = min(wish.retryAfter ?? .zero, Self.maximumRetryAfter)
+        return outsideSkipped(max(shortened, freshness, asked), from: start, random)
+    }
+
+    /// The next turn after the given number of failures in a row: the interval doubled for each after the first, up to a
+    /// day, ±10 %, and not before the server said.
+    func afterFailure(_ failures: Int, retryAfter: Duration?, from now: Date, random: UInt64) -> DueTime {
+        let doublings = min(max(0, failures - 1), Self.maximumDoublings)
+        let wait = min(interval * (1 << doublings), Self.maximumBackOff) * (0.9 + 0.2 * Self.fraction(random))
+        return outsideSkipped(max(wait, min(retryAfter ?? .zero, Self.maximumRetryAfter)), from: now, random)
+    }
+
+    /// When a feed that is due may be asked for, if not now.
+    func opening(after now: Date) -> Date? {
+        let opening = pace.nextOpening(from: now)
+        return opening > now ? opening : nil
+    }
+
+    /// Spread over the tenth of an interval after the skipped hours, so that they do not end in a rush.
+    private func outsideSkipped(_ wait: Duration, from start: Date, _ random: UInt64) -> DueTime {
+        let due = start.addingTimeInterval(wait.inSeconds)
+        let opening = pace.nextOpening(from: due)
+        guard opening > due else { return DueTime(after: wait, from: start) }
+        let spread = min(interval.inSeconds, 3_600) * 0.1 * Self.fraction(random)
+        return DueTime(after: .seconds(opening.timeIntervalSince(start) + spread), from: start)
     }
 
     private static func fraction(_ random: UInt64) -> Double { Double(random >> 11) / Double(1 << 53) }

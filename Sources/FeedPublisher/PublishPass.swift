@@ -10,8 +10,10 @@ package import OutboundHTTP
 /// Whatever point a pass is killed at, the next one goes on from there: no entry is lost, and none announced twice
 /// where the hub knows idempotency keys.
 package struct PublishPass: Sendable {
-    /// Hosts asked at the same time; a host is asked for one feed at a time.
-    private static let concurrentHosts = 8
+    /// Feeds asked for at the same time; of one public host one at a time.
+    private static let concurrentFeeds = 16
+    /// Of one host of one's own, one for each so many feeds.
+    private static let concurrentLocalFeeds = 8
     /// Between two requests to one public host.
     private static let hostPause: Duration = .seconds(1)
     private static let secondsOfDay: Double = 86_400
@@ -126,28 +128,39 @@ package struct PublishPass: Sendable {
         let list: FeedList
         let source: FeedSource
         let record: FeedRecord
+        /// Who will be asked; empty for a file.
+        let host: String
     }
 
     private func poll(_ start: Date, _ report: inout PublishReport) async throws {
-        var hosts = try dueByHost(start)[...]
+        var lanes = try dueByHost(start).flatMap(Self.lanes)[...]
+        let quiet = QuietHosts()
         try await withThrowingTaskGroup(of: [FeedPoll.Outcome].self) { group in
-            for _ in 0..<Self.concurrentHosts {
-                guard let turns = hosts.popFirst() else { break }
-                group.addTask { try await poll(turns, start) }
+            for _ in 0..<Self.concurrentFeeds {
+                guard let lane = lanes.popFirst() else { break }
+                group.addTask { try await poll(lane, start, quiet) }
             }
             while let outcomes = try await group.next() {
                 for outcome in outcomes { count(outcome, &report) }
-                if let turns = hosts.popFirst() {
-                    group.addTask { try await poll(turns, start) }
+                if let lane = lanes.popFirst() {
+                    group.addTask { try await poll(lane, start, quiet) }
                 }
             }
         }
     }
 
-    /// One host's feeds, one after the other.
-    private func poll(_ turns: [Turn], _ start: Date) async throws -> [FeedPoll.Outcome] {
+    /// Parts one host's feeds into those asked for one after the other: all, unless the host is one's own.
+    private static func lanes(_ turns: [Turn]) -> [[Turn]] {
+        guard turns.allSatisfy(\.source.isLocal) else { return [turns] }
+        let count = min(concurrentLocalFeeds, (turns.count + concurrentLocalFeeds - 1) / concurrentLocalFeeds)
+        return (0..<count).map { lane in stride(from: lane, to: turns.count, by: count).map { turns[$0] } }
+    }
+
+    /// Feeds that are asked for one after the other.
+    private func poll(_ turns: [Turn], _ start: Date, _ quiet: QuietHosts) async throws -> [FeedPoll.Outcome] {
         var outcomes: [FeedPoll.Outcome] = []
         for (position, turn) in turns.enumerated() {
+            if quiet.contains(turn.host) { continue }
             if position > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
             guard !Task.isCancelled else { break }
             let poll = FeedPoll(
@@ -172,7 +185,7 @@ package struct PublishPass: Sendable {
                 ]
             )
             outcomes.append(outcome)
-            if outcome.hostWait != nil { break }
+            if let wait = outcome.hostWait { quiet.insert(wait.host) }
         }
         return outcomes
     }
@@ -185,7 +198,8 @@ package struct PublishPass: Sendable {
         var turns: [String: [Turn]] = [:]
         for (list, source) in feeds {
             guard let record = records[source.address.text] else { continue }
-            if !options.force, let reason = notAsked(record, waits[source.address.host], now) {
+            let asked = record.asked(source).host
+            if !options.force, let reason = notAsked(source, record, waits[asked], now) {
                 preview?.add(
                     FeedPreview(
                         category: list.category.text,
@@ -197,19 +211,24 @@ package struct PublishPass: Sendable {
                 continue
             }
             // Files share no host that could mind.
-            let host = source.address.isFile ? source.address.text : source.address.host
+            let host = source.address.isFile ? source.address.text : asked
             if turns[host] == nil { order.append(host) }
-            turns[host, default: []].append(Turn(list: list, source: source, record: record))
+            turns[host, default: []].append(Turn(list: list, source: source, record: record, host: asked))
         }
         return order.compactMap { turns[$0] }
     }
 
     /// `nil` when it is due.
-    private func notAsked(_ record: FeedRecord, _ wait: DueTime?, _ now: Date) -> NotAsked? {
+    private func notAsked(
+        _ source: FeedSource,
+        _ record: FeedRecord,
+        _ wait: DueTime?,
+        _ now: Date
+    ) -> NotAsked? {
         if let since = record.retired { return .gone(since: since) }
         if let due = record.due, !due.hasCome(at: now) { return .notDue(until: due.at) }
         if let wait, !wait.hasCome(at: now) { return .hostQuiet(until: wait.at) }
-        return nil
+        return PollSchedule(source, pace: record.pace).opening(after: now).map { .notDue(until: $0) }
     }
 
     private func count(_ outcome: FeedPoll.Outcome, _ report: inout PublishReport) {

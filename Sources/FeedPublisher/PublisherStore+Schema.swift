@@ -63,6 +63,16 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("2 pace, whose validators") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE feed ADD COLUMN validator_url TEXT;
+                    ALTER TABLE feed ADD COLUMN pace INTEGER;
+                    ALTER TABLE feed ADD COLUMN skip_hours INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE feed ADD COLUMN skip_days INTEGER NOT NULL DEFAULT 0;
+                    """
+            )
+        }
         return migrator
     }
 }

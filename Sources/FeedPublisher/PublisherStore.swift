@@ -285,7 +285,8 @@ package final class PublisherStore: Sendable {
             UPDATE feed SET moved_url = ?, move_url = ?, move_first_seen = ?, move_polls = ?, etag = ?, last_modified = ?,
             body_hash = ?, identical_answers = ?, due = ?, wait = ?, failures = ?, failing_since = ?, trouble_kind = ?,
             trouble = ?, last_success = ?, newest_entry = ?, baseline = ?, readings = ?, complete_reading = ?, incomplete_readings = ?,
-            identity_rule = ?, retired = ?, title = ?, format = ? WHERE id = ?
+            identity_rule = ?, retired = ?, title = ?, format = ?, validator_url = ?, pace = ?, skip_hours = ?,
+            skip_days = ? WHERE id = ?
             """,
             [
                 record.movedURL, record.move?.url, Self.milliseconds(record.move?.firstSeen), record.move?.polls,
@@ -295,7 +296,9 @@ package final class PublisherStore: Sendable {
                 record.trouble?.kind, record.trouble?.line, Self.milliseconds(record.lastSuccess),
                 Self.milliseconds(record.newestEntry),
                 Self.milliseconds(record.baseline), record.readings, record.completeReading, record.incompleteReadings,
-                record.identityRule.rawValue, Self.milliseconds(record.retired), record.title, record.format, record.id,
+                record.identityRule.rawValue, Self.milliseconds(record.retired), record.title, record.format,
+                record.validators.url, record.pace.interval?.inMilliseconds, record.pace.skipHours.bits,
+                record.pace.skipDays.bits, record.id,
             ]
         )
     }
@@ -310,6 +313,10 @@ package final class PublisherStore: Sendable {
         }
         record.validators.etag = try bytes(row, "etag")
         record.validators.lastModified = try bytes(row, "last_modified")
+        record.validators.url = try row.decode(forColumn: "validator_url")
+        record.pace.interval = try row.decode(Int64?.self, forColumn: "pace").map { .milliseconds($0) }
+        record.pace.skipHours = Set(bits: try row.decode(forColumn: "skip_hours"))
+        record.pace.skipDays = Set(bits: try row.decode(forColumn: "skip_days"))
         record.bodyHash = try bytes(row, "body_hash")
         record.identicalAnswers = try row.decode(forColumn: "identical_answers")
         if let due = try date(row, "due"), let wait = try row.decode(Int64?.self, forColumn: "wait") {

@@ -23,10 +23,16 @@ final class Newsroom: Sendable {
     let hub: FakeHub
     let folder: ScratchFolder
     private let shared = Shared()
-    private let http = OutboundClient(userAgent: "newswire-tests")
+    private let http: OutboundClient
 
-    init() throws {
-        site = try FakeSite()
+    /// - Parameter isProxied: Whether every other host is the site, too, whose paths are then whole addresses.
+    init(isProxied: Bool = false) throws {
+        let site = try FakeSite()
+        self.site = site
+        http = OutboundClient(
+            userAgent: "newswire-tests",
+            proxies: isProxied ? ProxySettings { $0 == "http_proxy" ? site.url("") : nil } : .none
+        )
         hub = try FakeHub()
         folder = try ScratchFolder()
     }
@@ -46,15 +52,20 @@ final class Newsroom: Sendable {
     }
 
     @discardableResult
-    func pass(_ lists: FeedLists, _ change: (inout PublishOptions) -> Void = { _ in }) async throws -> PublishReport {
+    func pass(
+        _ lists: FeedLists,
+        http: OutboundClient? = nil,
+        _ change: (inout PublishOptions) -> Void = { _ in }
+    ) async throws -> PublishReport {
         let store = try store()
         defer { try? store.close() }
-        return try await pass(lists, store: store, change)
+        return try await pass(lists, store: store, http: http, change)
     }
 
     func pass(
         _ lists: FeedLists,
         store: PublisherStore,
+        http: OutboundClient? = nil,
         _ change: (inout PublishOptions) -> Void = { _ in }
     ) async throws -> PublishReport {
         var options = PublishOptions()
@@ -62,7 +73,7 @@ final class Newsroom: Sendable {
         return try await PublishPass(
             lists: lists,
             store: store,
-            http: http,
+            http: http ?? self.http,
             hub: hub.client,
             options: options,
             environment: environment,

@@ -1,0 +1,73 @@
+import Feeds
+import Foundation
+import GRDB
+import Testing
+
+@testable import FeedPublisher
+
+@Suite struct PublisherStoreUpgradeTests {
+    /// A database as the first release left it, with something in every table.
+    private static let firstRelease = """
+        INSERT INTO feed (id, url, moved_url, etag, last_modified, body_hash, due, wait, failures, last_success, newest_entry,
+            baseline, readings, complete_reading, title, format)
+        VALUES (7, 'https://news.example/feed', 'https://news.example/new', x'2231ff22', x'31', x'0102', 1780000900000, 900000,
+            2, 1780000000000, 1780000000000, 1780000000000, 5, 4, 'Example', 'rss-2.0');
+        INSERT INTO seen (feed, kind, key, first_seen, last_reading)
+        VALUES (7, 0, x'000102030405060708090a0b0c0d0e0f', 1780000000000, 5),
+            (7, 3, x'000102030405060708090a0b0c0d0e0f', 1780000000000, 5);
+        INSERT INTO story (id, category, link, first_seen)
+        VALUES (3, 'world', x'0f0e0d0c0b0a09080706050403020100', 1780000000000);
+        INSERT INTO outbox (id, feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created)
+        VALUES (11, 7, 'World', 'World', 'key', CAST('{"title":"a"}' AS BLOB), 'a', 1, 0, 1780000000000);
+        INSERT INTO host_wait VALUES ('news.example', 1780000900000, 900000);
+        INSERT INTO note VALUES ('hubTrouble', 'unreachable');
+        """
+
+    private func oldDatabase(_ path: String) throws {
+        let queue = try DatabaseQueue(path: path)
+        try PublisherStore.migrator.migrate(queue, upTo: "1 feeds, keys, outbox")
+        try queue.write { try $0.execute(sql: Self.firstRelease) }
+        try queue.close()
+    }
+
+    @Test func `a database of the first release is taken over whole`() throws {
+        let folder = try ScratchFolder()
+        try oldDatabase(folder.file("p.db"))
+        let store = try PublisherStore(path: folder.file("p.db"))
+        var record = try #require(try store.feeds()["https://news.example/feed"])
+        #expect(record.id == 7 && record.failures == 2 && record.title == "Example")
+        #expect(record.validators == Validators(etag: [0x22, 0x31, 0xFF, 0x22], lastModified: [0x31]))
+        #expect(record.pace == FeedPace())
+        #expect(try store.pending().map(\.message.headlines) == ["a"])
+        #expect(try store.hostWaits().keys.sorted() == ["news.example"])
+        #expect(try store.note(.hubTrouble) == "unreachable")
+
+        let key = try #require(EntryKey(bytes: Array(UInt8(0)...15)))
+        let link = try #require(EntryKey(bytes: Array((UInt8(0)...15).reversed())))
+        record.readings = 6
+        let now = Date(timeIntervalSince1970: 1_780_001_000)
+        let reading = DocumentReading(
+            category: "world",
+            lastCompleteReading: 4,
+            keys: [SeenKey(.entry, key), SeenKey(.title, key)],
+            links: [link]
+        ) { state in
+            #expect(state.known == [SeenKey(.entry, key), SeenKey(.title, key)])
+            #expect(state.announcedLinks == [link])
+            return Verdict(judgement: Judgement())
+        }
+        #expect(try store.commit(record, reading: reading, now: now) != nil)
+        #expect(try store.feeds()["https://news.example/feed"] == record)
+        try store.close()
+    }
+
+    @Test func `a dry run reads a database of the first release without changing it`() throws {
+        let folder = try ScratchFolder()
+        try oldDatabase(folder.file("p.db"))
+        let before = try Data(contentsOf: URL(filePath: folder.file("p.db")))
+        let copy = try PublisherStore.scratchCopy(of: folder.file("p.db"))
+        #expect(try copy.feeds().count == 1)
+        try copy.close()
+        #expect(try Data(contentsOf: URL(filePath: folder.file("p.db"))) == before)
+    }
+}
