@@ -1,20 +1,30 @@
 package import Feeds
 
-/// A document as the store records it: the keys to look up and mark, and the decision to be made in between.
+/// A document as the store records it: the keys to look up, and the decision to be made before they are marked.
 package struct DocumentReading: Sendable {
     package let category: String
     /// The ``FeedRecord/completeReading`` before this document, to tell what vanished.
     package let lastCompleteReading: Int64
     package let keys: [SeenKey]
     /// Keys by which stories are known across the feeds of a category.
-    package let links: [EntryKey]
+    package let stories: [EntryKey]
+    /// What the entries say, by their identities.
+    package var contents: [EntryKey: EntryKey] = [:]
     package let judge: @Sendable (SeenState) -> Verdict
 }
 
 /// What is to be written because of a document.
 package struct Verdict: Sendable {
-    package var messages: [OutboxMessage] = []
-    /// Links to remember as announced in the category.
-    package var announcedLinks: [EntryKey] = []
+    package struct Story: Sendable {
+        package let message: OutboxMessage
+        /// By which it is to be known in the category.
+        package let keys: [EntryKey]
+    }
+
+    /// Keys to mark as seen.
+    package var marks: [SeenKey] = []
+    package var stories: [Story] = []
+    /// Rows that name one feed more, by number; only such as were not sent yet are changed.
+    package var amended: [Int64: OutboxMessage] = [:]
     package var judgement: Judgement
 }

@@ -32,4 +32,5 @@ package struct FeedSource: Sendable, Hashable {
     package let line: Int?
     /// Whether the publisher agreed to be asked as often as the list says, whatever its feed and server ask for.
     package var isByAgreement = false
+    package var rules = FeedRules()
 }

@@ -9,11 +9,6 @@ struct FeedListReader {
     /// Feeds of one list.
     static let maximumFeeds = 1_000
 
-    private enum Key {
-        static let list = ["category", "template", "language", "every", "feeds"]
-        static let feed = ["url", "every", "by-agreement", "local", "title"]
-    }
-
     let file: String
     private(set) var problems: [FeedListProblem] = []
 
@@ -37,12 +32,13 @@ struct FeedListReader {
             problem(root, "must hold 'category:' and 'feeds:'")
             return nil
         }
-        let members = readMembers(of: mapping, known: Key.list)
+        let members = readMembers(of: mapping, known: FeedListKey.list.map(\.name))
         let category = readCategory(members["category"], of: root)
         let template = readTemplate(members["template"])
         let language = readLanguage(members["language"])
         let interval = readInterval(members["every"], minimum: .minimum)
-        let feeds = readFeeds(members["feeds"], of: root, interval: interval)
+        let rules = readRules(members, FeedRules())
+        let feeds = readFeeds(members["feeds"], of: root, interval: interval, rules)
         guard problems.count == before, let category, let template else { return nil }
         return FeedList(file: file, category: category, template: template, language: language, feeds: feeds)
     }
@@ -91,7 +87,12 @@ struct FeedListReader {
         return text
     }
 
-    private mutating func readFeeds(_ node: Node?, of root: Node, interval: PollInterval?) -> [FeedSource] {
+    private mutating func readFeeds(
+        _ node: Node?,
+        of root: Node,
+        interval: PollInterval?,
+        _ rules: FeedRules
+    ) -> [FeedSource] {
         guard let node else {
             problem(root, "has no 'feeds:'")
             return []
@@ -106,18 +107,23 @@ struct FeedListReader {
             problem(node, "'feeds' lists more than \(Self.maximumFeeds) feeds")
             return []
         }
-        return sequence.compactMap { readFeed($0, interval: interval) }
+        return sequence.compactMap { readFeed($0, interval: interval, rules) }
     }
 
-    private mutating func readFeed(_ node: Node, interval listInterval: PollInterval?) -> FeedSource? {
+    private mutating func readFeed(
+        _ node: Node,
+        interval listInterval: PollInterval?,
+        _ listRules: FeedRules
+    ) -> FeedSource? {
         guard let mapping = node.mapping else {
             problem(node, "a feed must be written as '- url: https://…'")
             return nil
         }
-        let members = readMembers(of: mapping, known: Key.feed)
+        let members = readMembers(of: mapping, known: FeedListKey.feed.map(\.name))
         let isLocal = members["local"].map { readFlag($0, named: "local") } ?? false
         let interval = readInterval(members["every"], minimum: isLocal ? .localMinimum : .minimum)
         let title = members["title"].flatMap { readText($0, named: "title") }
+        let rules = readRules(members, listRules)
         guard let urlNode = members["url"] else {
             problem(node, "a feed has no 'url:'")
             return nil
@@ -133,6 +139,7 @@ struct FeedListReader {
                 line: urlNode.mark?.line
             )
             source.isByAgreement = members["by-agreement"].map { readFlag($0, named: "by-agreement") } ?? false
+            source.rules = rules
             return source
         } catch {
             problem(urlNode, "feed '\(url)' \(error)")
@@ -151,6 +158,50 @@ struct FeedListReader {
             return nil
         }
         return interval
+    }
+
+    /// A feed's filters stand beside the list's, its other rules in their place.
+    private mutating func readRules(_ members: [String: Node], _ outer: FeedRules) -> FeedRules {
+        var rules = outer
+        let filter = KeywordFilter(
+            include: readTerms(members["include"], named: "include"),
+            exclude: readTerms(members["exclude"], named: "exclude")
+        )
+        if !filter.isEmpty { rules.filters.append(filter) }
+        if let node = members["updates"] {
+            rules.announcesUpdates = readChoice(node, named: "updates", of: ["announce", "ignore"]) == "announce"
+        }
+        if let node = members["future"] {
+            rules.holdsFuture = readChoice(node, named: "future", of: ["announce", "hold"]) == "hold"
+        }
+        return rules
+    }
+
+    private mutating func readTerms(_ node: Node?, named name: String) -> [Keyword] {
+        guard let node else { return [] }
+        let terms = node.sequence.map(Array.init) ?? [node]
+        guard terms.count <= KeywordFilter.maximumTerms else {
+            problem(node, "'\(name)' lists more than \(KeywordFilter.maximumTerms) terms")
+            return []
+        }
+        return terms.compactMap { term in
+            guard let text = readText(term, named: name) else { return nil }
+            do throws(KeywordError) {
+                return try Keyword(parsing: text)
+            } catch {
+                problem(term, "'\(name)': the term '\(text)' \(error)")
+                return nil
+            }
+        }
+    }
+
+    private mutating func readChoice(_ node: Node, named name: String, of choices: [String]) -> String? {
+        guard let text = readText(node, named: name) else { return nil }
+        guard choices.contains(text) else {
+            problem(node, "'\(name): \(text)' must be \(choices.joined(separator: " or "))")
+            return nil
+        }
+        return text
     }
 
     private mutating func readFlag(_ node: Node, named name: String) -> Bool {

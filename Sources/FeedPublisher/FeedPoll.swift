@@ -38,7 +38,8 @@ struct FeedPoll: Sendable {
     /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing of this fetch was.
     func run(_ known: FeedRecord) async throws -> Outcome {
         var record = known
-        if preview != nil { forgetDocument(&record) }
+        let isHeldDue = record.heldUntil.map { $0 <= environment.now() } ?? false
+        if preview != nil || isHeldDue { forgetDocument(&record) }
         switch await fetcher.fetch(source, record, file: list.file) {
         case .cancelled:
             return Outcome(isCancelled: true)
@@ -74,7 +75,7 @@ struct FeedPoll: Sendable {
         _ before: FeedRecord
     ) throws -> Outcome {
         let now = environment.now()
-        let judge = NewsJudge(feed: feed, record: before, existing: existing, now: now)
+        let judge = NewsJudge(feed: feed, record: before, existing: existing, rules: source.rules, now: now)
         var record = before
         record.readings += 1
         record.identicalAnswers = 0
@@ -100,7 +101,7 @@ struct FeedPoll: Sendable {
         if !feed.isComplete { report(incomplete: feed, before, &record, &outcome) }
         let verdict = try store.commit(record, reading: reading(judge, feed, before), now: now)
         let judgement = verdict?.judgement
-        if let verdict { try show(feed, judge, verdict) }
+        if let verdict { show(feed, judge, verdict) }
         outcome.announced = judgement?.announcements.count ?? 0
         outcome.recorded = judgement?.silent ?? 0
         if let judgement, judgement.isReset {
@@ -123,27 +124,29 @@ struct FeedPoll: Sendable {
             category: list.category.folded,
             lastCompleteReading: before.completeReading,
             keys: judge.keys,
-            links: judge.links
+            stories: judge.stories,
+            contents: judge.contents
         ) { state in
             let judgement = judge.judge(state)
-            return Verdict(
-                messages: judgement.announcements.map {
-                    composer.message(for: $0, feedTitle: title, idempotencyKey: environment.idempotencyKey())
-                },
-                announcedLinks: judgement.announcements.compactMap(\.link),
-                judgement: judgement
-            )
+            var verdict = Verdict(marks: judge.marks(after: judgement), judgement: judgement)
+            verdict.stories = judgement.announcements.map { announcement in
+                let key = environment.idempotencyKey()
+                let message = composer.message(for: announcement, feedTitle: title, idempotencyKey: key)
+                return Verdict.Story(message: message, keys: announcement.stories)
+            }
+            for story in judgement.repeats.values {
+                guard let row = story.row, let message = verdict.amended[row] ?? story.unsent else { continue }
+                verdict.amended[row] = composer.naming(title, in: message)
+            }
+            return verdict
         }
     }
 
     /// Accounts for every entry of the document, for a dry run.
-    private func show(_ feed: Feed, _ judge: NewsJudge, _ verdict: Verdict) throws {
+    private func show(_ feed: Feed, _ judge: NewsJudge, _ verdict: Verdict) {
         guard let preview else { return }
-        let announced = zip(verdict.judgement.announcements, verdict.messages)
-        let messages = Dictionary(announced.map { ($0.index, $1) }) { first, _ in first }
-        let links = Dictionary(judge.identities.map { ($0.index, judge.link(of: $0)) }) { first, _ in first }
-        let hasRepeats = verdict.judgement.silences.values.contains(.sameStory)
-        let stories = hasRepeats ? try store.headlines(in: list.category.text) : [:]
+        let announced = zip(verdict.judgement.announcements, verdict.stories)
+        let messages = Dictionary(announced.map { ($0.index, $1.message) }) { first, _ in first }
         var shown = FeedPreview(
             category: list.category.text,
             address: source.address,
@@ -152,14 +155,14 @@ struct FeedPoll: Sendable {
         )
         shown.entries = feed.entries.enumerated().map { index, entry in
             let silence = verdict.judgement.silences[index] ?? judge.withoutIdentity(entry)
-            let story = silence == .sameStory ? links[index]?.flatMap { stories[$0] } : nil
             let message = messages[index]
             return EntryPreview(
                 title: entry.title ?? message?.headlines ?? entry.id ?? entry.link ?? "",
                 link: entry.link,
                 date: entry.date,
                 dateTrouble: judge.dateTrouble(entry.date),
-                fate: message == nil ? .silent(silence, story: story) : .waiting,
+                fate: message == nil
+                    ? .silent(silence, story: verdict.judgement.repeats[index]?.headline) : .waiting,
                 idempotencyKey: message?.idempotencyKey
             )
         }

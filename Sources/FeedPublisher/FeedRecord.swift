@@ -38,6 +38,10 @@ package struct FeedRecord: Sendable, Equatable {
     package var incompleteReadings = 0
     package var identityRule = IdentityRule.id
     package var retired: Date?
+    /// When one of its updates was last announced.
+    package var lastUpdate: Date?
+    /// When the first of its entries that wait for their dates is due: then the whole document is wanted again.
+    package var heldUntil: Date?
     package var title: String?
     package var format: String?
 

@@ -16,7 +16,11 @@ struct MessageComposer: Sendable {
     /// Headlines that a digest names; the rest it counts.
     static let digestHeadlines = 10
 
+    /// Other feeds that a message names.
+    static let maximumOthers = 10
+
     private static let languagePrefix = "News_"
+    private static let nameSeparator = "; "
 
     let list: FeedList
 
@@ -39,17 +43,41 @@ struct MessageComposer: Sendable {
         values["published"] = announcement.date.map { $0.formatted(.iso8601) }
         values["link"] = entry.link.flatMap(Self.address)
         values["image"] = entry.image.flatMap(Self.address)
-        let text = list.template.render(MessageProperties(values))
-        values["messageParam"] = TextClip.clip(text, characters: Self.maximumSummary)
+        if announcement.isUpdate { values["update"] = "true" }
         return OutboxMessage(
             category: list.category.text,
             tags: list.category.text,
-            body: Self.encoded(values, languages: list.language.map { [$0] } ?? []),
+            body: rendered(values),
             idempotencyKey: idempotencyKey,
             headlines: title,
             entries: 1,
             isDigest: false
         )
+    }
+
+    /// The message once more, naming another feed that tells the same story; itself where it names it already.
+    ///
+    /// Only for a message of which no byte was sent.
+    func naming(_ feedTitle: String, in message: OutboxMessage) -> OutboxMessage {
+        guard !message.isDigest, let properties = try? MessageProperties(json: message.body) else { return message }
+        let isOurs: (String) -> Bool = { $0 == "messageParam" || $0.hasPrefix(Self.languagePrefix) }
+        var values = Dictionary(
+            properties.names.filter { !isOurs($0) }.compactMap { name in properties[name].map { (name, $0) } }
+        ) { first, _ in first }
+        let name = TextClip.clip(feedTitle, characters: Self.maximumName)
+        let others = values["alsoFrom"].map { $0.split(separator: Self.nameSeparator).map(String.init) } ?? []
+        guard name != values["feed"], !others.contains(name), others.count < Self.maximumOthers else { return message }
+        values["alsoFrom"] = (others + [name]).joined(separator: Self.nameSeparator)
+        var message = message
+        message.body = rendered(values)
+        return message
+    }
+
+    private func rendered(_ values: [String: String]) -> [UInt8] {
+        var values = values
+        let text = list.template.render(MessageProperties(values))
+        values["messageParam"] = TextClip.clip(text, characters: Self.maximumSummary)
+        return Self.encoded(values, languages: list.language.map { [$0] } ?? [])
     }
 
     /// One message in the place of many.
@@ -117,7 +145,7 @@ struct MessageComposer: Sendable {
             return MessageProperties(all).encoded()
         }
         var body = attempt()
-        for name in ["summary", "image", "author", "messageParam", "feed", "link", "title"]
+        for name in ["alsoFrom", "summary", "image", "author", "messageParam", "feed", "link", "title"]
         where body.count > maximumBody {
             guard let value = values[name] else { continue }
             // An escaped character takes up to six bytes, and a localized text stands twice: cut until it fits.

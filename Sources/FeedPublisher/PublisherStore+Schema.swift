@@ -73,6 +73,18 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("3 stories by title, contents, held entries") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE story RENAME COLUMN link TO key;
+                    ALTER TABLE story ADD COLUMN feed INTEGER;
+                    ALTER TABLE story ADD COLUMN outbox INTEGER;
+                    ALTER TABLE seen ADD COLUMN content BLOB CHECK (length(content) = 16);
+                    ALTER TABLE feed ADD COLUMN last_update INTEGER;
+                    ALTER TABLE feed ADD COLUMN held_until INTEGER;
+                    """
+            )
+        }
         return migrator
     }
 }

@@ -16,8 +16,6 @@ package final class PublisherStore: Sendable {
     /// Keys kept for a feed: this many, or ``keptDocuments`` times its document, whichever is more.
     static let minimumKeptKeys = 1_000
     static let keptDocuments = 10
-    /// Links kept for a category, against the same story from a second feed.
-    static let keptStories = 20_000
     /// Finished rows kept for people to look at.
     static let keptFinishedRows = 5_000
     /// Seconds that another process (a backup, a person with a shell) may hold the file.
@@ -140,12 +138,19 @@ package final class PublisherStore: Sendable {
         now: Date
     ) throws -> Verdict? {
         try write { db in
+            var record = record
             var verdict: Verdict?
             if let reading {
                 let judged = reading.judge(try self.seenState(db, of: record, reading))
-                try self.mark(db, reading.keys, of: record, now: now)
-                try self.remember(db, judged.announcedLinks, in: reading.category, now: now)
-                for message in judged.messages { try self.insert(db, message, feed: record.id, now: now) }
+                try self.mark(db, judged.marks, reading.contents, of: record, now: now)
+                for (row, message) in judged.amended { try self.amend(db, row, message) }
+                for story in judged.stories {
+                    let row = try self.insert(db, story.message, feed: record.id, now: now)
+                    try self.remember(db, story.keys, in: reading.category, feed: record.id, row: row, now: now)
+                }
+                if !judged.stories.isEmpty { try self.forgetStories(db, in: reading.category) }
+                record.heldUntil = judged.judgement.heldUntil
+                if judged.judgement.announcesUpdate { record.lastUpdate = now }
                 verdict = judged
             }
             if let hostWait { try self.save(db, hostWait) }
@@ -174,25 +179,18 @@ package final class PublisherStore: Sendable {
         var state = SeenState()
         for kind in SeenKind.allCases {
             let keys = reading.keys.filter { $0.kind == kind }.map(\.key)
-            for key in try lookUp(
-                db,
-                keys,
-                "SELECT key FROM seen WHERE feed = ? AND kind = ? AND key IN",
-                [record.id, kind.rawValue]
-            ) {
+            let sql = "SELECT key, content FROM seen WHERE feed = ? AND kind = ? AND key IN"
+            for row in try rows(db, having: keys, sql, [record.id, kind.rawValue]) {
+                guard let key = try Self.key(row, "key") else { continue }
                 state.known.insert(SeenKey(kind, key))
+                if kind == .entry, let content = try Self.key(row, "content") { state.contents[key] = content }
             }
         }
-        state.announcedLinks = try lookUp(
-            db,
-            reading.links,
-            "SELECT link FROM story WHERE category = ? AND link IN",
-            [reading.category]
-        )
+        state.stories = try stories(db, reading.stories, in: reading.category)
         let entries = reading.keys.filter { $0.kind == .entry }.map(\.key)
-        let kept = try lookUp(
+        let kept = try rows(
             db,
-            entries,
+            having: entries,
             "SELECT key FROM seen WHERE feed = ? AND kind = ? AND last_reading >= ? AND key IN",
             [record.id, SeenKind.entry.rawValue, reading.lastCompleteReading]
         )
@@ -206,35 +204,40 @@ package final class PublisherStore: Sendable {
         return state
     }
 
-    private func lookUp(
+    /// Rows of some keys, asked for in parts by a query that ends in `IN`.
+    func rows(
         _ db: Database,
-        _ keys: [EntryKey],
+        having keys: [EntryKey],
         _ sql: String,
         _ scope: [(any DatabaseValueConvertible)?]
-    ) throws -> Set<EntryKey> {
-        var found: Set<EntryKey> = []
+    ) throws -> [Row] {
+        var found: [Row] = []
         var start = 0
         while start < keys.count {
             let part = keys[start..<min(start + Self.keysPerLookup, keys.count)]
             let marks = Array(repeating: "?", count: part.count).joined(separator: ",")
-            let rows = try rows(db, "\(sql) (\(marks))", scope + part.map { Data($0.bytes) })
-            for row in rows {
-                if let key = EntryKey(bytes: try row.decode(Data.self, atIndex: 0)) { found.insert(key) }
-            }
+            found += try rows(db, "\(sql) (\(marks))", scope + part.map { Data($0.bytes) })
             start += part.count
         }
         return found
     }
 
-    private func mark(_ db: Database, _ keys: [SeenKey], of record: FeedRecord, now: Date) throws {
+    private func mark(
+        _ db: Database,
+        _ keys: [SeenKey],
+        _ contents: [EntryKey: EntryKey],
+        of record: FeedRecord,
+        now: Date
+    ) throws {
         for key in keys {
+            let content = key.kind == .entry ? contents[key.key].map { Data($0.bytes) } : nil
             try run(
                 db,
                 """
-                INSERT INTO seen (feed, kind, key, first_seen, last_reading) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET last_reading = excluded.last_reading
+                INSERT INTO seen (feed, kind, key, first_seen, last_reading, content) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET last_reading = excluded.last_reading, content = excluded.content
                 """,
-                [record.id, key.kind.rawValue, Data(key.key.bytes), Self.milliseconds(now), record.readings]
+                [record.id, key.kind.rawValue, Data(key.key.bytes), Self.milliseconds(now), record.readings, content]
             )
         }
         for kind in SeenKind.allCases {
@@ -249,25 +252,6 @@ package final class PublisherStore: Sendable {
                 [record.id, kind.rawValue, max(Self.minimumKeptKeys, length * Self.keptDocuments)]
             )
         }
-    }
-
-    private func remember(_ db: Database, _ links: [EntryKey], in category: String, now: Date) throws {
-        guard !links.isEmpty else { return }
-        for link in links {
-            try run(
-                db,
-                "INSERT INTO story (category, link, first_seen) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                [category, Data(link.bytes), Self.milliseconds(now)]
-            )
-        }
-        try run(
-            db,
-            """
-            DELETE FROM story WHERE category = ?1 AND id <=
-            (SELECT id FROM story WHERE category = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
-            """,
-            [category, Self.keptStories]
-        )
     }
 
     private func save(_ db: Database, _ wait: HostWait) throws {
@@ -286,7 +270,7 @@ package final class PublisherStore: Sendable {
             body_hash = ?, identical_answers = ?, due = ?, wait = ?, failures = ?, failing_since = ?, trouble_kind = ?,
             trouble = ?, last_success = ?, newest_entry = ?, baseline = ?, readings = ?, complete_reading = ?, incomplete_readings = ?,
             identity_rule = ?, retired = ?, title = ?, format = ?, validator_url = ?, pace = ?, skip_hours = ?,
-            skip_days = ? WHERE id = ?
+            skip_days = ?, last_update = ?, held_until = ? WHERE id = ?
             """,
             [
                 record.movedURL, record.move?.url, Self.milliseconds(record.move?.firstSeen), record.move?.polls,
@@ -298,7 +282,8 @@ package final class PublisherStore: Sendable {
                 Self.milliseconds(record.baseline), record.readings, record.completeReading, record.incompleteReadings,
                 record.identityRule.rawValue, Self.milliseconds(record.retired), record.title, record.format,
                 record.validators.url, record.pace.interval?.inMilliseconds, record.pace.skipHours.bits,
-                record.pace.skipDays.bits, record.id,
+                record.pace.skipDays.bits, Self.milliseconds(record.lastUpdate), Self.milliseconds(record.heldUntil),
+                record.id,
             ]
         )
     }
@@ -337,6 +322,8 @@ package final class PublisherStore: Sendable {
         record.incompleteReadings = try row.decode(forColumn: "incomplete_readings")
         record.identityRule = IdentityRule(rawValue: try row.decode(forColumn: "identity_rule")) ?? .id
         record.retired = try date(row, "retired")
+        record.lastUpdate = try date(row, "last_update")
+        record.heldUntil = try date(row, "held_until")
         record.title = try row.decode(forColumn: "title")
         record.format = try row.decode(forColumn: "format")
         return record
@@ -348,18 +335,9 @@ package final class PublisherStore: Sendable {
     package func pending() throws -> [OutboxRow] {
         try read { db in
             try self.rows(db, "SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
-                let message = OutboxMessage(
-                    category: try row.decode(forColumn: "category"),
-                    tags: try row.decode(forColumn: "tags"),
-                    body: [UInt8](try row.decode(Data.self, forColumn: "body")),
-                    idempotencyKey: try row.decode(forColumn: "idempotency_key"),
-                    headlines: try row.decode(forColumn: "headlines"),
-                    entries: try row.decode(forColumn: "entries"),
-                    isDigest: try row.decode(forColumn: "is_digest")
-                )
-                return OutboxRow(
+                OutboxRow(
                     id: try row.decode(forColumn: "id"),
-                    message: message,
+                    message: try Self.message(row),
                     created: Self.date(try row.decode(forColumn: "created")),
                     wasAttempted: try row.decode(forColumn: "attempted")
                 )
@@ -367,23 +345,16 @@ package final class PublisherStore: Sendable {
         }
     }
 
-    /// Headlines of the stories of a category that are still in the outbox, by their links' keys.
-    func headlines(in category: String) throws -> [EntryKey: String] {
-        try read { db in
-            var headlines: [EntryKey: String] = [:]
-            for row in try self.rows(
-                db,
-                "SELECT body, headlines FROM outbox WHERE category = ? AND is_digest = 0 ORDER BY id",
-                [category]
-            ) {
-                let body = [UInt8](try row.decode(Data.self, forColumn: "body"))
-                guard let link = (try? MessageProperties(json: body))?["link"], let key = EntryKey(link: link) else {
-                    continue
-                }
-                headlines[key] = try row.decode(String.self, forColumn: "headlines")
-            }
-            return headlines
-        }
+    static func message(_ row: Row) throws -> OutboxMessage {
+        OutboxMessage(
+            category: try row.decode(forColumn: "category"),
+            tags: try row.decode(forColumn: "tags"),
+            body: [UInt8](try row.decode(Data.self, forColumn: "body")),
+            idempotencyKey: try row.decode(forColumn: "idempotency_key"),
+            headlines: try row.decode(forColumn: "headlines"),
+            entries: try row.decode(forColumn: "entries"),
+            isDigest: try row.decode(forColumn: "is_digest")
+        )
     }
 
     /// Notes that a row's bytes may reach the hub from now on.
@@ -523,7 +494,7 @@ package final class PublisherStore: Sendable {
         try PublisherStoreError.naming(place) { try database.writeWithoutTransaction(body) }
     }
 
-    private func run(
+    func run(
         _ db: Database,
         _ sql: String,
         _ arguments: [(any DatabaseValueConvertible)?] = []
@@ -532,7 +503,7 @@ package final class PublisherStore: Sendable {
         try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
     }
 
-    private func rows(
+    func rows(
         _ db: Database,
         _ sql: String,
         _ arguments: [(any DatabaseValueConvertible)?] = []
@@ -541,17 +512,21 @@ package final class PublisherStore: Sendable {
         return try Row.fetchAll(db, sql: sql, arguments: StatementArguments(arguments))
     }
 
-    private static func milliseconds(_ date: Date?) -> Int64? {
+    static func milliseconds(_ date: Date?) -> Int64? {
         // Far outside any calendar, but a clock can say anything, and a conversion must not trap.
         date.map { Int64(max(-1e17, min(1e17, ($0.timeIntervalSince1970 * 1_000).rounded()))) }
     }
 
-    private static func date(_ milliseconds: Int64) -> Date {
+    static func date(_ milliseconds: Int64) -> Date {
         Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
     }
 
     private static func date(_ row: Row, _ column: String) throws -> Date? {
         try row.decode(Int64?.self, forColumn: column).map { date($0) }
+    }
+
+    static func key(_ row: Row, _ column: String) throws -> EntryKey? {
+        try row.decode(Data?.self, forColumn: column).flatMap { EntryKey(bytes: $0) }
     }
 
     private static func bytes(_ row: Row, _ column: String) throws -> [UInt8]? {

@@ -1,4 +1,5 @@
 package import Feeds
+package import FoundationEssentials
 
 /// The ways in which an entry can be known already.
 package enum SeenKind: Int, Sendable, CaseIterable {
@@ -10,6 +11,8 @@ package enum SeenKind: Int, Sendable, CaseIterable {
     case link
     /// By title and date: tells entries apart in a feed whose identifiers and links change at each fetch.
     case title
+    /// By its identity, as one that waits for its date.
+    case held
 }
 
 package struct SeenKey: Hashable, Sendable {
@@ -26,10 +29,38 @@ package struct SeenKey: Hashable, Sendable {
 package struct SeenState: Sendable {
     /// Keys of this document that this feed had before.
     package var known: Set<SeenKey> = []
-    /// Links of this document that were announced in the same category, by any feed.
-    package var announcedLinks: Set<EntryKey> = []
+    /// What known entries said when they were last read, by their identities.
+    package var contents: [EntryKey: EntryKey] = [:]
+    /// Stories of this document that were announced in the same category, by any feed.
+    package var stories: [EntryKey: KnownStory] = [:]
     /// Entries of the last whole document that are not in this one.
     package var vanished = 0
 
     package init() {}
+}
+
+/// A story that was announced in a category.
+package struct KnownStory: Sendable, Equatable {
+    /// Whose entry it was; `nil` for stories of before that was kept.
+    package var feed: Int64?
+    package var announced: Date
+    /// The row that announces it, while it is kept.
+    package var row: Int64?
+    package var headline: String?
+    /// The message, while no byte of it has left for the hub: another feed can still be named in it.
+    package var unsent: OutboxMessage?
+
+    package init(
+        feed: Int64?,
+        announced: Date,
+        row: Int64? = nil,
+        headline: String? = nil,
+        unsent: OutboxMessage? = nil
+    ) {
+        self.feed = feed
+        self.announced = announced
+        self.row = row
+        self.headline = headline
+        self.unsent = unsent
+    }
 }

@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// Why an entry of a document is not announced.
 package enum SilenceReason: Sendable, Equatable {
     /// Read before in this feed; known by the given mark.
@@ -10,8 +12,18 @@ package enum SilenceReason: Sendable, Equatable {
     case firstReading
     /// The whole document got new identifiers, and this entry is no newer than what was read before.
     case newIdentifiers
-    /// Another feed of the category brought it already.
-    case sameStory
+    /// Another feed of the category brought it already, under the same link or nearly the same title.
+    case sameStory(SeenKind)
+    /// Read before, and changed since.
+    case edited
+    /// Changed, and announced as an update would be one too many.
+    case updateLimit
+    /// Holds a term that its list excludes.
+    case excluded(String)
+    /// Holds no term that its list includes.
+    case notIncluded
+    /// Waits for its date.
+    case held(until: Date)
     /// A warning that is a test or a draft, or for a closed circle (CAP `status`, `scope`).
     case notForThePublic
     /// A warning of something that is over (CAP `expires`).
@@ -26,6 +38,11 @@ package enum SilenceReason: Sendable, Equatable {
         case .firstReading: "firstReading"
         case .newIdentifiers: "newIdentifiers"
         case .sameStory: "sameStory"
+        case .edited: "edited"
+        case .updateLimit: "updateLimit"
+        case .excluded: "excluded"
+        case .notIncluded: "notIncluded"
+        case .held: "held"
         case .notForThePublic: "notForThePublic"
         case .expired: "expired"
         }
@@ -34,7 +51,7 @@ package enum SilenceReason: Sendable, Equatable {
     /// For people, as the end of "not sent: ".
     package var text: String {
         switch self {
-        case .seenBefore(.entry): "seen before"
+        case .seenBefore(.entry), .seenBefore(.held): "seen before"
         case .seenBefore(.loose): "seen before, under another spelling of its id"
         case .seenBefore(.link): "seen before, with the same link and another id"
         case .seenBefore(.title): "seen before, with the same title and date; the feed changes its ids"
@@ -42,7 +59,13 @@ package enum SilenceReason: Sendable, Equatable {
         case .blank: "it has no id, link, title or text"
         case .firstReading: "first reading of this feed: recorded, not announced"
         case .newIdentifiers: "the feed gave all its entries new ids, and this one is not newer than the last reading"
+        case .sameStory(.title): "nearly the same title as a story announced from another feed"
         case .sameStory: "same story as one announced from another feed"
+        case .edited: "seen before, and edited since; its list does not ask for updates"
+        case .updateLimit: "edited since; another update of this feed is being announced or was within the last hour"
+        case .excluded(let term): "its list excludes '\(term)'"
+        case .notIncluded: "it holds none of the words that its list includes"
+        case .held(let date): "held until \(date.formatted(.iso8601))"
         case .notForThePublic: "the alert is a test, or not for the public"
         case .expired: "the alert has expired"
         }

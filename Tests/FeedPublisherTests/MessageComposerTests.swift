@@ -13,7 +13,7 @@ import Testing
 
     private func properties(_ entry: Entry, date: Date? = nil, _ extra: String = "") throws -> MessageProperties {
         let message = try composer(extra).message(
-            for: Announcement(entry: entry, index: 0, date: date, link: nil),
+            for: Announcement(entry: entry, index: 0, date: date),
             feedTitle: "The Example",
             idempotencyKey: "k"
         )
@@ -50,7 +50,7 @@ import Testing
         var entry = Entry()
         entry.title = "Titre"
         let message = try composer("language: French").message(
-            for: Announcement(entry: entry, index: 0, date: nil, link: nil),
+            for: Announcement(entry: entry, index: 0, date: nil),
             feedTitle: "",
             idempotencyKey: "k"
         )

@@ -248,7 +248,7 @@ private func entry(
             now: Date(timeIntervalSince1970: 1_780_000_000)
         )
         var state = SeenState()
-        state.announcedLinks = [try #require(judge.links.first)]
+        state.stories = [try #require(judge.stories.first): KnownStory(feed: 1, announced: .distantPast)]
         let judgement = judge.judge(state)
         #expect(judgement.announcements.map(\.entry.id) == ["b"])
         #expect(judgement.silent == 1)

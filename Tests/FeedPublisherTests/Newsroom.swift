@@ -25,7 +25,7 @@ final class Newsroom: Sendable {
     private let shared = Shared()
     private let http: OutboundClient
 
-    /// - Parameter isProxied: Whether every other host is the site, too, whose paths are then whole addresses.
+    /// Proxied, every other host is the site, too, whose paths are then whole addresses.
     init(isProxied: Bool = false) throws {
         let site = try FakeSite()
         self.site = site

@@ -29,9 +29,10 @@ import Testing
         messages: [OutboxMessage] = [],
         state: @escaping @Sendable (SeenState) -> Void = { _ in }
     ) -> DocumentReading {
-        DocumentReading(category: "world", lastCompleteReading: 0, keys: keys, links: links) { seen in
+        DocumentReading(category: "world", lastCompleteReading: 0, keys: keys, stories: links) { seen in
             state(seen)
-            return Verdict(messages: messages, announcedLinks: links, judgement: Judgement())
+            let stories = messages.map { Verdict.Story(message: $0, keys: links) }
+            return Verdict(marks: keys, stories: stories, judgement: Judgement())
         }
     }
 
@@ -45,7 +46,7 @@ import Testing
             #expect(record == FeedRecord(id: record.id, url: address.text))
             record.movedURL = "https://news.example/new"
             record.move = MoveCandidate(url: "https://news.example/newer", firstSeen: now, polls: 2)
-            record.validators = Validators(etag: [0x22, 0xFF, 0x22], lastModified: Array("yesterday".utf8))
+            record.validators = Validators(etag: [0x22, 0xFF, 0x22], lastModified: Array("yesterday".utf8), url: "u")
             record.bodyHash = [9, 8, 7]
             record.identicalAnswers = 2
             record.due = DueTime(after: .milliseconds(1_500), from: now)
@@ -60,6 +61,11 @@ import Testing
             record.incompleteReadings = 1
             record.identityRule = .link
             record.retired = now
+            record.lastUpdate = now
+            record.heldUntil = now + 60
+            record.pace.interval = .seconds(3_600)
+            record.pace.skipHours = [0, 23]
+            record.pace.skipDays = [6]
             record.title = "Example"
             record.format = "rss-2.0"
             try store.commit(
@@ -98,7 +104,7 @@ import Testing
         try whole.commit(
             record,
             reading: reading(keys, links: links, messages: [message("a"), message("b")]) {
-                #expect($0.known.isEmpty && $0.announcedLinks.isEmpty)
+                #expect($0.known.isEmpty && $0.stories.isEmpty)
             },
             now: now
         )
@@ -107,7 +113,7 @@ import Testing
         try whole.commit(
             record,
             reading: reading(keys, links: links) {
-                #expect($0.known == Set(keys) && $0.announcedLinks == Set(links))
+                #expect($0.known == Set(keys) && Set($0.stories.keys) == Set(links))
             },
             now: now
         )

@@ -50,11 +50,14 @@ import Testing
             category: "world",
             lastCompleteReading: 4,
             keys: [SeenKey(.entry, key), SeenKey(.title, key)],
-            links: [link]
+            stories: [link]
         ) { state in
             #expect(state.known == [SeenKey(.entry, key), SeenKey(.title, key)])
-            #expect(state.announcedLinks == [link])
-            return Verdict(judgement: Judgement())
+            #expect(
+                state.stories == [link: KnownStory(feed: nil, announced: Date(timeIntervalSince1970: 1_780_000_000))]
+            )
+            #expect(state.contents.isEmpty)
+            return Verdict(marks: [SeenKey(.entry, key)], judgement: Judgement())
         }
         #expect(try store.commit(record, reading: reading, now: now) != nil)
         #expect(try store.feeds()["https://news.example/feed"] == record)

@@ -1,0 +1,74 @@
+/// A key that a feed list may hold: what the reader knows, and what the reference in `docs/feed-lists.md` says of it.
+package struct FeedListKey: Sendable {
+    package let name: String
+    /// What may stand there, for people.
+    package let value: String
+    package let summary: String
+
+    private init(_ name: String, _ value: String, _ summary: String) {
+        self.name = name
+        self.value = value
+        self.summary = summary
+    }
+
+    /// Keys of a list itself.
+    package static let list =
+        [
+            FeedListKey("category", "tag", "The tag that the list's messages go to. Required."),
+            FeedListKey(
+                "template",
+                "text",
+                "The text of a message, with terms such as `$(title)`. Default: `\(FeedList.standardTemplate)`."
+            ),
+            FeedListKey("language", "name", "Also puts the text into the property `News_{name}`."),
+            FeedListKey("every", "time", "How often the feeds are asked for that name no interval of their own."),
+            FeedListKey("feeds", "list", "The feeds. Required; may be empty."),
+        ] + rules
+
+    /// Keys of one feed.
+    package static let feed =
+        [
+            FeedListKey("url", "address", "`https://` or `http://`; with `local`, also `file:///`. Required."),
+            FeedListKey("title", "text", "The feed's name in messages. Default: its own title."),
+            FeedListKey(
+                "every",
+                "time",
+                "How often it is asked for, unless it asks for a longer interval: `1m` to `7d`, with `local` from `1s`. "
+                    + "Default: `\(PollInterval.standard)`."
+            ),
+            FeedListKey(
+                "by-agreement",
+                "true or false",
+                "Keeps to `every`, whatever the feed and its server ask for; only `Retry-After` still counts. For feeds of "
+                    + "your own, and where the publisher agreed to it."
+            ),
+            FeedListKey(
+                "local",
+                "true or false",
+                "The address may be a file, or lie on this machine or its network. Never extends to where it redirects."
+            ),
+        ] + rules
+
+    private static let rules = [
+        FeedListKey("include", "term or list of terms", "Only entries that hold one of these terms."),
+        FeedListKey("exclude", "term or list of terms", "No entries that hold one of these terms."),
+        FeedListKey(
+            "updates",
+            "announce or ignore",
+            "Whether an entry whose title, text or files changed is announced once more: the newest of a document, at most "
+                + "one an hour for each feed. Default: `ignore`."
+        ),
+        FeedListKey(
+            "future",
+            "announce or hold",
+            "What becomes of an entry dated more than a day ahead: announced now without its date, or held until then. "
+                + "Default: `announce`."
+        ),
+    ]
+
+    /// The rows of the reference's table.
+    package static func table(_ keys: [FeedListKey]) -> String {
+        (["| key | value | what it is |", "| --- | --- | --- |"]
+            + keys.map { "| `\($0.name)` | \($0.value) | \($0.summary) |" }).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,103 @@
+internal import Feeds
+
+/// Which entries of a feed are wanted, by words in their titles, summaries and categories.
+///
+/// No patterns: a word or a phrase is looked for in time linear in the text, whatever either holds.
+package struct KeywordFilter: Sendable, Hashable {
+    /// Terms of one list.
+    static let maximumTerms = 200
+    /// Bytes of an entry's text that are looked at.
+    private static let maximumText = 65_536
+
+    /// One of these must be there; empty: nothing must.
+    var include: [Keyword] = []
+    /// None of these may be there.
+    var exclude: [Keyword] = []
+
+    var isEmpty: Bool { include.isEmpty && exclude.isEmpty }
+
+    /// Why an entry is not wanted; `nil` when it is.
+    func silence(_ text: FilterText) -> SilenceReason? {
+        if let term = exclude.first(where: { $0.isIn(text) }) { return .excluded(term.text) }
+        return include.isEmpty || include.contains { $0.isIn(text) } ? nil : .notIncluded
+    }
+
+    /// What filters look at of an entry, folded once for all of them.
+    struct FilterText {
+        let bytes: [UInt8]
+
+        init(_ entry: Entry) {
+            let fields = [entry.title, entry.summary].compactMap(\.self) + entry.categories
+            var bytes: [UInt8] = []
+            for field in fields where bytes.count < maximumText {
+                let text = String(decoding: field.utf8.prefix(maximumText), as: UTF8.self)
+                // No phrase reaches from one field into the next.
+                bytes += Array("| \(FoldedWords.of(text).joined(separator: " ")) |".utf8)
+            }
+            self.bytes = bytes
+        }
+    }
+}
+
+/// A word, a phrase, or with `*` at its end the beginning of one.
+package struct Keyword: Sendable, Hashable {
+    private static let maximumBytes = 200
+
+    /// As the list has it.
+    let text: String
+    private let needle: [UInt8]
+    /// For each beginning of ``needle``, how much of its own end it begins with (Knuth, Morris and Pratt's table).
+    private let overlaps: [Int]
+
+    /// - Throws: ``KeywordError`` with what is wrong.
+    init(parsing text: String) throws(KeywordError) {
+        guard text.utf8.count <= Self.maximumBytes else {
+            throw KeywordError("is longer than \(Self.maximumBytes) bytes")
+        }
+        let isBeginning = text.hasSuffix("*")
+        let plain = isBeginning ? text.dropLast() : text[...]
+        guard !plain.contains("*") else { throw KeywordError("has a '*' that is not at its end") }
+        let words = FoldedWords.of(plain)
+        guard let first = words.first?.unicodeScalars.first, let last = words.last?.unicodeScalars.last else {
+            throw KeywordError("holds no letter or digit")
+        }
+        var needle = words.joined(separator: " ")
+        if !FoldedWords.runsOn(first) { needle = " " + needle }
+        if !isBeginning, !FoldedWords.runsOn(last) { needle += " " }
+        self.text = text
+        self.needle = Array(needle.utf8)
+        var overlaps = [0]
+        for position in self.needle.indices.dropFirst() {
+            overlaps.append(Self.step(self.needle, overlaps, overlaps[position - 1], self.needle[position]))
+        }
+        self.overlaps = overlaps
+    }
+
+    func isIn(_ text: KeywordFilter.FilterText) -> Bool {
+        var matched = 0
+        for byte in text.bytes {
+            matched = Self.step(needle, overlaps, matched, byte)
+            if matched == needle.count { return true }
+        }
+        return false
+    }
+
+    private static func step(_ needle: [UInt8], _ overlaps: [Int], _ matched: Int, _ byte: UInt8) -> Int {
+        var matched = matched
+        while matched > 0, needle[matched] != byte { matched = overlaps[matched - 1] }
+        return needle[matched] == byte ? matched + 1 : 0
+    }
+}
+
+extension Keyword {
+    package static func == (left: Keyword, right: Keyword) -> Bool { left.needle == right.needle }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(needle) }
+}
+
+/// What is wrong with a term, as the end of a sentence that begins with it.
+struct KeywordError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+@testable import FeedPublisher
+
+@Suite struct FeedListReferenceTests {
+    private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "docs/feed-lists.md")
+
+    @Test(arguments: ["list", "feed"])
+    func `the reference in docs is the code's own table`(part: String) throws {
+        let text = try String(contentsOf: Self.page, encoding: .utf8)
+        let table = FeedListKey.table(part == "list" ? FeedListKey.list : FeedListKey.feed)
+        #expect(text.contains(table), "docs/feed-lists.md should hold:\n\(table)")
+    }
+
+    @Test func `the example in docs can be used`() throws {
+        let text = try String(contentsOf: Self.page, encoding: .utf8)
+        let start = try #require(text.firstRange(of: "```yaml\n")).upperBound
+        let end = try #require(text[start...].firstRange(of: "```")).lowerBound
+        let lists = try FeedLists.parse([(file: "docs/feed-lists.md", text: String(text[start..<end]))])
+        let feeds = try #require(lists.lists.first).feeds
+        #expect(feeds.map(\.rules.filters.count) == [1, 2])
+        #expect(feeds.map(\.rules.announcesUpdates) == [false, true])
+        #expect(feeds.map(\.isByAgreement) == [false, true])
+        #expect(feeds.map { $0.interval?.description } == ["15m", "5m"])
+    }
+}
