@@ -1,15 +1,17 @@
 package import Feeds
 
 /// A document as the store records it: the keys to look up, and the decision to be made before they are marked.
+///
+/// Most entries of most documents are known by their identities; only of the others more is looked up.
 package struct DocumentReading: Sendable {
     package let category: String
     /// The ``FeedRecord/completeReading`` before this document, to tell what vanished.
     package let lastCompleteReading: Int64
-    package let keys: [SeenKey]
+    package let entries: [EntryMark]
+    /// Further keys of entries with these identities.
+    package let furtherKeys: @Sendable (_ unknown: Set<EntryKey>) -> [SeenKey]
     /// Keys by which stories are known across the feeds of a category.
-    package let stories: [EntryKey]
-    /// What the entries say, by their identities.
-    package var contents: [EntryKey: EntryKey] = [:]
+    package let stories: @Sendable (_ unknown: Set<EntryKey>, _ edited: Set<EntryKey>) -> [EntryKey]
     package let judge: @Sendable (SeenState) -> Verdict
 }
 

@@ -123,9 +123,9 @@ struct FeedPoll: Sendable {
         return DocumentReading(
             category: list.category.folded,
             lastCompleteReading: before.completeReading,
-            keys: judge.keys,
-            stories: judge.stories,
-            contents: judge.contents
+            entries: judge.marks,
+            furtherKeys: judge.furtherKeys,
+            stories: judge.stories
         ) { state in
             let judgement = judge.judge(state)
             var verdict = Verdict(marks: judge.marks(after: judgement), judgement: judgement)

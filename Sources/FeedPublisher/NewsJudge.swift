@@ -21,11 +21,13 @@ package struct NewsJudge: Sendable {
     static let updatePause: Duration = .seconds(3_600)
     /// An entry that was held is due when its date is no further ahead.
     static let dueSlack: Duration = .seconds(600)
+    /// Readings after which all keys of a document are marked anew.
+    static let refreshPeriod: Int64 = 16
 
     let feed: Feed
     let identities: [EntryIdentity]
-    /// Hashes of title and date, parallel to ``identities``; `nil` where there is no title.
-    let titles: [EntryKey?]
+    /// What the entries say, parallel to ``identities``.
+    private let contents: [EntryKey?]
     let record: FeedRecord
     let existing: ExistingEntries
     let rules: FeedRules
@@ -45,40 +47,58 @@ package struct NewsJudge: Sendable {
         self.rules = rules
         self.now = now
         (identityRule, identities) = feed.identity(startingAt: record.identityRule)
-        titles = identities.map { TitleKey.of(feed.entries[$0.index]) }
+        contents = identities.map { ContentKey.of(feed.entries[$0.index]) }
     }
 
     /// To be stored, so that a feed which shrinks keeps its keys.
     package let identityRule: IdentityRule
 
-    /// All keys of the document, to be looked up.
-    package var keys: [SeenKey] {
-        identities.indices.flatMap { position in
-            let held = rules.holdsFuture ? [SeenKey(.held, identities[position].key)] : []
-            return marks(of: position) + held
+    /// What the document is first looked up by.
+    package var marks: [EntryMark] {
+        identities.indices.map { EntryMark(key: identities[$0].key, content: contents[$0]) }
+    }
+
+    /// What else has to be known of entries whose identities are unknown.
+    package func furtherKeys(unknown: Set<EntryKey>) -> [SeenKey] {
+        identities.indices.filter { unknown.contains(identities[$0].key) }.flatMap { position in
+            otherKeys(of: position) + (rules.holdsFuture ? [SeenKey(.held, identities[position].key)] : [])
         }
     }
 
-    /// The keys to be marked once this was decided: an entry that waits is not seen yet.
+    /// Keys by which a second feed's stories are known, of entries that may be announced.
+    package func stories(unknown: Set<EntryKey>, edited: Set<EntryKey>) -> [EntryKey] {
+        identities.indices.filter { position in
+            let key = identities[position].key
+            return unknown.contains(key) || (rules.announcesUpdates && edited.contains(key))
+        }.flatMap { stories(of: $0) }
+    }
+
+    /// The keys to be marked once this was decided, beside those that were known already.
+    ///
+    /// An entry that waits is not seen yet. The other keys of known entries are marked now and then only: they are looked
+    /// up when an entry changes its identity.
     package func marks(after judgement: Judgement) -> [SeenKey] {
-        identities.indices.flatMap { position -> [SeenKey] in
-            if case .held? = judgement.silences[identities[position].index] {
-                return [SeenKey(.held, identities[position].key)]
+        let refreshesAll = (record.readings + 1) % Self.refreshPeriod == 0
+        return identities.indices.flatMap { position -> [SeenKey] in
+            let key = identities[position].key
+            switch judgement.silences[identities[position].index] {
+            case .held: return [SeenKey(.held, key)]
+            case .seenBefore(.entry), .edited, .updateLimit:
+                return [SeenKey(.entry, key)] + (refreshesAll ? otherKeys(of: position) : [])
+            default: return [SeenKey(.entry, key)] + otherKeys(of: position)
             }
-            return marks(of: position)
         }
     }
 
-    private func marks(of position: Int) -> [SeenKey] {
+    private func otherKeys(of position: Int) -> [SeenKey] {
         let identity = identities[position]
         return [
-            SeenKey(.entry, identity.key), loose(of: identity).map { SeenKey(.loose, $0) },
-            link(of: identity).map { SeenKey(.link, $0) }, titles[position].map { SeenKey(.title, $0) },
+            loose(of: identity).map { SeenKey(.loose, $0) }, link(of: identity).map { SeenKey(.link, $0) },
+            title(of: position).map { SeenKey(.title, $0) },
         ].compactMap(\.self)
     }
 
-    /// Keys by which a second feed's story is known.
-    package var stories: [EntryKey] { identities.indices.flatMap { stories(of: $0) } }
+    private func title(of position: Int) -> EntryKey? { TitleKey.of(feed.entries[identities[position].index]) }
 
     private func stories(of position: Int) -> [EntryKey] {
         [link(of: identities[position]), storyTitle(of: position)].compactMap(\.self)
@@ -88,22 +108,13 @@ package struct NewsJudge: Sendable {
         feed.entries[identities[position].index].title.flatMap(StoryTitle.key)
     }
 
-    /// What the entries say, by their identities.
-    package var contents: [EntryKey: EntryKey] {
-        Dictionary(
-            identities.compactMap { identity in
-                ContentKey.of(feed.entries[identity.index]).map { (identity.key, $0) }
-            }
-        ) { first, _ in first }
-    }
-
     /// To be stored: the latest believable date of this document and those before.
     package var newestEntry: Date? {
         let dates = feed.entries.compactMap { believed($0.date) } + [record.newestEntry].compactMap(\.self)
         return dates.filter { $0 <= now }.max()
     }
 
-    /// Decides, given what is known of ``keys`` and ``stories``.
+    /// Decides, given what is known of the document's keys and stories.
     package func judge(_ state: SeenState) -> Judgement {
         var judgement = Judgement()
         var silences = known(state)
@@ -125,7 +136,7 @@ package struct NewsJudge: Sendable {
         } else if unknownCount * 2 >= identities.count {
             // Identifiers that change at each fetch, or all at once: the same titles of the same dates are no news.
             silence { position in
-                let isKnown = titles[position].map { state.known.contains(SeenKey(.title, $0)) } ?? false
+                let isKnown = title(of: position).map { state.known.contains(SeenKey(.title, $0)) } ?? false
                 return isKnown ? .seenBefore(.title) : nil
             }
             if isReset(open(silences), state) {
@@ -169,11 +180,8 @@ package struct NewsJudge: Sendable {
     /// Says of known entries which have changed, and takes the newest of them out of ``SilenceReason`` where updates are
     /// asked for and none was announced lately.
     private func markEdited(_ silences: inout [Int: SilenceReason], _ state: SeenState) -> Int? {
-        let contents = contents
         let edited = identities.indices.filter { position in
-            let key = identities[position].key
-            guard silences[position] == .seenBefore(.entry), let before = state.contents[key] else { return false }
-            return before != contents[key]
+            silences[position] == .seenBefore(.entry) && state.edited.contains(identities[position].key)
         }
         for position in edited { silences[position] = rules.announcesUpdates ? .updateLimit : .edited }
         guard rules.announcesUpdates, record.baseline != nil,

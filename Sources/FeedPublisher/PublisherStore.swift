@@ -22,6 +22,7 @@ package final class PublisherStore: Sendable {
     private static let busyTimeout: Double = 10
     /// Keys of one `IN` list; SQLite takes 32,766 parameters.
     private static let keysPerLookup = 500
+    private static let padding = 20
 
     /// Path of the file, also where a copy in memory came from.
     private let place: String
@@ -95,8 +96,16 @@ package final class PublisherStore: Sendable {
     /// All feeds ever listed, by URL.
     package func feeds() throws -> [String: FeedRecord] {
         try read { db in
-            let rows = try self.rows(db, "SELECT * FROM feed")
-            return Dictionary(try rows.map { try Self.record($0) }.map { ($0.url, $0) }) { first, _ in first }
+            // One row at a time: thousands of rows at once would take more room than the records.
+            let sql = "SELECT * FROM feed"
+            try self.hook?(sql)
+            var feeds: [String: FeedRecord] = [:]
+            let rows = try Row.fetchCursor(db.cachedStatement(sql: sql))
+            while let row = try rows.next() {
+                let record = try Self.record(row)
+                feeds[record.url] = record
+            }
+            return feeds
         }
     }
 
@@ -142,7 +151,7 @@ package final class PublisherStore: Sendable {
             var verdict: Verdict?
             if let reading {
                 let judged = reading.judge(try self.seenState(db, of: record, reading))
-                try self.mark(db, judged.marks, reading.contents, of: record, now: now)
+                try self.mark(db, judged.marks, reading.entries, of: record, now: now)
                 for (row, message) in judged.amended { try self.amend(db, row, message) }
                 for story in judged.stories {
                     let row = try self.insert(db, story.message, feed: record.id, now: now)
@@ -177,30 +186,32 @@ package final class PublisherStore: Sendable {
 
     private func seenState(_ db: Database, of record: FeedRecord, _ reading: DocumentReading) throws -> SeenState {
         var state = SeenState()
-        for kind in SeenKind.allCases {
-            let keys = reading.keys.filter { $0.kind == kind }.map(\.key)
-            let sql = "SELECT key, content FROM seen WHERE feed = ? AND kind = ? AND key IN"
-            for row in try rows(db, having: keys, sql, [record.id, kind.rawValue]) {
-                guard let key = try Self.key(row, "key") else { continue }
-                state.known.insert(SeenKey(kind, key))
-                if kind == .entry, let content = try Self.key(row, "content") { state.contents[key] = content }
+        var kept = 0
+        let contents = Dictionary(reading.entries.map { ($0.key, $0.content) }) { first, _ in first }
+        var unknown = Set(contents.keys)
+        let sql = "SELECT key, content, last_reading FROM seen WHERE feed = ? AND kind = ? AND key IN"
+        for row in try rows(db, having: reading.entries.map(\.key), sql, [record.id, SeenKind.entry.rawValue]) {
+            guard let key = try Self.key(row, "key") else { continue }
+            state.known.insert(SeenKey(.entry, key))
+            unknown.remove(key)
+            kept += try row.decode(Int64.self, forColumn: "last_reading") >= reading.lastCompleteReading ? 1 : 0
+            if let content = try Self.key(row, "content"), contents[key] != content { state.edited.insert(key) }
+        }
+        let further = Dictionary(grouping: reading.furtherKeys(unknown), by: \.kind)
+        for (kind, keys) in further {
+            let sql = "SELECT key FROM seen WHERE feed = ? AND kind = ? AND key IN"
+            for row in try rows(db, having: keys.map(\.key), sql, [record.id, kind.rawValue]) {
+                if let key = try Self.key(row, "key") { state.known.insert(SeenKey(kind, key)) }
             }
         }
-        state.stories = try stories(db, reading.stories, in: reading.category)
-        let entries = reading.keys.filter { $0.kind == .entry }.map(\.key)
-        let kept = try rows(
-            db,
-            having: entries,
-            "SELECT key FROM seen WHERE feed = ? AND kind = ? AND last_reading >= ? AND key IN",
-            [record.id, SeenKind.entry.rawValue, reading.lastCompleteReading]
-        )
+        state.stories = try stories(db, reading.stories(unknown, state.edited), in: reading.category)
         let before =
             try rows(
                 db,
                 "SELECT count(*) FROM seen WHERE feed = ? AND kind = ? AND last_reading >= ?",
                 [record.id, SeenKind.entry.rawValue, reading.lastCompleteReading]
             ).first.map { try $0.decode(Int.self, atIndex: 0) } ?? 0
-        state.vanished = before - kept.count
+        state.vanished = before - kept
         return state
     }
 
@@ -215,31 +226,49 @@ package final class PublisherStore: Sendable {
         var start = 0
         while start < keys.count {
             let part = keys[start..<min(start + Self.keysPerLookup, keys.count)]
-            let marks = Array(repeating: "?", count: part.count).joined(separator: ",")
-            found += try rows(db, "\(sql) (\(marks))", scope + part.map { Data($0.bytes) })
+            found += try rows(db, "\(sql) \(Self.marks(part.count))", scope + Self.padded(part))
             start += part.count
         }
         return found
     }
 
+    /// As many `?` as a full step of ``padding`` has, so that few statements serve all lengths.
+    private static func marks(_ count: Int) -> String {
+        let steps = (count + padding - 1) / padding
+        return "(" + Array(repeating: "?", count: steps * padding).joined(separator: ",") + ")"
+    }
+
+    /// The keys, the last of them repeated to fill a step; it does no harm in an `IN`.
+    private static func padded(_ keys: ArraySlice<EntryKey>) -> [(any DatabaseValueConvertible)?] {
+        var values = keys.map { Data($0.bytes) }
+        while let last = values.last, values.count % padding != 0 { values.append(last) }
+        return values
+    }
+
     private func mark(
         _ db: Database,
         _ keys: [SeenKey],
-        _ contents: [EntryKey: EntryKey],
+        _ entries: [EntryMark],
         of record: FeedRecord,
         now: Date
     ) throws {
+        let contents = Dictionary(entries.map { ($0.key, $0.content) }) { first, _ in first }
         for key in keys {
-            let content = key.kind == .entry ? contents[key.key].map { Data($0.bytes) } : nil
+            let content = key.kind == .entry ? contents[key.key] ?? nil : nil
             try run(
                 db,
                 """
                 INSERT INTO seen (feed, kind, key, first_seen, last_reading, content) VALUES (?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET last_reading = excluded.last_reading, content = excluded.content
                 """,
-                [record.id, key.kind.rawValue, Data(key.key.bytes), Self.milliseconds(now), record.readings, content]
+                [
+                    record.id, key.kind.rawValue, Data(key.key.bytes), Self.milliseconds(now), record.readings,
+                    content.map { Data($0.bytes) },
+                ]
             )
         }
+        // What was read in the same document goes together, so there is no hurry.
+        guard record.readings % NewsJudge.refreshPeriod == 0 else { return }
         for kind in SeenKind.allCases {
             let length = keys.count { $0.kind == kind }
             try run(
@@ -509,7 +538,7 @@ package final class PublisherStore: Sendable {
         _ arguments: [(any DatabaseValueConvertible)?] = []
     ) throws -> [Row] {
         try hook?(sql)
-        return try Row.fetchAll(db, sql: sql, arguments: StatementArguments(arguments))
+        return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: StatementArguments(arguments))
     }
 
     static func milliseconds(_ date: Date?) -> Int64? {

@@ -25,12 +25,23 @@ package struct SeenKey: Hashable, Sendable {
     }
 }
 
+/// An entry's identity, and a hash of what it says.
+package struct EntryMark: Sendable, Equatable {
+    package let key: EntryKey
+    package let content: EntryKey?
+
+    package init(key: EntryKey, content: EntryKey? = nil) {
+        self.key = key
+        self.content = content
+    }
+}
+
 /// What the store knows about the entries of one document, read in the transaction that will record them.
 package struct SeenState: Sendable {
     /// Keys of this document that this feed had before.
     package var known: Set<SeenKey> = []
-    /// What known entries said when they were last read, by their identities.
-    package var contents: [EntryKey: EntryKey] = [:]
+    /// Identities of known entries that said something else when they were last read.
+    package var edited: Set<EntryKey> = []
     /// Stories of this document that were announced in the same category, by any feed.
     package var stories: [EntryKey: KnownStory] = [:]
     /// Entries of the last whole document that are not in this one.

@@ -14,8 +14,9 @@ package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
     /// Restores a stored key; `nil` unless there are exactly ``byteCount`` bytes.
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
-        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-        low = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        var halves: (high: UInt64, low: UInt64) = (0, 0)
+        for byte in bytes { halves = (halves.high << 8 | halves.low >> 56, halves.low << 8 | UInt64(byte)) }
+        (high, low) = halves
     }
 
     /// Hashes parts in order; the parts' boundaries count, so that ("ab", "c") differs from ("a", "bc").

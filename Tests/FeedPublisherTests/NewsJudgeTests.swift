@@ -29,12 +29,13 @@ private struct Reader {
         feed.link = link
         feed.entries = entries
         let judge = NewsJudge(feed: feed, record: record, existing: existing, now: now)
-        let keys = Set(judge.keys.filter { $0.kind == .entry }.map(\.key))
+        let keys = Set(judge.marks.map(\.key))
+        let unknown = keys.filter { !known.contains(SeenKey(.entry, $0)) }
         var state = SeenState()
-        state.known = known.intersection(judge.keys)
+        state.known = known.intersection(keys.map { SeenKey(.entry, $0) } + judge.furtherKeys(unknown: unknown))
         state.vanished = last.subtracting(keys).count
         let judgement = judge.judge(state)
-        known.formUnion(judge.keys)
+        known.formUnion(judge.marks(after: judgement))
         last = keys
         record.identityRule = judge.identityRule
         record.baseline = record.baseline ?? now
@@ -248,7 +249,8 @@ private func entry(
             now: Date(timeIntervalSince1970: 1_780_000_000)
         )
         var state = SeenState()
-        state.stories = [try #require(judge.stories.first): KnownStory(feed: 1, announced: .distantPast)]
+        let stories = judge.stories(unknown: Set(judge.marks.map(\.key)), edited: [])
+        state.stories = [try #require(stories.first): KnownStory(feed: 1, announced: .distantPast)]
         let judgement = judge.judge(state)
         #expect(judgement.announcements.map(\.entry.id) == ["b"])
         #expect(judgement.silent == 1)

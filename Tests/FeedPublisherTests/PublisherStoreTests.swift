@@ -29,7 +29,13 @@ import Testing
         messages: [OutboxMessage] = [],
         state: @escaping @Sendable (SeenState) -> Void = { _ in }
     ) -> DocumentReading {
-        DocumentReading(category: "world", lastCompleteReading: 0, keys: keys, stories: links) { seen in
+        DocumentReading(
+            category: "world",
+            lastCompleteReading: 0,
+            entries: keys.filter { $0.kind == .entry }.map { EntryMark(key: $0.key) },
+            furtherKeys: { _ in keys.filter { $0.kind != .entry } },
+            stories: { _, _ in links }
+        ) { seen in
             state(seen)
             let stories = messages.map { Verdict.Story(message: $0, keys: links) }
             return Verdict(marks: keys, stories: stories, judgement: Judgement())

@@ -49,14 +49,15 @@ import Testing
         let reading = DocumentReading(
             category: "world",
             lastCompleteReading: 4,
-            keys: [SeenKey(.entry, key), SeenKey(.title, key)],
-            stories: [link]
+            entries: [EntryMark(key: key, content: link)],
+            furtherKeys: { _ in [SeenKey(.title, key)] },
+            stories: { _, _ in [link] }
         ) { state in
             #expect(state.known == [SeenKey(.entry, key), SeenKey(.title, key)])
             #expect(
                 state.stories == [link: KnownStory(feed: nil, announced: Date(timeIntervalSince1970: 1_780_000_000))]
             )
-            #expect(state.contents.isEmpty)
+            #expect(state.edited.isEmpty)
             return Verdict(marks: [SeenKey(.entry, key)], judgement: Judgement())
         }
         #expect(try store.commit(record, reading: reading, now: now) != nil)
