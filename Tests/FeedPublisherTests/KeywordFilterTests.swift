@@ -66,12 +66,12 @@ import Testing
     @Test func `a hostile text costs no more than its length`() throws {
         let clock = ContinuousClock()
         let text = String(repeating: "a", count: 60_000)
-        let terms = try (0..<200).map { try Keyword(parsing: String(repeating: "a", count: 150) + "b\($0)*") }
+        let terms = try (0..<40).map { try Keyword(parsing: String(repeating: "a", count: 150) + "b\($0)*") }
         var entry = Entry()
         entry.title = text
         let filter = KeywordFilter(exclude: terms)
         let time = clock.measure { #expect(filter.silence(KeywordFilter.FilterText(entry)) == nil) }
-        // 12 million steps; an algorithm that went back would need 1.8 thousand million.
+        // 2.4 million steps; an algorithm that went back would need 360 million.
         #expect(time < .seconds(60))
     }
 }
