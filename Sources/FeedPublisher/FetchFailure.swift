@@ -27,14 +27,18 @@ struct FetchFailure: Sendable, Equatable {
     /// It is final when the feed's own address answered, or the one where that has moved for good.
     static func status(_ status: Int, retryAfter: Duration?, isFinal: Bool, file: String) -> FetchFailure {
         var failure = FetchFailure(kind: "status \(status)", what: "answered \(status)", retryAfter: retryAfter)
-        failure.blamesAddress = (400..<500).contains(status) && ![408, 425, 429].contains(status)
+        failure.blamesAddress = (400..<500).contains(status) && ![407, 408, 425, 429].contains(status)
         switch status {
         case 304:
             failure.what = "answered 304 (not modified) although nothing was asked of it"
-        case 401, 407:
+        case 401:
             failure.what += " (wants credentials)"
-            failure.advice = "no password can be given for a feed; remove it from '\(file)' or use another address"
+            failure.advice =
+                "write them into its address in '\(file)' (https://user:password@…), or remove it there"
             failure.retryAfter = PollSchedule.maximumBackOff
+        case 407:
+            failure.what = "cannot be fetched: the proxy wants credentials (407)"
+            failure.advice = "write them into the proxy's address in the environment"
         case 410 where isFinal:
             failure.what += " (gone) and is not asked for again"
             failure.advice = "remove it from '\(file)'"

@@ -265,6 +265,20 @@ import Testing
         #expect(lines.count == 2 && lines.count { $0.contains("is not asked for again") } == 1, "\(lines)")
     }
 
+    @Test func `a proxy that wants a password is told of, and blames no feed`() async throws {
+        let room = try Newsroom(isProxied: true)
+        let url = "http://a.example/1"
+        let lists = try FeedLists.parse([(file: "w.yaml", text: "category: World\nfeeds:\n  - url: \(url)")])
+        room.site.set(url, redirect(301, "http://b.example/1"))
+        room.site.set("http://b.example/1", document(["a"]))
+        try await room.pass(lists)
+        room.site.set(url, FakeSite.Document(status: 407))
+        try await room.pass(lists) { $0.force = true }
+        #expect(try record(room, url).move?.url == "http://b.example/1")
+        let lines = room.lines()
+        #expect(lines.count == 1 && lines[0].contains("the proxy wants credentials"), "\(lines)")
+    }
+
     // MARK: Many feeds
 
     private struct Traffic {
