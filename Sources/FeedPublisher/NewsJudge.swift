@@ -1,4 +1,3 @@
-internal import Crypto
 package import Feeds
 package import FoundationEssentials
 
@@ -21,13 +20,11 @@ package struct NewsJudge: Sendable {
     static let updatePause: Duration = .seconds(3_600)
     /// An entry that was held is due when its date is no further ahead.
     static let dueSlack: Duration = .seconds(600)
-    /// Readings after which all keys of a document are marked anew.
-    static let refreshPeriod: Int64 = 16
 
     let feed: Feed
     let identities: [EntryIdentity]
     /// What the entries say, parallel to ``identities``.
-    private let contents: [EntryKey?]
+    let contents: [EntryKey?]
     let record: FeedRecord
     let existing: ExistingEntries
     let rules: FeedRules
@@ -52,61 +49,6 @@ package struct NewsJudge: Sendable {
 
     /// To be stored, so that a feed which shrinks keeps its keys.
     package let identityRule: IdentityRule
-
-    /// What the document is first looked up by.
-    package var marks: [EntryMark] {
-        identities.indices.map { EntryMark(key: identities[$0].key, content: contents[$0]) }
-    }
-
-    /// What else has to be known of entries whose identities are unknown.
-    package func furtherKeys(unknown: Set<EntryKey>) -> [SeenKey] {
-        identities.indices.filter { unknown.contains(identities[$0].key) }.flatMap { position in
-            otherKeys(of: position) + (rules.holdsFuture ? [SeenKey(.held, identities[position].key)] : [])
-        }
-    }
-
-    /// Keys by which a second feed's stories are known, of entries that may be announced.
-    package func stories(unknown: Set<EntryKey>, edited: Set<EntryKey>) -> [EntryKey] {
-        identities.indices.filter { position in
-            let key = identities[position].key
-            return unknown.contains(key) || (rules.announcesUpdates && edited.contains(key))
-        }.flatMap { stories(of: $0) }
-    }
-
-    /// The keys to be marked once this was decided, beside those that were known already.
-    ///
-    /// An entry that waits is not seen yet. The other keys of known entries are marked now and then only: they are looked
-    /// up when an entry changes its identity.
-    package func marks(after judgement: Judgement) -> [SeenKey] {
-        let refreshesAll = (record.readings + 1) % Self.refreshPeriod == 0
-        return identities.indices.flatMap { position -> [SeenKey] in
-            let key = identities[position].key
-            switch judgement.silences[identities[position].index] {
-            case .held: return [SeenKey(.held, key)]
-            case .seenBefore(.entry), .edited, .updateLimit:
-                return [SeenKey(.entry, key)] + (refreshesAll ? otherKeys(of: position) : [])
-            default: return [SeenKey(.entry, key)] + otherKeys(of: position)
-            }
-        }
-    }
-
-    private func otherKeys(of position: Int) -> [SeenKey] {
-        let identity = identities[position]
-        return [
-            loose(of: identity).map { SeenKey(.loose, $0) }, link(of: identity).map { SeenKey(.link, $0) },
-            title(of: position).map { SeenKey(.title, $0) },
-        ].compactMap(\.self)
-    }
-
-    private func title(of position: Int) -> EntryKey? { TitleKey.of(feed.entries[identities[position].index]) }
-
-    private func stories(of position: Int) -> [EntryKey] {
-        [link(of: identities[position]), storyTitle(of: position)].compactMap(\.self)
-    }
-
-    private func storyTitle(of position: Int) -> EntryKey? {
-        feed.entries[identities[position].index].title.flatMap(StoryTitle.key)
-    }
 
     /// To be stored: the latest believable date of this document and those before.
     package var newestEntry: Date? {
@@ -305,29 +247,5 @@ package struct NewsJudge: Sendable {
 
     private func shownDate(_ date: Date?) -> Date? {
         believed(date).map { min($0, now) }
-    }
-
-    /// An identifier that stands on every entry tells nothing of one in any spelling.
-    private func loose(of identity: EntryIdentity) -> EntryKey? {
-        identityRule == .id ? identity.loose : nil
-    }
-
-    /// A link to a whole site is on many entries and tells nothing of one.
-    private func link(of identity: EntryIdentity) -> EntryKey? {
-        guard let key = identity.link, let link = feed.entries[identity.index].link,
-            let address = try? FeedAddress(parsing: link, allowsFile: false), !address.isSiteRoot
-        else { return nil }
-        return key
-    }
-}
-
-/// A hash of what an entry says: its title, text and files, not its dates and counts.
-enum ContentKey {
-    static func of(_ entry: Entry) -> EntryKey? {
-        var hash = SHA256()
-        for part in ["content", entry.title ?? "", entry.summary ?? ""] + entry.enclosures.map(\.url) {
-            hash.update(data: Array(part.utf8) + [0])
-        }
-        return EntryKey(bytes: Array(hash.finalize()).prefix(EntryKey.byteCount))
     }
 }

@@ -13,16 +13,8 @@ package final class PublisherStore: Sendable {
     /// Runs before each statement and before each commit; an error thrown there ends the transaction like a kill.
     package typealias StatementHook = @Sendable (_ sql: String) throws -> Void
 
-    /// Keys kept for a feed: this many, or ``keptDocuments`` times its document, whichever is more.
-    static let minimumKeptKeys = 1_000
-    static let keptDocuments = 10
-    /// Finished rows kept for people to look at.
-    static let keptFinishedRows = 5_000
     /// Seconds that another process (a backup, a person with a shell) may hold the file.
     private static let busyTimeout: Double = 10
-    /// Keys of one `IN` list; SQLite takes 32,766 parameters.
-    private static let keysPerLookup = 500
-    private static let padding = 20
 
     /// Path of the file, also where a copy in memory came from.
     private let place: String
@@ -184,105 +176,6 @@ package final class PublisherStore: Sendable {
         }
     }
 
-    private func seenState(_ db: Database, of record: FeedRecord, _ reading: DocumentReading) throws -> SeenState {
-        var state = SeenState()
-        var kept = 0
-        let contents = Dictionary(reading.entries.map { ($0.key, $0.content) }) { first, _ in first }
-        var unknown = Set(contents.keys)
-        let sql = "SELECT key, content, last_reading FROM seen WHERE feed = ? AND kind = ? AND key IN"
-        for row in try rows(db, having: reading.entries.map(\.key), sql, [record.id, SeenKind.entry.rawValue]) {
-            guard let key = try Self.key(row, "key") else { continue }
-            state.known.insert(SeenKey(.entry, key))
-            unknown.remove(key)
-            kept += try row.decode(Int64.self, forColumn: "last_reading") >= reading.lastCompleteReading ? 1 : 0
-            if let content = try Self.key(row, "content"), contents[key] != content { state.edited.insert(key) }
-        }
-        let further = Dictionary(grouping: reading.furtherKeys(unknown), by: \.kind)
-        for (kind, keys) in further {
-            let sql = "SELECT key FROM seen WHERE feed = ? AND kind = ? AND key IN"
-            for row in try rows(db, having: keys.map(\.key), sql, [record.id, kind.rawValue]) {
-                if let key = try Self.key(row, "key") { state.known.insert(SeenKey(kind, key)) }
-            }
-        }
-        state.stories = try stories(db, reading.stories(unknown, state.edited), in: reading.category)
-        let before =
-            try rows(
-                db,
-                "SELECT count(*) FROM seen WHERE feed = ? AND kind = ? AND last_reading >= ?",
-                [record.id, SeenKind.entry.rawValue, reading.lastCompleteReading]
-            ).first.map { try $0.decode(Int.self, atIndex: 0) } ?? 0
-        state.vanished = before - kept
-        return state
-    }
-
-    /// Rows of some keys, asked for in parts by a query that ends in `IN`.
-    func rows(
-        _ db: Database,
-        having keys: [EntryKey],
-        _ sql: String,
-        _ scope: [(any DatabaseValueConvertible)?]
-    ) throws -> [Row] {
-        var found: [Row] = []
-        var start = 0
-        while start < keys.count {
-            let part = keys[start..<min(start + Self.keysPerLookup, keys.count)]
-            found += try rows(db, "\(sql) \(Self.marks(part.count))", scope + Self.padded(part))
-            start += part.count
-        }
-        return found
-    }
-
-    /// As many `?` as a full step of ``padding`` has, so that few statements serve all lengths.
-    private static func marks(_ count: Int) -> String {
-        let steps = (count + padding - 1) / padding
-        return "(" + Array(repeating: "?", count: steps * padding).joined(separator: ",") + ")"
-    }
-
-    /// The keys, the last of them repeated to fill a step; it does no harm in an `IN`.
-    private static func padded(_ keys: ArraySlice<EntryKey>) -> [(any DatabaseValueConvertible)?] {
-        var values = keys.map { Data($0.bytes) }
-        while let last = values.last, values.count % padding != 0 { values.append(last) }
-        return values
-    }
-
-    private func mark(
-        _ db: Database,
-        _ keys: [SeenKey],
-        _ entries: [EntryMark],
-        of record: FeedRecord,
-        now: Date
-    ) throws {
-        let contents = Dictionary(entries.map { ($0.key, $0.content) }) { first, _ in first }
-        for key in keys {
-            let content = key.kind == .entry ? contents[key.key] ?? nil : nil
-            try run(
-                db,
-                """
-                INSERT INTO seen (feed, kind, key, first_seen, last_reading, content) VALUES (?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET last_reading = excluded.last_reading, content = excluded.content
-                """,
-                [
-                    record.id, key.kind.rawValue, Data(key.key.bytes), Self.milliseconds(now), record.readings,
-                    content.map { Data($0.bytes) },
-                ]
-            )
-        }
-        // What was read in the same document goes together, so there is no hurry.
-        guard record.readings % NewsJudge.refreshPeriod == 0 else { return }
-        for kind in SeenKind.allCases {
-            let length = keys.count { $0.kind == kind }
-            try run(
-                db,
-                """
-                DELETE FROM seen WHERE feed = ?1 AND kind = ?2 AND last_reading <
-                (SELECT last_reading FROM seen WHERE feed = ?1 AND kind = ?2
-                 ORDER BY last_reading DESC LIMIT 1 OFFSET ?3)
-                """,
-                [record.id, kind.rawValue, max(Self.minimumKeptKeys, length * Self.keptDocuments)]
-            )
-        }
-    }
-
     private func save(_ db: Database, _ wait: HostWait) throws {
         try run(
             db,
@@ -358,127 +251,6 @@ package final class PublisherStore: Sendable {
         return record
     }
 
-    // MARK: Outbox
-
-    /// Rows that wait to be sent, oldest first.
-    package func pending() throws -> [OutboxRow] {
-        try read { db in
-            try self.rows(db, "SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
-                OutboxRow(
-                    id: try row.decode(forColumn: "id"),
-                    message: try Self.message(row),
-                    created: Self.date(try row.decode(forColumn: "created")),
-                    wasAttempted: try row.decode(forColumn: "attempted")
-                )
-            }
-        }
-    }
-
-    static func message(_ row: Row) throws -> OutboxMessage {
-        OutboxMessage(
-            category: try row.decode(forColumn: "category"),
-            tags: try row.decode(forColumn: "tags"),
-            body: [UInt8](try row.decode(Data.self, forColumn: "body")),
-            idempotencyKey: try row.decode(forColumn: "idempotency_key"),
-            headlines: try row.decode(forColumn: "headlines"),
-            entries: try row.decode(forColumn: "entries"),
-            isDigest: try row.decode(forColumn: "is_digest")
-        )
-    }
-
-    /// Notes that a row's bytes may reach the hub from now on.
-    package func markAttempted(_ id: Int64) throws {
-        try write { db in
-            try self.run(db, "UPDATE outbox SET attempted = 1 WHERE id = ?", [id])
-        }
-    }
-
-    /// Notes what became of a row.
-    package func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
-        try write { db in
-            switch outcome {
-            case .sent(let messageID):
-                try self.run(
-                    db,
-                    "UPDATE outbox SET state = 'sent', message_id = ?, finished = ? WHERE id = ? AND state = 'pending'",
-                    [messageID, Self.milliseconds(now), id]
-                )
-            case .failed(let reason):
-                try self.run(
-                    db,
-                    "UPDATE outbox SET state = 'failed', reason = ?, finished = ? WHERE id = ? AND state = 'pending'",
-                    [reason, Self.milliseconds(now), id]
-                )
-            }
-        }
-    }
-
-    /// Forgets finished rows, but for the newest ``keptFinishedRows``.
-    package func forgetFinished() throws {
-        try write { db in
-            try self.run(
-                db,
-                """
-                DELETE FROM outbox WHERE state <> 'pending' AND id <=
-                (SELECT id FROM outbox WHERE state <> 'pending' ORDER BY id DESC LIMIT 1 OFFSET ?)
-                """,
-                [Self.keptFinishedRows]
-            )
-        }
-    }
-
-    /// Replaces rows that were never attempted by one digest.
-    ///
-    /// - Returns: The digest's row.
-    package func fold(_ ids: [Int64], into digest: OutboxMessage, now: Date) throws -> OutboxRow {
-        try write { db in
-            let id = try self.insert(db, digest, feed: nil, now: now)
-            for folded in ids {
-                try self.run(
-                    db,
-                    """
-                    UPDATE outbox SET state = 'folded', digest = ?, finished = ?
-                    WHERE id = ? AND state = 'pending' AND attempted = 0
-                    """,
-                    [id, Self.milliseconds(now), folded]
-                )
-            }
-            return OutboxRow(id: id, message: digest, created: now, wasAttempted: false)
-        }
-    }
-
-    package func counts() throws -> OutboxCounts {
-        try read { db in
-            var counts = OutboxCounts()
-            for row in try self.rows(db, "SELECT state, count(*) AS n FROM outbox GROUP BY state") {
-                let count = try row.decode(Int.self, forColumn: "n")
-                switch try row.decode(String.self, forColumn: "state") {
-                case "pending": counts.pending = count
-                case "sent": counts.sent = count
-                case "failed": counts.failed = count
-                default: counts.folded = count
-                }
-            }
-            return counts
-        }
-    }
-
-    @discardableResult
-    private func insert(_ db: Database, _ message: OutboxMessage, feed: Int64?, now: Date) throws -> Int64 {
-        try run(
-            db,
-            """
-            INSERT INTO outbox (feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                feed, message.category, message.tags, message.idempotencyKey, Data(message.body), message.headlines,
-                message.entries, message.isDigest, Self.milliseconds(now),
-            ]
-        )
-        return db.lastInsertedRowID
-    }
-
     // MARK: Notes
 
     /// A fact about the hub or this publisher that outlives a pass.
@@ -506,7 +278,7 @@ package final class PublisherStore: Sendable {
 
     // MARK: Statements
 
-    private func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try PublisherStoreError.naming(place) {
             try hook?("BEGIN")
             let value = try database.write { db in
@@ -519,7 +291,7 @@ package final class PublisherStore: Sendable {
     }
 
     /// Reads through the writer: the publisher acts on what it reads, and must see what it has just written.
-    private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try PublisherStoreError.naming(place) { try database.writeWithoutTransaction(body) }
     }
 

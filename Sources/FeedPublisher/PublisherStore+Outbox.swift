@@ -1,0 +1,127 @@
+package import FoundationEssentials
+internal import GRDB
+
+/// The messages that wait for the hub, and what became of them.
+extension PublisherStore {
+    /// Finished rows kept for people to look at.
+    static let keptFinishedRows = 5_000
+
+    /// Rows that wait to be sent, oldest first.
+    package func pending() throws -> [OutboxRow] {
+        try read { db in
+            try self.rows(db, "SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
+                OutboxRow(
+                    id: try row.decode(forColumn: "id"),
+                    message: try Self.message(row),
+                    created: Self.date(try row.decode(forColumn: "created")),
+                    wasAttempted: try row.decode(forColumn: "attempted")
+                )
+            }
+        }
+    }
+
+    static func message(_ row: Row) throws -> OutboxMessage {
+        OutboxMessage(
+            category: try row.decode(forColumn: "category"),
+            tags: try row.decode(forColumn: "tags"),
+            body: [UInt8](try row.decode(Data.self, forColumn: "body")),
+            idempotencyKey: try row.decode(forColumn: "idempotency_key"),
+            headlines: try row.decode(forColumn: "headlines"),
+            entries: try row.decode(forColumn: "entries"),
+            isDigest: try row.decode(forColumn: "is_digest")
+        )
+    }
+
+    /// Notes that a row's bytes may reach the hub from now on.
+    package func markAttempted(_ id: Int64) throws {
+        try write { db in
+            try self.run(db, "UPDATE outbox SET attempted = 1 WHERE id = ?", [id])
+        }
+    }
+
+    /// Notes what became of a row.
+    package func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
+        try write { db in
+            switch outcome {
+            case .sent(let messageID):
+                try self.run(
+                    db,
+                    "UPDATE outbox SET state = 'sent', message_id = ?, finished = ? WHERE id = ? AND state = 'pending'",
+                    [messageID, Self.milliseconds(now), id]
+                )
+            case .failed(let reason):
+                try self.run(
+                    db,
+                    "UPDATE outbox SET state = 'failed', reason = ?, finished = ? WHERE id = ? AND state = 'pending'",
+                    [reason, Self.milliseconds(now), id]
+                )
+            }
+        }
+    }
+
+    /// Forgets finished rows, but for the newest ``keptFinishedRows``.
+    package func forgetFinished() throws {
+        try write { db in
+            try self.run(
+                db,
+                """
+                DELETE FROM outbox WHERE state <> 'pending' AND id <=
+                (SELECT id FROM outbox WHERE state <> 'pending' ORDER BY id DESC LIMIT 1 OFFSET ?)
+                """,
+                [Self.keptFinishedRows]
+            )
+        }
+    }
+
+    /// Replaces rows that were never attempted by one digest.
+    ///
+    /// - Returns: The digest's row.
+    package func fold(_ ids: [Int64], into digest: OutboxMessage, now: Date) throws -> OutboxRow {
+        try write { db in
+            let id = try self.insert(db, digest, feed: nil, now: now)
+            for folded in ids {
+                try self.run(
+                    db,
+                    """
+                    UPDATE outbox SET state = 'folded', digest = ?, finished = ?
+                    WHERE id = ? AND state = 'pending' AND attempted = 0
+                    """,
+                    [id, Self.milliseconds(now), folded]
+                )
+            }
+            return OutboxRow(id: id, message: digest, created: now, wasAttempted: false)
+        }
+    }
+
+    package func counts() throws -> OutboxCounts {
+        try read { db in
+            var counts = OutboxCounts()
+            for row in try self.rows(db, "SELECT state, count(*) AS n FROM outbox GROUP BY state") {
+                let count = try row.decode(Int.self, forColumn: "n")
+                switch try row.decode(String.self, forColumn: "state") {
+                case "pending": counts.pending = count
+                case "sent": counts.sent = count
+                case "failed": counts.failed = count
+                default: counts.folded = count
+                }
+            }
+            return counts
+        }
+    }
+
+    @discardableResult
+    func insert(_ db: Database, _ message: OutboxMessage, feed: Int64?, now: Date) throws -> Int64 {
+        try run(
+            db,
+            """
+            INSERT INTO outbox (feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                feed, message.category, message.tags, message.idempotencyKey, Data(message.body), message.headlines,
+                message.entries, message.isDigest, Self.milliseconds(now),
+            ]
+        )
+        return db.lastInsertedRowID
+    }
+}
