@@ -51,6 +51,10 @@ package final class FileLock: Sendable {
     }
 
     package func close() {
-        descriptor.withLock { $0 = nil }
+        descriptor.withLock { descriptor in
+            // Closing alone leaves the lock with a child that another thread has forked and that has not yet executed.
+            if let descriptor { flock(descriptor.number, LOCK_UN) }
+            descriptor = nil
+        }
     }
 }
