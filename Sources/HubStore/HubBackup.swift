@@ -34,10 +34,12 @@ package enum HubBackup {
         var kept: String?
         if FileManager.default.fileExists(atPath: database) {
             // Whatever still stands in the log beside the file goes into it, so that the file alone is whole.
-            let former = database + ".before-restore"
+            let former = unusedName(database + ".before-restore")
             try Self.copy(database, to: former)
+            giveToFolderOwner(former)
             kept = former
         }
+        giveToFolderOwner(incoming)
         for leftover in files(of: database) where leftover != database {
             try? FileManager.default.removeItem(atPath: leftover)
         }
@@ -45,6 +47,24 @@ package enum HubBackup {
             throw HubBackupError.notWritten(path: database, reason: String(cString: strerror(errno)))
         }
         return kept
+    }
+
+    /// The name, else the first that is free of the name with `-2`, `-3`, … behind it.
+    private static func unusedName(_ name: String) -> String {
+        var candidate = name
+        var number = 1
+        while FileManager.default.fileExists(atPath: candidate) {
+            number += 1
+            candidate = "\(name)-\(number)"
+        }
+        return candidate
+    }
+
+    /// Lets the hub's own user open what root has put into the hub's folder; does nothing for anybody else.
+    private static func giveToFolderOwner(_ file: String) {
+        var folder = stat()
+        guard geteuid() == 0, stat(URL(filePath: file).deletingLastPathComponent().path, &folder) == 0 else { return }
+        _ = chown(file, folder.st_uid, folder.st_gid)
     }
 
     private static func copyAndCheck(_ source: String, to part: String) throws {
@@ -67,7 +87,12 @@ package enum HubBackup {
             }
             guard try !Schema.migrator.hasBeenSuperseded(db) else { throw HubStoreError.newerSchema(path: source) }
         }
-        let to = try DatabaseQueue(path: part)
+        let to: DatabaseQueue
+        do {
+            to = try DatabaseQueue(path: part)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+            throw HubBackupError.notWritten(path: part, reason: "its folder is missing, or not this user's to write to")
+        }
         defer { try? to.close() }
         try from.backup(to: to)
         try to.inDatabase { db in

@@ -1,0 +1,61 @@
+import Foundation
+import HubProtocol
+import Testing
+
+@testable import HubStore
+
+struct RestoreTests {
+    private func hub(_ path: String, named name: String) async throws {
+        let store = try HubStore(path: path)
+        let name = try HubName(name)
+        _ = try await store.change { try $0.insertHub(name, rules: [], at: 0) }
+        try store.close()
+    }
+
+    private func name(_ path: String) async throws -> String? {
+        let store = try HubStore(path: path)
+        let hubs = try await store.hubs()
+        try store.close()
+        return hubs.first.map { "\($0.name)" }
+    }
+
+    @Test func `each restore keeps the database it replaces`() async throws {
+        let scratch = try Scratch()
+        for name in ["one", "two", "three"] { try await hub(scratch.file("\(name).sqlite"), named: name) }
+        let database = scratch.file("one.sqlite")
+        let first = try #require(try HubBackup.restore(scratch.file("two.sqlite"), to: database))
+        let second = try #require(try HubBackup.restore(scratch.file("three.sqlite"), to: database))
+        #expect(first != second)
+        #expect(try await name(first) == "one")
+        #expect(try await name(second) == "two")
+        #expect(try await name(database) == "three")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
+    func `what root restores belongs to the folder's owner`() async throws {
+        let scratch = try Scratch()
+        try FileManager.default.createDirectory(atPath: scratch.file("state"), withIntermediateDirectories: false)
+        let database = scratch.file("state/hub.sqlite")
+        for path in [scratch.file("copy.sqlite"), database] { try await hub(path, named: "news") }
+        try #require(chown(scratch.file("state"), 4_242, 4_243) == 0)
+        let kept = try #require(try HubBackup.restore(scratch.file("copy.sqlite"), to: database))
+        for path in [database, kept] {
+            var facts = stat()
+            #expect(stat(path, &facts) == 0 && facts.st_uid == 4_242 && facts.st_gid == 4_243, "\(path)")
+        }
+    }
+
+    @Test func `a folder that is not there is named`() async throws {
+        let scratch = try Scratch()
+        try await hub(scratch.file("hub.sqlite"), named: "news")
+        let database = scratch.file("hub.sqlite")
+        let error = #expect(throws: HubBackupError.self) {
+            try HubBackup.copy(database, to: "/nonexistent/copy.sqlite")
+        }
+        #expect(error?.description.contains("/nonexistent/copy.sqlite") == true)
+    }
+}
+
+extension Scratch {
+    fileprivate func file(_ name: String) -> String { "\(folder)/\(name)" }
+}
