@@ -8,7 +8,7 @@ must announce as many entries of each document as it holds distinct ones, and a 
 distinct ones are counted here, by the rules of the order id, link, title and date, from what `newswire feeds check` reads.
 Documents that are refused are listed with their reasons. Nothing leaves the machine.
 """
-import collections, http.server, json, os, re, shutil, sqlite3, subprocess, sys, tempfile, threading, urllib.request
+import collections, http.server, json, os, re, shutil, sqlite3, subprocess, sys, tempfile, threading, time, urllib.request
 
 # Entries that may share an id or a link before the next rule decides.
 SHARED = 3
@@ -62,6 +62,15 @@ def distinct(entries):
         if most <= SHARED and (most == 1 or most < len(keys) or any(entry.get("updated") for entry in entries)):
             break
     return len(set(told))
+
+
+def is_silent(alert):
+    """Whether an alert is a test, not for the public, or over: such an entry is recorded and not announced."""
+    if not alert:
+        return False
+    ends = [info["expires"] for info in alert.get("info", []) if info.get("expires")]
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return alert.get("status") != "Actual" or alert.get("scope") != "Public" or (bool(ends) and max(ends) <= now)
 
 
 def accepted(port):
@@ -148,7 +157,9 @@ def check(program, environment, folder, start, records, port, site, tally):
         for entry in entries:
             if entry.get("link") == document.get("link"):
                 entry["link"] = None
-        expected = distinct(entries)
+        heard = [entry for entry in entries if not is_silent(entry.get("cap"))]
+        tally["alerts that are tests or have expired"] += len(entries) - len(heard)
+        expected = distinct(heard)
         tally["distinct entries"] += expected
         tally["announced"] += found
         if found != expected:
