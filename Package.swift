@@ -46,6 +46,7 @@ let package = Package(
         .target(name: "ServerSentEvents"),
         .target(name: "PrometheusText"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
+        .target(name: "SQLiteFiles", dependencies: [.grdb]),
         .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem"]),
 
         // Vocabularies: what feeds say, what travels between hub and clients.
@@ -57,11 +58,11 @@ let package = Package(
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
 
         // The hub.
-        .target(name: "HubStore", dependencies: ["HubProtocol", .grdb]),
+        .target(name: "HubStore", dependencies: ["HubProtocol", "SQLiteFiles", .grdb]),
         .target(
             name: "HubServer",
             dependencies: [
-                "HubProtocol", "ServerSentEvents", "HubStore", "PrometheusText",
+                "HubProtocol", "ServerSentEvents", "HubStore", "SQLiteFiles", "PrometheusText",
                 .crypto, .grdb, .hummingbird, .hummingbirdCore, .httpTypes, .log, .serviceLifecycle, .unixSignals,
                 .nioCore, .nioHTTP1, .nioPosix,
             ]
@@ -71,16 +72,15 @@ let package = Package(
         .target(
             name: "FeedPublisher",
             dependencies: [
-                "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "PrometheusText", .crypto, .grdb,
-                .log,
-                .yams,
+                "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles", "PrometheusText",
+                .crypto, .grdb, .log, .yams,
             ]
         ),
         .target(
             name: "SubscriberAgent",
             dependencies: [
-                "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", "DesktopNotifications",
-                .grdb, .log,
+                "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles",
+                "DesktopNotifications", .grdb, .log,
             ]
         ),
 

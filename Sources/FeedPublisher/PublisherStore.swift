@@ -2,6 +2,7 @@ internal import Feeds
 package import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
+internal import SQLiteFiles
 
 /// The publisher's memory: one SQLite file, and the only place with SQL in this module.
 ///
@@ -75,6 +76,11 @@ package final class PublisherStore: Sendable {
         }
         return try PublisherStore(database: copy, place: path, hook: nil)
     }
+
+    /// Looks at a publisher's file without changing it.
+    ///
+    /// - Returns: Why it cannot be used; `nil` when it can.
+    package static func problem(at path: String) -> String? { DatabaseFile.problem(at: path, keptBy: migrator) }
 
     /// Limits the file's size, in pages of 4 KB, so that a test can fill the disk.
     package func limitPages(to pages: Int) throws {

@@ -1,4 +1,5 @@
 internal import GRDB
+internal import SQLiteFiles
 
 /// The publisher's file cannot be used.
 package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
@@ -11,16 +12,8 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
     init(reason: String) { self.reason = reason }
 
     init(_ error: DatabaseError) {
-        reason =
-            switch error.resultCode {
-            case .SQLITE_FULL: "the disk is full"
-            case .SQLITE_BUSY, .SQLITE_LOCKED: "another process holds it"
-            case .SQLITE_CANTOPEN: "it cannot be opened"
-            case .SQLITE_READONLY, .SQLITE_PERM: "it may not be written"
-            case .SQLITE_CORRUPT, .SQLITE_NOTADB: "it is damaged or no database"
-            default: error.message ?? error.resultCode.description
-            }
-        isTemporary = [.SQLITE_FULL, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_IOERR].contains(error.resultCode)
+        reason = error.reason
+        isTemporary = error.isTemporary
     }
 
     package var description: String { "cannot use the publisher's database '\(place)': \(reason)" }

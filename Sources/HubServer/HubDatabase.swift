@@ -4,7 +4,6 @@ import HubStore
 package enum HubDatabase {
     /// Looks at a hub's file without changing it.
     ///
-    /// - Parameter name: A path, or a `file:` URI that SQLite opens.
     /// - Returns: Why it cannot be used; `nil` when it can.
-    package static func problem(at name: String) -> String? { HubStore.problem(at: name) }
+    package static func problem(at path: String) -> String? { HubStore.problem(at: path) }
 }

@@ -2,6 +2,7 @@ import GRDB
 import HubProtocol
 import HubStore
 import Logging
+import SQLiteFiles
 import ServiceLifecycle
 import Synchronization
 
@@ -251,8 +252,6 @@ final class HubWriter: Service {
     }
 
     private static func reason(_ error: any Error) -> String {
-        guard let error = error as? DatabaseError else { return "\(error)" }
-        if error.resultCode == .SQLITE_FULL { return "the disk is full; free some space" }
-        return error.message ?? "\(error.resultCode)"
+        (error as? DatabaseError)?.reason ?? "\(error)"
     }
 }

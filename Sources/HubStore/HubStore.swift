@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import HubProtocol
+import SQLiteFiles
 
 /// The hub's one SQLite file: its log, installations, rules and what they are owed.
 ///
@@ -38,6 +39,13 @@ package final class HubStore: Sendable {
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
+    }
+
+    /// Looks at a hub's file without changing it.
+    ///
+    /// - Returns: Why it cannot be used; `nil` when it can.
+    package static func problem(at path: String) -> String? {
+        DatabaseFile.problem(at: path, keptBy: Schema.migrator)
     }
 
     /// Closes the file and leaves it whole: a copy of this one file is a backup.

@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteFiles
 
 /// Why the agent's database did not do what it was asked.
 enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -12,15 +13,9 @@ enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
             self = (error as? AgentStoreError) ?? .unusable(path: path, reason: "\(error)")
             return
         }
-        switch error.resultCode {
-        case .SQLITE_FULL:
-            self = .blocked(path: path, reason: "no space left")
-        case .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM:
-            self = .blocked(path: path, reason: error.message ?? "\(error.resultCode)")
-        default:
-            // Never the statement or its arguments: the first write holds the secret.
-            self = .unusable(path: path, reason: error.message ?? "\(error.resultCode)")
-        }
+        self =
+            error.isTemporary
+            ? .blocked(path: path, reason: error.reason) : .unusable(path: path, reason: error.reason)
     }
 
     var description: String {

@@ -104,7 +104,7 @@ struct ConfigurationCheck {
 
     private func databaseProblem(_ path: String, _ problem: (String) -> String?) -> [String] {
         guard HostFile.exists(path) else { return [] }
-        return problem(DatabaseFile.readingName(path)).map { ["cannot use database '\(path)': \($0)"] } ?? []
+        return problem(path).map { ["cannot use database '\(path)': \($0)"] } ?? []
     }
 
     // MARK: Connection strings

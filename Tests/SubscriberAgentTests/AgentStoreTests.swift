@@ -90,7 +90,7 @@ import Testing
         try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
         try await store.fill()
         let large = Arrival.sample(2, title: String(repeating: "x", count: 60_000))
-        await #expect(throws: AgentStoreError.blocked(path: store.path, reason: "no space left")) {
+        await #expect(throws: AgentStoreError.blocked(path: store.path, reason: "the disk is full")) {
             try await store.receive([large], cursor: "e-2", at: .sample)
         }
         #expect(try await store.record().cursor == "e-1")

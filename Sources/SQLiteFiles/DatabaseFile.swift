@@ -1,0 +1,43 @@
+package import GRDB
+internal import Glibc
+
+/// How a SQLite file can be looked at and left as it is.
+package enum DatabaseFile {
+    /// Seconds that a look waits for whoever writes the file.
+    private static let patience = 1.0
+
+    /// Looks at a file that `migrator` keeps, without changing it.
+    ///
+    /// - Returns: Why it cannot be used; `nil` when it can.
+    package static func problem(at path: String, keptBy migrator: DatabaseMigrator) -> String? {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(patience)
+            let file = try DatabaseQueue(path: readingName(path), configuration: configuration)
+            let isNewer = try file.read(migrator.hasBeenSuperseded)
+            try file.close()
+            return isNewer ? "it was written by a newer newswire" : nil
+        } catch let error as DatabaseError {
+            return error.reason
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// The name to open it by, read-only.
+    ///
+    /// A reader of a file in write-ahead mode makes `-wal` and `-shm` beside it when they are missing, and leaves them
+    /// there. Without a `-wal` everything is in the file itself, and it can be opened as one that does not change.
+    ///
+    /// Source: sqlite.org/uri.html, `immutable`. Needs a SQLite built with `SQLITE_USE_URI`, as Debian's is.
+    private static func readingName(_ path: String) -> String {
+        guard access("\(path)-wal", F_OK) != 0 else { return path }
+        let escaped = path.utf8.reduce(into: "") { text, byte in
+            let isPlain =
+                byte > 0x20 && byte < 0x7F && ![UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains(byte)
+            text += isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return "file:\(escaped)?immutable=1"
+    }
+}
