@@ -95,12 +95,14 @@ package struct ChildProcess: Sendable {
         }
         if Task.isCancelled { return .notStarted }
         let control = try Pipe()
-        let run = ChildRun(self, control: control.readEnd)
         let interrupt = Mutex(control.writeEnd)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 do throws(HostError) {
-                    try BackgroundThread.start { continuation.resume(returning: run.result()) }
+                    let readEnd = control.readEnd
+                    try BackgroundThread.start {
+                        continuation.resume(returning: ChildRun(self, control: readEnd).result())
+                    }
                 } catch {
                     continuation.resume(returning: .failure(error))
                 }

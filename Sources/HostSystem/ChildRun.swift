@@ -1,9 +1,7 @@
 import Glibc
 
 /// Feeds, watches and reaps one child, on a thread of its own.
-///
-/// `@unchecked Sendable`: used by that thread only once it runs.
-final class ChildRun: @unchecked Sendable {
+final class ChildRun {
     private let child: ChildProcess
     private let control: Descriptor
     private let clock = ContinuousClock()

@@ -1,13 +1,17 @@
 import Glibc
+import Synchronization
 
 /// An open file descriptor that is closed once, at the latest when it is let go.
-///
-/// `@unchecked Sendable`: the number changes only in ``close()``, which callers do not race with use.
-final class Descriptor: @unchecked Sendable {
-    private(set) var number: Int32
+final class Descriptor: Sendable {
+    private let open: Atomic<Int32>
+
+    /// Negative once it is closed.
+    ///
+    /// Whoever closes it while another thread uses the number must know that the system may give it out again.
+    var number: Int32 { open.load(ordering: .acquiring) }
 
     init(_ number: Int32) {
-        self.number = number
+        open = Atomic(number)
     }
 
     deinit {
@@ -15,8 +19,8 @@ final class Descriptor: @unchecked Sendable {
     }
 
     func close() {
+        let number = open.exchange(-1, ordering: .acquiringAndReleasing)
         if number >= 0 { _ = Glibc.close(number) }
-        number = -1
     }
 
     /// - Throws: With the attempt "cannot open".
