@@ -23,11 +23,8 @@ final class PatientStore: Sendable {
             } catch {
                 guard case .blocked = error else { throw error }
                 blocked(error)
-                do {
-                    try await environment.sleep(wait)
-                } catch is CancellationError {
-                    throw error
-                } catch {}
+                // Only the end of the task cuts a wait short.
+                guard (try? await environment.sleep(wait)) != nil else { throw error }
                 wait = min(wait * 2, Self.waits.longest)
             }
         }
