@@ -7,6 +7,9 @@ struct AlertReader {
     private static let maximumInfo = 50
     private static let maximumAreas = 500
 
+    /// Without any of these there is no alert in a feed's entries.
+    static let names = XMLNameTable(FeedNames.vocabulary, names: FeedNames.alert)
+
     private let context: FeedContext
     private let prefix: String
 

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Markup
 
 /// What is read of an Atom entry.
-private enum AtomTag: Int {
+enum AtomTag: Int {
     case title, content, summary, id, link, published, issued, created, updated, modified, category, author, source
     case dcDate, dcSubject, dcCreator, mediaCategory
 
@@ -29,6 +29,9 @@ extension XMLFields {
 
 /// Reads the entries of Atom.
 struct AtomEntryReader {
+    private static let prefixed = XMLNameTable(FeedNames.vocabulary, names: AtomTag.names(isPrefixed: true))
+    private static let bare = XMLNameTable(FeedNames.vocabulary, names: AtomTag.names(isPrefixed: false))
+
     private let context: FeedContext
     private let prefix: String
     private let isOld: Bool
@@ -38,7 +41,7 @@ struct AtomEntryReader {
         self.context = context
         self.prefix = prefix
         self.isOld = isOld
-        names = XMLNameTable(context.tree, names: AtomTag.names(isPrefixed: !prefix.isEmpty))
+        names = prefix.isEmpty ? Self.bare : Self.prefixed
     }
 
     func entry(_ element: XMLElement, feedAuthor: String?) -> Entry {

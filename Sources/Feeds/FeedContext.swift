@@ -20,9 +20,9 @@ struct FeedContext {
         self.tree = tree
         addressText = WebAddress.isPlainWeb(url) ? url : WebAddress(url)?.text
         usesBase = tree.uses("xml:base")
-        (hasAlerts, hasMedia, hasPlaces) = tree.prefixes.reduce((false, false, false)) { has, prefix in
-            (has.0 || prefix == "cap", has.1 || prefix == "media", has.2 || ["geo", "georss", "gml"].contains(prefix))
-        }
+        hasAlerts = tree.uses(AlertReader.names)
+        hasMedia = tree.uses(MediaRSS.names)
+        hasPlaces = tree.uses(GeoRSS.names)
     }
 
     /// Taken apart when a relative address asks for it; in most documents none does.

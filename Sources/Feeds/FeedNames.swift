@@ -7,8 +7,29 @@ enum FeedNames {
         roots: ["rss", "feed", "rdf", "channel", "entry", "alert", "urlset"],
         containers: ["rss", "feed", "rdf", "channel", "items", "urlset"],
         records: ["item", "entry"],
+        names: [RSSTag.names, AtomTag.names(isPrefixed: true), AtomTag.names(isPrefixed: false), others, alert]
+            .flatMap(\.self),
+        space: space,
         naming: canonical
     )
+
+    /// What is read of every document besides entries; rarer names are found as well, only less quickly.
+    private static let others = [
+        "rss", "channel", "items", "item", "language", "dc:language", "ttl", "skipdays", "skiphours",
+        "sy:updatefrequency",
+        "sy:updateperiod", "atom:entry", "entry", "name", "atom:name", "email", "atom:email", "xml:base", "xml:lang",
+        "version", "href", "hreflang", "rel", "type", "mode", "length", "url", "src", "term", "label", "ispermalink",
+        "medium", "width", "rdf:about", "rdf:resource", "media:group", "media:content", "media:thumbnail",
+        "media:title", "media:description", "news:news", "image:image", "georss:where", "georss:point",
+        "geo:point", "geo:lat", "geo:long", "geo:lon", "gml:point",
+    ]
+
+    /// The elements of an alert that may stand in an entry.
+    static let alert = [
+        "alert", "identifier", "sender", "sent", "status", "msgtype", "scope", "source", "note", "references", "info",
+        "language", "category", "event", "urgency", "severity", "certainty", "effective", "onset", "expires",
+        "sendername", "headline", "description", "instruction", "web", "area", "areadesc", "polygon", "geocode",
+    ].map { "cap:\($0)" }
 
     /// Namespaces without scheme, `www.` and trailing `/` or `#`, lower case.
     ///
@@ -59,25 +80,33 @@ enum FeedNames {
     }()
 
     @Sendable
-    private static func canonical(_ name: XMLName) -> String {
-        let isLower = name.local.utf8.allSatisfy { !(0x41...0x5A ~= $0) && $0 < 0x80 }
-        let local = isLower ? name.local : name.local.lowercased()
-        guard let namespace = name.namespace else {
-            let qualified = name.prefix.map { "\($0.lowercased()):\(local)" } ?? local
-            guard let colon = qualified.firstIndex(of: ":") else { return qualified }
-            let prefix = String(qualified[..<colon])
-            let rest = qualified[qualified.index(after: colon)...]
-            if prefix == "a10" { return "atom:\(rest)" }
-            if known.contains(prefix) { return qualified }
-            return ["rss", "feed"].contains(prefix) ? String(rest) : "?\(qualified)"
+    private static func space(_ namespace: String?, _ prefix: String?) -> String {
+        guard let namespace else {
+            guard let prefix = prefix?.lowercased() else { return "" }
+            if prefix == "a10" { return "atom" }
+            if known.contains(prefix) { return prefix }
+            return ["rss", "feed"].contains(prefix) ? "" : "?\(prefix)"
         }
-        if let prefix = exact[namespace] { return prefix.isEmpty ? local : "\(prefix):\(local)" }
+        if let prefix = exact[namespace] { return prefix }
         let key = comparable(namespace)
-        if let prefix = prefixes[key] { return prefix.isEmpty ? local : "\(prefix):\(local)" }
-        if key.hasPrefix("purl.org/atom/ns#") { return "atom:\(local)" }
+        if let prefix = prefixes[key] { return prefix }
+        if key.hasPrefix("purl.org/atom/ns#") { return "atom" }
         // A default namespace that nobody knows, on a root that everybody does.
-        if name.prefix == nil, key.hasSuffix("rss") || key.contains("/rss") { return local }
-        return "?\(name.prefix ?? ""):\(local)"
+        if prefix == nil, key.hasSuffix("rss") || key.contains("/rss") { return "" }
+        return "?\(prefix ?? "")"
+    }
+
+    @Sendable
+    private static func canonical(_ outer: String, _ name: String) -> String {
+        let isLower = name.utf8.allSatisfy { !(0x41...0x5A ~= $0) && $0 < 0x80 }
+        var local = isLower ? name : name.lowercased()
+        var prefix = outer
+        // libxml2 leaves a prefix that was never declared in the name.
+        if outer.isEmpty, let colon = local.utf8.firstIndex(of: 0x3A) {
+            prefix = space(nil, String(local[..<colon]))
+            local = String(local[local.utf8.index(after: colon)...])
+        }
+        return prefix.isEmpty ? local : prefix + ":" + local
     }
 
     private static func comparable(_ namespace: String) -> String {

@@ -2,6 +2,12 @@ internal import Markup
 
 /// Reads where an entry happened: GeoRSS simple and GML, and the older W3C vocabulary.
 enum GeoRSS {
+    /// Without any of these there is no place.
+    static let names = XMLNameTable(
+        FeedNames.vocabulary,
+        names: ["georss:where", "georss:point", "gml:point", "geo:point", "geo:lat"]
+    )
+
     static func point(of item: XMLElement, context: FeedContext) -> GeographicPoint? {
         guard context.hasPlaces else { return nil }
         let whereabouts = item.first("georss:where")?.first("gml:point") ?? item.first("gml:point")

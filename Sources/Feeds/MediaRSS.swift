@@ -4,6 +4,12 @@ internal import Markup
 ///
 /// Its other files are renditions of what the entry shows, not attachments.
 struct MediaRSS {
+    /// Without any of these there is nothing to read.
+    static let names = XMLNameTable(
+        FeedNames.vocabulary,
+        names: ["media:group", "media:content", "media:thumbnail", "media:title", "media:description"]
+    )
+
     private let context: FeedContext
     private let contents: [XMLElement]
     private let thumbnails: [XMLElement]

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Markup
 
 /// What is read of an RSS item.
-private enum RSSTag: Int, CaseIterable {
+enum RSSTag: Int, CaseIterable {
     case title, dcTitle, itunesTitle, link, atomLink, origLink, guid, description, content, body, div,
         dcDescription, itunesSummary, itunesSubtitle, pubDate, dcDate, issued, created, atomPublished,
         atomUpdated, modified, lastBuildDate, atomModified, category, dcSubject, mediaCategory,
@@ -64,16 +64,12 @@ extension XMLFields {
 
 /// Reads the items of RSS.
 struct RSSEntryReader {
-    private let context: FeedContext
-    private let names: XMLNameTable
+    private static let names = XMLNameTable(FeedNames.vocabulary, names: RSSTag.names)
 
-    init(_ context: FeedContext) {
-        self.context = context
-        names = XMLNameTable(context.tree, names: RSSTag.names)
-    }
+    let context: FeedContext
 
     func entry(_ item: XMLElement) -> Entry {
-        let fields = names.fields(of: item)
+        let fields = Self.names.fields(of: item)
         let media = MediaRSS(item, context: context)
         let content = fields[.content] ?? fields[.body] ?? fields[.div]
         let descriptionText = context.html(fields[.description])

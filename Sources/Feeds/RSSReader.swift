@@ -3,6 +3,11 @@ internal import Markup
 
 /// Reads RSS 0.90 to 2.0, all by the rules of 2.0; where RDF differs, it differs in places only.
 struct RSSReader {
+    private static let versions: Set<String> = ["0.90", "0.91", "0.92", "0.93", "0.94", "1.0", "2.0"]
+    private static let levels = XMLNameTable(FeedNames.vocabulary, names: ["item", "channel", "items", "rss"])
+    /// Levels at which items are looked for.
+    private static let maximumDepth = 8
+
     private let context: FeedContext
     private let root: XMLElement
     private let channel: XMLElement
@@ -11,7 +16,7 @@ struct RSSReader {
     init(root: XMLElement, context: FeedContext) {
         self.context = context
         self.root = root
-        entries = RSSEntryReader(context)
+        entries = RSSEntryReader(context: context)
         channel = root.name == "channel" ? root : root.first("channel") ?? root
     }
 
@@ -39,7 +44,9 @@ struct RSSReader {
         }
         feed.ttl = FeedText.trimmed(channel.first("ttl")?.text).flatMap { Int($0) }
         feed.hints = PollingHints(channel: channel)
-        feed.entries = Self.items(below: root, depth: 0).prefix(FeedReader.maximumEntries).map(entries.entry)
+        var items: [XMLElement] = []
+        Self.findItems(below: root, depth: 0, &items)
+        feed.entries = items.map(entries.entry)
         return feed
     }
 
@@ -49,20 +56,17 @@ struct RSSReader {
             return FeedFormat(.rss, version: isNetscape ? "0.90" : "1.0")
         }
         guard let version = FeedText.trimmed(root.attribute("version")) else { return FeedFormat(.rss, version: nil) }
-        let known = ["0.90", "0.91", "0.92", "0.93", "0.94", "1.0", "2.0"]
         if version.hasPrefix("2.") || version == "2" { return FeedFormat(.rss, version: "2.0") }
-        return FeedFormat(.rss, version: known.contains(version) ? version : nil)
+        return FeedFormat(.rss, version: Self.versions.contains(version) ? version : nil)
     }
 
     /// Items beside and inside the channel, and inside one another where an end tag was forgotten, in document order.
-    private static func items(below element: XMLElement, depth: Int) -> [XMLElement] {
-        guard depth < 8 else { return [] }
-        return element.children.flatMap { child -> [XMLElement] in
-            switch child.name {
-            case "item": (child.isClosed ? [child] : []) + items(below: child, depth: depth + 1)
-            case "channel", "items", "rss": items(below: child, depth: depth + 1)
-            default: []
-            }
+    private static func findItems(below element: XMLElement, depth: Int, _ items: inout [XMLElement]) {
+        guard depth < maximumDepth else { return }
+        for child in element.children {
+            guard items.count < FeedReader.maximumEntries, let level = levels.position(of: child) else { continue }
+            if level == 0, child.isClosed { items.append(child) }
+            findItems(below: child, depth: depth + 1, &items)
         }
     }
 

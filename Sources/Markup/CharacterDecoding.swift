@@ -13,10 +13,11 @@ package enum CharacterDecoding {
     /// - Returns: The text, and why it could not be decoded cleanly.
     package static func utf8(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {
         let (text, fault) = decode(bytes, charset: charset)
-        let hasNUL = text.withUnsafeBytes { bytes in
-            bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
-        }
-        return (hasNUL ? text.filter { $0 != 0 } : text, fault)
+        return (contains(text, 0) ? text.filter { $0 != 0 } : text, fault)
+    }
+
+    private static func contains(_ text: [UInt8], _ byte: Int32) -> Bool {
+        text.withUnsafeBytes { bytes in bytes.baseAddress.map { memchr($0, byte, bytes.count) != nil } ?? false }
     }
 
     private static func decode(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {
@@ -24,13 +25,13 @@ package enum CharacterDecoding {
             return Iconv.utf8(bytes[skipped...], from: name) ?? (repaired(bytes), "\(name) cannot be decoded")
         }
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+        let isASCII = bytes.withUnsafeBufferPointer { $0.reduce(0) { $0 | $1 } } < 0x80
+        // Valid sequences of several bytes do not come about by chance, whatever is declared. Of the encodings in ASCII's
+        // bytes only ISO 2022 means other characters, each time after an escape.
+        if isASCII ? !contains(bytes, 0x1B) : (try? UTF8Span(validating: bytes.span)) != nil { return (bytes, nil) }
         let declared = [charset, declaredEncoding(in: bytes)].compactMap { $0.flatMap(CharacterSetName.canonical) }
             .first { !$0.hasPrefix("utf-16") && !$0.hasPrefix("utf-32") }
-        let isASCII = bytes.withUnsafeBufferPointer { $0.reduce(0) { $0 | $1 } } < 0x80
-        // Valid sequences of several bytes do not come about by chance, whatever is declared.
-        if isASCII ? declared?.hasPrefix("iso-2022") != true : (try? UTF8Span(validating: bytes.span)) != nil {
-            return (bytes, nil)
-        }
+        if isASCII, declared?.hasPrefix("iso-2022") != true { return (bytes, nil) }
         switch declared ?? "utf-8" {
         case "utf-8": return decodeBrokenUTF8(bytes)
         case "windows-1252": return (fromWindows1252(bytes), nil)
@@ -67,6 +68,7 @@ package enum CharacterDecoding {
 
     /// UTF-16 and UTF-32 show in the first four bytes, with or without a mark (XML 1.0 appendix F).
     private static func wideEncoding(of bytes: [UInt8]) -> (name: String, skipped: Int)? {
+        guard let start = bytes.first, start == 0 || start == 0x3C || start >= 0xFE else { return nil }
         switch Array(bytes.prefix(4)) {
         case [0xFF, 0xFE, 0, 0]: return ("utf-32le", 4)
         case [0, 0, 0xFE, 0xFF]: return ("utf-32be", 4)

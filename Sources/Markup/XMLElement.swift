@@ -6,15 +6,15 @@ package struct XMLElement: Sendable {
     private var node: XMLTree.Node { tree.nodes[Int(index)] }
 
     /// Of the canonical name.
-    var number: Int32 { tree.canonical[Int(node.name)] }
+    var number: Int32 { tree.names[Int(node.name)].number }
 
     /// The canonical name, as the reader's naming made it.
-    package var name: String { tree.names[Int(node.name)] }
+    package var name: String { tree.names[Int(node.name)].canonical }
 
     /// The name without prefix, as written.
-    package var localName: String { tree.localNames[Int(node.name)] }
+    package var localName: String { tree.names[Int(node.name)].local }
 
-    package var namespace: String? { tree.namespaces[Int(node.name)] }
+    package var namespace: String? { tree.names[Int(node.name)].namespace }
 
     /// False when the document ended inside this element.
     package var isClosed: Bool { node.isClosed }
@@ -39,7 +39,7 @@ package struct XMLElement: Sendable {
     package func attribute(_ name: String) -> String? {
         guard let number = tree.number(of: name) else { return nil }
         for attribute in tree.attributes[node.start..<node.start + node.count]
-        where tree.canonical[Int(attribute.name)] == number {
+        where tree.names[Int(attribute.name)].number == number {
             return String(decoding: tree.bytes[attribute.value], as: UTF8.self)
         }
         return nil
@@ -106,10 +106,10 @@ package struct XMLElement: Sendable {
     }
 
     private func appendTags(of index: Int32, _ node: XMLTree.Node, to result: inout [UInt8], limit: Int) {
-        let name = tree.localNames[Int(node.name)]
+        let name = tree.names[Int(node.name)].local
         result += "<\(name)".utf8
         for attribute in tree.attributes[node.start..<node.start + node.count] {
-            result += " \(tree.localNames[Int(attribute.name)])=\"".utf8
+            result += " \(tree.names[Int(attribute.name)].local)=\"".utf8
             Self.appendEscaped(tree.bytes[attribute.value], to: &result)
             result.append(0x22)
         }

@@ -1,16 +1,26 @@
-/// Names that a reader looks for in a document, looked up once for it and not once for each of its elements.
+/// Names of a vocabulary that a reader looks for together.
 package struct XMLNameTable: Sendable {
-    /// For each canonical name its position among those wanted, or -1.
+    /// For each number of the vocabulary its position among the wanted names, or -1.
     private let positions: [Int32]
     private let count: Int
+    let numbers: [Int]
 
-    package init(_ tree: XMLTree, names: [String]) {
-        var positions = [Int32](repeating: -1, count: tree.names.count)
+    /// Names that the vocabulary does not hold are never found.
+    package init(_ vocabulary: XMLVocabulary, names: [String]) {
+        var positions = [Int32](repeating: -1, count: vocabulary.numbers.count)
         for (position, name) in names.enumerated() {
-            if let number = tree.number(of: name) { positions[Int(number)] = Int32(position) }
+            if let number = vocabulary.numbers[name] { positions[Int(number)] = Int32(position) }
         }
         self.positions = positions
         count = names.count
+        numbers = positions.indices.filter { positions[$0] >= 0 }
+    }
+
+    /// The position of an element's name among the wanted ones.
+    package func position(of element: XMLElement) -> Int? {
+        let number = Int(element.number)
+        guard number < positions.count, positions[number] >= 0 else { return nil }
+        return Int(positions[number])
     }
 
     /// Finds the children of wanted names in one pass.
@@ -21,7 +31,8 @@ package struct XMLNameTable: Sendable {
         while child >= 0 {
             let node = tree.nodes[Int(child)]
             if node.name >= 0 {
-                let position = Int(positions[Int(tree.canonical[Int(node.name)])])
+                let number = Int(tree.names[Int(node.name)].number)
+                let position = number < positions.count ? Int(positions[number]) : -1
                 if position >= 0, first[position] < 0 { first[position] = child }
             }
             child = node.next
@@ -52,7 +63,9 @@ package struct XMLFields: Sendable {
     package func all(_ wanted: [Int]) -> [(position: Int, element: XMLElement)] {
         guard wanted.contains(where: { first[$0] >= 0 }) else { return [] }
         return element.children.compactMap { child in
-            let position = Int(positions[Int(child.number)])
+            let number = Int(child.number)
+            guard number < positions.count else { return nil }
+            let position = Int(positions[number])
             return wanted.contains(position) ? (position, child) : nil
         }
     }

@@ -10,21 +10,21 @@ package enum XMLScanner {
     /// - Returns: The tree, empty when there is no element in it.
     package static func tree(of utf8: [UInt8], vocabulary: XMLVocabulary) -> XMLTree {
         if let sections = CDATASections(utf8) {
-            var builder = XMLTreeBuilder(naming: vocabulary.naming, policy: .strict)
+            var builder = XMLTreeBuilder(vocabulary, policy: .strict)
             builder.parse(sections.document, sections: sections.texts.map { utf8[$0] })
             // A fault is looked for again in the document itself, for the sake of its line.
             if builder.fault == nil, builder.namespaceFault == nil, !builder.metForeignEntity {
                 return builder.tree(fault: nil, isComplete: true)
             }
         }
-        var strict = XMLTreeBuilder(naming: vocabulary.naming, policy: .strict)
+        var strict = XMLTreeBuilder(vocabulary, policy: .strict)
         strict.parse(utf8)
         guard strict.fault != nil || strict.metForeignEntity, !strict.reachedLimit else {
             return strict.tree(fault: strict.fault ?? strict.namespaceFault, isComplete: !strict.reachedLimit)
         }
         var repair = XMLRepair(utf8, vocabulary: vocabulary)
         repair.run()
-        var lenient = XMLTreeBuilder(naming: vocabulary.naming, policy: .recovering)
+        var lenient = XMLTreeBuilder(vocabulary, policy: .recovering)
         lenient.parse(repair.output)
         return lenient.tree(
             fault: strict.fault ?? strict.namespaceFault,
@@ -34,34 +34,9 @@ package enum XMLScanner {
 
     /// - Throws: The first fault; a document type declaration is one.
     static func check(_ utf8: [UInt8]) throws(XMLSyntaxError) {
-        var builder = XMLTreeBuilder(naming: { $0.local }, policy: .withoutDoctype)
+        var builder = XMLTreeBuilder(.plain, policy: .withoutDoctype)
         builder.parse(utf8)
         if let fault = builder.fault { throw fault }
         guard builder.hasRoot else { throw XMLSyntaxError(line: 1, reason: "the document has no element") }
-    }
-}
-
-/// What a scanner knows of the documents it reads.
-package struct XMLVocabulary: Sendable {
-    /// Names of root elements, lower case, without prefix: where a document begins that has rubbish before it.
-    let roots: Set<String>
-    /// Names of elements that hold records, lower case, without prefix.
-    let containers: Set<String>
-    /// Names of elements that are never inside one of their own kind, lower case: the start of one ends another that
-    /// was left open.
-    let records: Set<String>
-    /// The one name by which the reader knows an element or attribute, however its document spells it.
-    let naming: @Sendable (XMLName) -> String
-
-    package init(
-        roots: Set<String>,
-        containers: Set<String>,
-        records: Set<String>,
-        naming: @escaping @Sendable (XMLName) -> String
-    ) {
-        self.roots = roots
-        self.containers = containers
-        self.records = records
-        self.naming = naming
     }
 }

@@ -22,12 +22,11 @@ package final class XMLTree: Sendable {
     let nodes: [Node]
     let attributes: [Attribute]
     let bytes: [UInt8]
-    let names: [String]
-    /// For each name the number of its canonical form, which several spellings share.
-    let canonical: [Int32]
-    private let numbers: [String: Int32]
-    let localNames: [String]
-    let namespaces: [String?]
+    let names: [XMLNames.Name]
+    private let vocabulary: XMLVocabulary
+    private let isUsed: [Bool]
+    /// The numbers of names that the vocabulary does not hold.
+    private let others: [String: Int32]
 
     /// Why the document is not well-formed, with the line of its first fault; `nil` for one that is.
     package let fault: XMLSyntaxError?
@@ -38,25 +37,18 @@ package final class XMLTree: Sendable {
         nodes: [Node],
         attributes: [Attribute],
         bytes: [UInt8],
-        names: [String],
-        localNames: [String],
-        namespaces: [String?],
+        names: XMLNames,
+        vocabulary: XMLVocabulary,
         fault: XMLSyntaxError?,
         isComplete: Bool
     ) {
         self.nodes = nodes
         self.attributes = attributes
         self.bytes = bytes
-        self.names = names
-        var numbers: [String: Int32] = [:]
-        canonical = names.map { name in
-            let number = numbers[name] ?? Int32(numbers.count)
-            numbers[name] = number
-            return number
-        }
-        self.numbers = numbers
-        self.localNames = localNames
-        self.namespaces = namespaces
+        self.names = names.list
+        others = names.others
+        isUsed = names.isUsed
+        self.vocabulary = vocabulary
         self.fault = fault
         self.isComplete = isComplete
     }
@@ -65,13 +57,14 @@ package final class XMLTree: Sendable {
     package var root: XMLElement? { nodes.isEmpty ? nil : XMLElement(tree: self, index: 0) }
 
     /// Whether any element or attribute of the document has this name.
-    package func uses(_ name: String) -> Bool { numbers[name] != nil }
+    package func uses(_ name: String) -> Bool { number(of: name) != nil }
 
-    /// What stands before the colon of the document's canonical names, with repeats.
-    package var prefixes: [Substring] {
-        names.compactMap { name in name.utf8.firstIndex(of: 0x3A).map { name[..<$0] } }
-    }
+    /// Whether any element or attribute of the document has one of these names.
+    package func uses(_ table: XMLNameTable) -> Bool { table.numbers.contains { isUsed[$0] } }
 
     /// The number of a canonical name; `nil` when the document does not use it.
-    func number(of name: String) -> Int32? { numbers[name] }
+    func number(of name: String) -> Int32? {
+        guard let known = vocabulary.numbers[name] else { return others[name] }
+        return isUsed[Int(known)] ? known : nil
+    }
 }

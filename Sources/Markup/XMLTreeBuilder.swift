@@ -14,22 +14,12 @@ struct XMLTreeBuilder {
         case recovering
     }
 
-    /// Pointers into libxml2's dictionary, in which each string is but once.
-    private struct NameKey: Hashable {
-        let local: UnsafePointer<xmlChar>?
-        let prefix: UnsafePointer<xmlChar>?
-        let namespace: UnsafePointer<xmlChar>?
+    /// Bytes that a document has for each element or text, about.
+    private static let bytesOfNode = 32
+    private static let ordinaryAttributes = 16
+    private static let ordinaryDepth = 16
 
-        var slot: Int {
-            let mixed = (UInt(bitPattern: local) ^ UInt(bitPattern: namespace) &* 31) &* 0x9E37_79B9_7F4A_7C15
-            return Int(mixed >> 54) & (XMLTreeBuilder.slots - 1)
-        }
-    }
-
-    /// Names of a document that are found again without a dictionary's hash; a power of two.
-    private static let slots = 64
-
-    private let naming: (XMLName) -> String
+    private let vocabulary: XMLVocabulary
     private let policy: Policy
     private var context: xmlParserCtxtPtr?
     /// Texts that were taken out of the document, for its instructions.
@@ -39,14 +29,7 @@ struct XMLTreeBuilder {
     private var nodes: [XMLTree.Node] = []
     private var attributes: [XMLTree.Attribute] = []
     private var bytes: [UInt8] = []
-    private var names: [String] = []
-    private var localNames: [String] = []
-    private var namespaces: [String?] = []
-    private var nameIndex: [NameKey: Int32] = [:]
-    private var recentNames = [(key: NameKey, index: Int32)](
-        repeating: (NameKey(local: nil, prefix: nil, namespace: nil), -1),
-        count: slots
-    )
+    private var names: XMLNames
     private var open: [Int32] = []
     /// Of the text that is being read.
     private var textBytes = 0
@@ -58,9 +41,10 @@ struct XMLTreeBuilder {
     /// A reference was met to an entity that XML itself does not define.
     private(set) var metForeignEntity = false
 
-    init(naming: @escaping (XMLName) -> String, policy: Policy) {
-        self.naming = naming
+    init(_ vocabulary: XMLVocabulary, policy: Policy) {
+        self.vocabulary = vocabulary
         self.policy = policy
+        names = XMLNames(vocabulary)
     }
 
     var hasRoot: Bool { !nodes.isEmpty }
@@ -71,8 +55,7 @@ struct XMLTreeBuilder {
             attributes: attributes,
             bytes: bytes,
             names: names,
-            localNames: localNames,
-            namespaces: namespaces,
+            vocabulary: vocabulary,
             fault: fault,
             isComplete: isComplete && nodes.first?.isClosed == true
         )
@@ -87,6 +70,9 @@ struct XMLTreeBuilder {
         defer { xmlFreeParserCtxt(context) }
         self.sections = sections
         bytes.reserveCapacity(sections.reduce(utf8.count) { $0 + $1.count })
+        nodes.reserveCapacity(min(utf8.count / Self.bytesOfNode, XMLLimits.nodes))
+        attributes.reserveCapacity(Self.ordinaryAttributes)
+        open.reserveCapacity(Self.ordinaryDepth)
         self.context = context
         // Neither NOENT nor DTDLOAD nor HUGE: entities stay unexpanded, no DTD is read, libxml2's limits stay on.
         var options = XML_PARSE_NONET.rawValue | XML_PARSE_NOWARNING.rawValue | XML_PARSE_IGNORE_ENC.rawValue
@@ -114,11 +100,11 @@ struct XMLTreeBuilder {
     ) {
         endText()
         guard open.count < XMLLimits.depth else { return stop("elements are nested deeper than \(XMLLimits.depth)") }
-        guard let name = index(of: NameKey(local: local, prefix: prefix, namespace: namespace)) else { return }
+        guard let name = index(of: XMLNames.Key(local: local, prefix: prefix, namespace: namespace)) else { return }
         let first = attributes.count
         for number in 0..<min(attributeCount, XMLLimits.attributes) {
             guard let values, let start = values[5 * number + 3], let end = values[5 * number + 4] else { continue }
-            let key = NameKey(
+            let key = XMLNames.Key(
                 local: values[5 * number],
                 prefix: values[5 * number + 1],
                 namespace: values[5 * number + 2]
@@ -220,28 +206,9 @@ struct XMLTreeBuilder {
         return first..<bytes.count
     }
 
-    private mutating func index(of key: NameKey) -> Int32? {
-        let slot = key.slot
-        if recentNames[slot].key == key, recentNames[slot].index >= 0 { return recentNames[slot].index }
-        if let index = nameIndex[key] {
-            recentNames[slot] = (key, index)
-            return index
-        }
-        guard names.count < XMLLimits.names else {
-            stop("the document uses more than \(XMLLimits.names) different names")
-            return nil
-        }
-        let name = XMLName(
-            namespace: Self.string(key.namespace),
-            prefix: Self.string(key.prefix),
-            local: Self.string(key.local) ?? ""
-        )
-        let index = Int32(names.count)
-        names.append(naming(name))
-        localNames.append(name.local)
-        namespaces.append(name.namespace)
-        nameIndex[key] = index
-        recentNames[slot] = (key, index)
+    private mutating func index(of key: XMLNames.Key) -> Int32? {
+        let index = names.index(of: key)
+        if index == nil { stop("the document uses more than \(XMLLimits.names) different names") }
         return index
     }
 
@@ -257,10 +224,6 @@ struct XMLTreeBuilder {
 
     private mutating func record(_ reason: String, line: Int) {
         if fault == nil { fault = XMLSyntaxError(line: max(1, line), reason: reason) }
-    }
-
-    private static func string(_ text: UnsafePointer<xmlChar>?) -> String? {
-        text.map { String(cString: $0) }
     }
 
     /// libxml2's messages end in a line break, begin with a capital and may quote the document.

@@ -7,7 +7,7 @@ private let long = String(repeating: "<p>x & y</p>\n", count: 60)
 
 struct CDATASectionsTests {
     private func tree(_ text: String) -> XMLTree {
-        let vocabulary = XMLVocabulary(roots: ["rss"], containers: ["rss"], records: ["item"]) { $0.local }
+        let vocabulary = XMLVocabulary(roots: ["rss"], containers: ["rss"], records: ["item"])
         return XMLScanner.tree(of: Array(text.utf8), vocabulary: vocabulary)
     }
 

@@ -7,7 +7,7 @@ struct XMLScannerTests {
         roots: ["rss"],
         containers: ["rss", "channel"],
         records: ["item"],
-        naming: { name in name.prefix.map { "\($0):\(name.local)" } ?? name.local }
+        space: { _, prefix in prefix ?? "" }
     )
 
     private func tree(_ text: String) -> XMLTree {

@@ -1,11 +1,3 @@
-/// A name as it stands in a document, with the namespace that its prefix was bound to.
-package struct XMLName: Sendable, Hashable {
-    /// `nil` for names in no namespace, and for prefixes that the document never declared.
-    package let namespace: String?
-    package let prefix: String?
-    package let local: String
-}
-
 /// What bounds one document, since libxml2 bounds neither text nor the number of elements.
 enum XMLLimits {
     /// Elements inside one another.
