@@ -24,14 +24,19 @@ package enum FeedReader {
     /// - Throws: ``FeedError`` when there is no feed in it. A damaged feed is read as far as it goes and says so in
     ///   ``Feed/malformed`` and ``Feed/isComplete``.
     package static func read(_ bytes: [UInt8], url: String, contentType: String?) throws(FeedError) -> Feed {
-        guard bytes.count <= maximumBytes else { throw .tooLarge(limit: maximumBytes) }
-        let bytes = try Decompression.plain(bytes, limit: maximumBytes)
-        let (text, fault) = CharacterDecoding.utf8(bytes, charset: contentType.flatMap(charset))
+        let (text, fault) = try text(of: bytes, contentType: contentType)
         guard let first = text.first(where: { $0 > 0x20 }) else { throw .empty }
         var feed = first == 0x7B || first == 0x5B ? try readJSON(text, url: url) : try readXML(text, url: url)
         if feed.malformed == nil { feed.malformed = fault }
         feed.hubs = Array(feed.hubs.prefix(maximumHubs))
         return feed
+    }
+
+    /// The document decompressed and in UTF-8, and why it could not be decoded cleanly.
+    static func text(of bytes: [UInt8], contentType: String?) throws(FeedError) -> (text: [UInt8], fault: String?) {
+        guard bytes.count <= maximumBytes else { throw .tooLarge(limit: maximumBytes) }
+        let bytes = try Decompression.plain(bytes, limit: maximumBytes)
+        return CharacterDecoding.utf8(bytes, charset: contentType.flatMap(charset))
     }
 
     private static func readJSON(_ text: [UInt8], url: String) throws(FeedError) -> Feed {

@@ -45,6 +45,13 @@ package struct XMLElement: Sendable {
         return nil
     }
 
+    /// All attributes in the order of the document, by their canonical names.
+    package var attributes: [(name: String, value: String)] {
+        tree.attributes[node.start..<node.start + node.count].map { attribute in
+            (tree.names[Int(attribute.name)], String(decoding: tree.bytes[attribute.value], as: UTF8.self))
+        }
+    }
+
     package var hasChildElements: Bool { children.first { _ in true } != nil }
 
     /// The text of this element and of all below it, in document order.

@@ -1,0 +1,124 @@
+/// A list of feeds, as feed readers exchange them.
+///
+/// Source: opml.org/spec2.opml.
+package struct OPMLDocument: Sendable, Equatable {
+    package var title: String?
+    package var outlines: [OPMLOutline]
+    /// Why the document is not well-formed; it was read as far as it goes.
+    package var malformed: String?
+    /// False when the document was cut, or a limit was reached, before its end.
+    package var isComplete = true
+
+    package init(title: String?, outlines: [OPMLOutline]) {
+        self.title = title
+        self.outlines = outlines
+    }
+}
+
+/// A feed, or a folder of feeds.
+package struct OPMLOutline: Sendable, Equatable {
+    package struct Attribute: Sendable, Equatable {
+        package let name: OPMLName
+        package let value: String
+
+        package init(_ name: OPMLName, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package var attributes: [Attribute]
+    package var children: [OPMLOutline]
+    /// Where it stands in its document, from 1, where known.
+    package var line: Int?
+
+    package init(_ attributes: [Attribute] = [], children: [OPMLOutline] = []) {
+        self.attributes = attributes
+        self.children = children
+    }
+
+    package subscript(_ name: OPMLName) -> String? { attributes.first { $0.name == name }?.value }
+
+    /// What people call it: `title`, else `text`, as plain text; `nil` when that is only the feed's address.
+    package var title: String? {
+        [self[.title], self[.text]].lazy.compactMap(\.self).filter { $0 != self[.xmlURL] && $0 != self[.url] }
+            .compactMap { FeedText.name($0) }.first
+    }
+
+    /// The address of its feed, without what readers put around addresses: white space, `feed:`, and ampersands that
+    /// were escaped twice.
+    ///
+    /// `nil` for folders, notes, links to pages and inclusions.
+    package var feedAddress: String? {
+        let isReference = ["link", "include"].contains(self[.type]?.lowercased())
+        guard let given = FeedText.trimmed(self[.xmlURL]) ?? (isReference ? nil : FeedText.trimmed(self[.url])) else {
+            return nil
+        }
+        let address = given.replacing("&amp;", with: "&")
+        guard address.prefix(5).lowercased() == "feed:" else { return address }
+        let rest = address.dropFirst(5)
+        return rest.hasPrefix("//") ? "http:\(rest)" : String(rest)
+    }
+}
+
+/// The name of an attribute; those of OPML itself are in no namespace.
+package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
+    /// Bytes of a name with its namespace.
+    private static let maximumBytes = 300
+
+    /// Of the declarations of namespaces, which are no attributes.
+    private static let reserved = "http://www.w3.org/2000/xmlns/"
+
+    package let namespace: String?
+    package let local: String
+
+    package init(_ local: String, in namespace: String? = nil) {
+        self.namespace = namespace
+        self.local = local
+    }
+
+    /// - Parameter text: ``description``; `nil` when it is no name that an attribute can have.
+    package init?(parsing text: String) {
+        guard text.utf8.count <= Self.maximumBytes else { return nil }
+        var local = text[...]
+        var namespace: Substring?
+        if text.hasPrefix("{") {
+            guard let end = text.firstIndex(of: "}"), end > text.index(after: text.startIndex) else { return nil }
+            namespace = text[text.index(after: text.startIndex)..<end]
+            local = text[text.index(after: end)...]
+            guard namespace?.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F }) == true else {
+                return nil
+            }
+        }
+        guard Self.isName(local), namespace.map({ !$0.hasPrefix(Self.reserved) }) ?? !local.hasPrefix("xmlns") else {
+            return nil
+        }
+        self.init(String(local), in: namespace.map(String.init))
+    }
+
+    /// `name`, or `{namespace}name`.
+    package var description: String { namespace.map { "{\($0)}\(local)" } ?? local }
+
+    /// A name of XML without a colon, of ASCII alone: no other is in use.
+    private static func isName(_ text: Substring) -> Bool {
+        guard let first = text.utf8.first, 0x61...0x7A ~= first | 0x20 || first == 0x5F else { return false }
+        return text.utf8.allSatisfy { 0x61...0x7A ~= $0 | 0x20 || 0x2D...0x2E ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x5F }
+    }
+
+    // MARK: OPML's own
+
+    package static let text = OPMLName("text")
+    package static let title = OPMLName("title")
+    package static let type = OPMLName("type")
+    package static let xmlURL = OPMLName("xmlUrl")
+    package static let url = OPMLName("url")
+    package static let category = OPMLName("category")
+
+    /// Spelt as the specification does, in whatever case a document has them.
+    static let standard: [String: String] = Dictionary(
+        uniqueKeysWithValues: [
+            "text", "title", "type", "xmlUrl", "htmlUrl", "url", "description", "language", "category", "created",
+            "version", "isComment", "isBreakpoint",
+        ].map { ($0.lowercased(), $0) }
+    )
+}
