@@ -13,25 +13,55 @@ package enum HostFile {
         return facts.st_mode & 0o7777
     }
 
+    /// What a file is to hold.
+    package struct Content: Sendable {
+        package let path: String
+        package let text: String
+        package let permissions: UInt32
+
+        package init(path: String, text: String, permissions: UInt32) {
+            self.path = path
+            self.text = text
+            self.permissions = permissions
+        }
+    }
+
     /// Replaces a file in one step; after a crash the old text or the new is there, on disk.
     package static func replace(
         _ path: String,
         with text: String,
         permissions: UInt32
     ) throws(HostError) {
-        let slash = path.lastIndex(of: "/")
-        let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
-        let file = try Descriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        try replace([Content(path: path, text: text, permissions: permissions)])
+    }
+
+    /// Replaces files, each in one step, once all of them are on disk under other names.
+    ///
+    /// What usually fails, a full disk above all, fails before the first is replaced.
+    package static func replace(_ files: [Content]) throws(HostError) {
+        var staged: [(temporary: String, path: String)] = []
         do throws(HostError) {
-            try write(Array(text.utf8), to: file, path: path, permissions: permissions)
-            guard rename(temporary, path) == 0 else { throw HostError("cannot replace", path, code: errno) }
+            for file in files {
+                let temporary = "\(file.path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+                let descriptor = try Descriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+                staged.append((temporary, file.path))
+                try write(Array(file.text.utf8), to: descriptor, path: file.path, permissions: file.permissions)
+            }
+            for (temporary, path) in staged where rename(temporary, path) != 0 {
+                throw HostError("cannot replace", path, code: errno)
+            }
         } catch {
-            unlink(temporary)
+            for (temporary, _) in staged { unlink(temporary) }
             throw error
         }
-        let parent = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
-        guard fsync(parent.number) == 0 else { throw HostError("cannot write", directory, code: errno) }
+        for directory in Set(files.map { directory(of: $0.path) }) {
+            let parent = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
+            guard fsync(parent.number) == 0 else { throw HostError("cannot write", directory, code: errno) }
+        }
+    }
+
+    private static func directory(of path: String) -> String {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
     private static func write(_ bytes: [UInt8], to file: Descriptor, path: String, permissions: UInt32)
