@@ -14,6 +14,12 @@ package struct FeedAddress: Hashable, Sendable {
 
     var comparableWithoutScheme: Substring { comparable.drop { $0 != ":" } }
 
+    /// Without the brackets of IPv6 and without the dot that may end a name.
+    var bareHost: String {
+        let host = self.host.hasPrefix("[") ? self.host.dropFirst().prefix { $0 != "]" } : self.host[...]
+        return String(host.hasSuffix(".") ? host.dropLast() : host)
+    }
+
     /// Whether it names a whole site and no page of it.
     var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
 

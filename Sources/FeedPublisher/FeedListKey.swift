@@ -23,7 +23,7 @@ package struct FeedListKey: Sendable {
             FeedListKey("language", "name", "Also puts the text into the property `News_{name}`."),
             FeedListKey("every", "time", "How often the feeds are asked for that name no interval of their own."),
             FeedListKey("feeds", "list", "The feeds. Required; may be empty."),
-        ] + rules
+        ] + rules + exchange
 
     /// Keys of one feed.
     package static let feed =
@@ -47,7 +47,16 @@ package struct FeedListKey: Sendable {
                 "true or false",
                 "The address may be a file, or lie on this machine or its network. Never extends to where it redirects."
             ),
-        ] + rules
+        ] + rules + exchange
+
+    private static let exchange = [
+        FeedListKey(
+            "opml",
+            "names with texts",
+            "What an OPML file said that has no key here, such as `htmlUrl` and `description`; `newswire feeds export` gives it "
+                + "back."
+        )
+    ]
 
     private static let rules = [
         FeedListKey("include", "term or list of terms", "Only entries that hold one of these terms."),

@@ -1,3 +1,4 @@
+internal import Feeds
 internal import HostSystem
 internal import HubProtocol
 internal import Yams
@@ -38,6 +39,7 @@ struct FeedListReader {
         let language = readLanguage(members["language"])
         let interval = readInterval(members["every"], minimum: .minimum)
         let rules = readRules(members, FeedRules())
+        checkOPML(members["opml"])
         let feeds = readFeeds(members["feeds"], of: root, interval: interval, rules)
         guard problems.count == before, let category, let template else { return nil }
         return FeedList(file: file, category: category, template: template, language: language, feeds: feeds)
@@ -124,6 +126,7 @@ struct FeedListReader {
         let interval = readInterval(members["every"], minimum: isLocal ? .localMinimum : .minimum)
         let title = members["title"].flatMap { readText($0, named: "title") }
         let rules = readRules(members, listRules)
+        checkOPML(members["opml"])
         guard let urlNode = members["url"] else {
             problem(node, "a feed has no 'url:'")
             return nil
@@ -175,6 +178,17 @@ struct FeedListReader {
             rules.holdsFuture = readChoice(node, named: "future", of: ["announce", "hold"]) == "hold"
         }
         return rules
+    }
+
+    /// What it holds is of no use to the publisher, but must be fit to be handed on.
+    private mutating func checkOPML(_ node: Node?) {
+        guard let node else { return }
+        guard let mapping = node.mapping else { return problem(node, "'opml' must be names with texts") }
+        for (key, value) in mapping {
+            let name = key.scalar?.string ?? ""
+            if OPMLName(parsing: name) == nil { problem(key, "'opml': '\(name)' is no name of an attribute") }
+            if value.scalar == nil { problem(value, "'opml': '\(name)' must be a text") }
+        }
     }
 
     private mutating func readTerms(_ node: Node?, named name: String) -> [Keyword] {

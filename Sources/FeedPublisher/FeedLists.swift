@@ -23,6 +23,19 @@ package struct FeedLists: Sendable {
     ///
     /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run shows what is to be mended.
     package static func load(directory: String) throws(FeedListsError) -> FeedLists {
+        let texts = try texts(in: directory)
+        guard !texts.isEmpty else {
+            throw FeedListsError([
+                FeedListProblem(file: directory, line: nil, text: "holds no feed list (a file named *.yaml)")
+            ])
+        }
+        return try parse(texts)
+    }
+
+    /// The paths of the lists in a directory, in their order, and what is in them.
+    static func texts(
+        in directory: String
+    ) throws(FeedListsError) -> [(file: String, text: Result<String, FeedListProblem>)] {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -32,18 +45,13 @@ package struct FeedLists: Sendable {
             ])
         }
         let files = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted()
-        guard !files.isEmpty else {
-            throw FeedListsError([
-                FeedListProblem(file: directory, line: nil, text: "holds no feed list (a file named *.yaml)")
-            ])
-        }
         guard files.count <= maximumFiles else {
             throw FeedListsError([
                 FeedListProblem(file: directory, line: nil, text: "holds more than \(maximumFiles) feed lists")
             ])
         }
         let folder = directory.hasSuffix("/") ? directory : directory + "/"
-        return try parse(files.map { (folder + $0, contents(folder + $0)) })
+        return files.map { (folder + $0, contents(folder + $0)) }
     }
 
     /// Reads lists whose texts are at hand.
@@ -53,7 +61,7 @@ package struct FeedLists: Sendable {
         try parse(texts.map { ($0.file, .success($0.text)) })
     }
 
-    private static func parse(
+    static func parse(
         _ files: [(file: String, text: Result<String, FeedListProblem>)]
     ) throws(FeedListsError) -> FeedLists {
         var problems: [FeedListProblem] = []
@@ -106,7 +114,7 @@ package struct FeedLists: Sendable {
         return problems
     }
 
-    private static func contents(_ path: String) -> Result<String, FeedListProblem> {
+    static func contents(_ path: String) -> Result<String, FeedListProblem> {
         do {
             let data = try Data(contentsOf: URL(filePath: path))
             guard data.count <= maximumFileBytes else {

@@ -21,14 +21,17 @@ package enum AddressPolicy: Sendable {
     }
 
     /// Judges the host as written, for a request that goes through a proxy.
-    func allowsByName(_ address: WebAddress) -> Bool {
+    func allowsByName(_ address: WebAddress) -> Bool { allowsByName(address.bareHost) }
+
+    /// Judges a host, in small letters and without the brackets of IPv6, before anything is asked of it.
+    package func allowsByName(_ host: String) -> Bool {
         switch self {
         case .any: true
         case .publicOnly:
-            if let literal = NetworkAddress(address.bareHost) {
+            if let literal = NetworkAddress(host) {
                 literal.isPublic
             } else {
-                address.bareHost.contains(".") && !Self.localDomains.contains { address.bareHost.hasSuffix($0) }
+                host.contains(".") && !Self.localDomains.contains { host.hasSuffix($0) }
             }
         }
     }

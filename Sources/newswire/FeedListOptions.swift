@@ -49,3 +49,21 @@ enum PublisherFiles {
     static let database = "publisher.sqlite"
     static let lock = "publisher.lock"
 }
+
+/// Where the feed lists are, for commands that hand them on or add to them.
+struct FeedFolderOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(PublisherSettings.feeds)
+    var feeds: String?
+
+    /// - Throws: `ExitCode` 78 when something is wrong with a list, which is said.
+    func folder(_ settings: Settings) throws -> FeedListFolder {
+        do {
+            return try FeedListFolder.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
+        } catch {
+            for problem in error.problems { Console.error("\(problem)") }
+            throw ExitCode(ExitStatus.badConfiguration.rawValue)
+        }
+    }
+}

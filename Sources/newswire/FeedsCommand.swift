@@ -8,8 +8,11 @@ import Settings
 struct FeedsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "feeds",
-        abstract: "Show how the feeds fare, what is read of one, and what would be sent of them.",
-        subcommands: [FeedsListCommand.self, FeedsCheckCommand.self, FeedsPreviewCommand.self]
+        abstract: "Show how the feeds fare, what would be sent of them, and exchange them with others.",
+        subcommands: [
+            FeedsListCommand.self, FeedsCheckCommand.self, FeedsPreviewCommand.self, FeedsImportCommand.self,
+            FeedsExportCommand.self,
+        ]
     )
 }
 

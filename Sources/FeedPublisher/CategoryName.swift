@@ -1,0 +1,28 @@
+internal import HubProtocol
+
+/// Makes categories of the names that people give to folders.
+enum CategoryName {
+    /// The tag nearest to a name: what tags may not hold becomes `_`.
+    ///
+    /// - Returns: `nil` when nothing is left, or the tag would be a reserved one.
+    static func tag(for name: String) -> Tag? {
+        let tag = (try? Tag(name)) ?? nearest(name)
+        guard let tag, !tag.isServerAssigned, !ReservedTagPrefixes.standard.contains(tag) else { return nil }
+        return tag
+    }
+
+    private static func nearest(_ name: String) -> Tag? {
+        let words = name.unicodeScalars.prefix(Tag.maximumLength).split { (try? Tag(String($0))) == nil }
+        return try? Tag(words.map { String($0) }.joined(separator: "_"))
+    }
+
+    /// The path of a new list that is not taken, of letters that every file system and shell takes.
+    static func file(for tag: Tag, in directory: String, isTaken: (String) -> Bool) -> String {
+        let stem = String(
+            tag.text.lowercased().prefix(60).map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }
+        )
+        let folder = directory.hasSuffix("/") ? directory : directory + "/"
+        let names = (1...).lazy.map { number in "\(folder)\(stem)\(number == 1 ? "" : "-\(number)").yaml" }
+        return names.first { !isTaken($0) } ?? "\(folder)\(stem).yaml"
+    }
+}

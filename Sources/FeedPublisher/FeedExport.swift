@@ -1,0 +1,41 @@
+package import Feeds
+internal import HubProtocol
+
+/// Feed lists as an OPML document, from which ``FeedImport`` makes them again.
+package struct FeedExport: Sendable {
+    package let document: OPMLDocument
+    /// Feeds that stay here: what is `local` is of no use elsewhere, and of nobody's concern.
+    package private(set) var leftOut: [FeedAddress] = []
+    /// Feeds whose address holds a user name or password, for others to read now.
+    package private(set) var withCredentials: [FeedAddress] = []
+
+    /// - Parameters:
+    ///   - folder: The lists.
+    ///   - categories: Which of them; all when empty.
+    /// - Throws: ``FeedChoiceError`` for a category that has no list.
+    package init(_ folder: FeedListFolder, categories: [String]) throws(FeedChoiceError) {
+        var chosen: Set<String> = []
+        for category in categories {
+            for list in try folder.lists.chosen(category: category).lists { chosen.insert(list.file) }
+        }
+        var outlines: [OPMLOutline] = []
+        for (list, text) in zip(folder.lists.lists, folder.texts) where categories.isEmpty || chosen.contains(list.file)
+        {
+            let category = list.category.text
+            var outline = OutlineKeys.outline(ofList: text.members ?? [], category: category)
+            for (feed, members) in zip(list.feeds, text.feeds) {
+                guard !feed.isLocal else {
+                    leftOut.append(feed.address)
+                    continue
+                }
+                if feed.address.display != feed.address.text { withCredentials.append(feed.address) }
+                outline.children.append(OutlineKeys.outline(ofFeed: members, category: category))
+            }
+            outlines.append(outline)
+        }
+        document = OPMLDocument(title: "Feed lists", outlines: outlines)
+    }
+
+    /// The document's text.
+    package var text: String { OPMLWriter.text(document, prefixes: [OutlineKeys.namespace: OutlineKeys.prefix]) }
+}

@@ -1,0 +1,81 @@
+internal import FoundationEssentials
+internal import HostSystem
+
+/// The feed lists of a directory with their texts, to be handed on or added to.
+package struct FeedListFolder: Sendable {
+    package let directory: String
+    package let lists: FeedLists
+    /// In the order of ``lists``.
+    let texts: [FeedListText]
+
+    /// Reads the lists; a directory that is not there yet has none.
+    ///
+    /// - Throws: ``FeedListsError`` with all problems of all files.
+    package static func load(directory: String) throws(FeedListsError) -> FeedListFolder {
+        guard HostFile.exists(directory) else { return try FeedListFolder(directory: directory, texts: []) }
+        let files = try FeedLists.texts(in: directory)
+        let lists = try FeedLists.parse(files)
+        let texts = files.compactMap { file in
+            (try? file.text.get()).map { FeedListText(file: file.file, text: $0) }
+        }
+        return FeedListFolder(directory: directory, lists: lists, texts: texts)
+    }
+
+    package init(directory: String, texts: [(file: String, text: String)]) throws(FeedListsError) {
+        let lists = try FeedLists.parse(texts)
+        self.init(directory: directory, lists: lists, texts: texts.map { FeedListText(file: $0.file, text: $0.text) })
+    }
+
+    private init(directory: String, lists: FeedLists, texts: [FeedListText]) {
+        self.directory = directory
+        self.lists = lists
+        self.texts = texts
+    }
+
+    /// With some texts in place of, or beside, those that are there.
+    ///
+    /// - Throws: ``FeedListsError`` when that is more than lists may hold, or cannot be read.
+    func with(_ changed: [FeedListText]) throws(FeedListsError) -> FeedListFolder {
+        var all = texts
+        for text in changed {
+            guard text.text.utf8.count <= FeedLists.maximumFileBytes else {
+                let limit = "would be larger than \(FeedLists.maximumFileBytes) bytes"
+                throw FeedListsError([FeedListProblem(file: text.file, line: nil, text: limit)])
+            }
+            if let place = all.firstIndex(where: { $0.file == text.file }) {
+                all[place] = text
+            } else {
+                all.append(text)
+            }
+        }
+        guard all.count <= FeedLists.maximumFiles else {
+            let limit = "would hold more than \(FeedLists.maximumFiles) feed lists"
+            throw FeedListsError([FeedListProblem(file: directory, line: nil, text: limit)])
+        }
+        return try FeedListFolder(directory: directory, texts: all.map { ($0.file, $0.text) })
+    }
+
+    /// Writes texts to their files, or none of them; a list that somebody edited meanwhile is an error.
+    ///
+    /// - Throws: ``FeedListsError``, `HostError`, or an error of the system.
+    func write(_ changed: [FeedListText]) throws {
+        guard !changed.isEmpty else { return }
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        var files: [HostFile.Content] = []
+        for text in changed {
+            let old = texts.first { $0.file == text.file }
+            let now = HostFile.exists(text.file) ? try? FeedLists.contents(text.file).get() : nil
+            guard now == old?.text, old != nil || !HostFile.exists(text.file) else {
+                let why = "was changed by somebody else meanwhile; run this again"
+                throw FeedListsError([FeedListProblem(file: text.file, line: nil, text: why)])
+            }
+            // A link stays one: what it leads to is replaced.
+            let path = old == nil ? text.file : URL(filePath: text.file).resolvingSymlinksInPath().path
+            let permissions = old == nil ? Self.permissions : try HostFile.permissions(path)
+            files.append(HostFile.Content(path: path, text: text.text, permissions: permissions))
+        }
+        try HostFile.replace(files)
+    }
+
+    private static let permissions: UInt32 = 0o644
+}
