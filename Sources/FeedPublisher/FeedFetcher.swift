@@ -6,7 +6,7 @@ package import OutboundHTTP
 ///
 /// Source: feeds.md §10.
 package struct FeedFetcher: Sendable {
-    private static let accept =
+    static let accept =
         "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
         + "application/xml;q=0.8, text/xml;q=0.8, */*;q=0.1"
     private static let connectTimeout: Duration = .seconds(10)

@@ -10,8 +10,8 @@ struct FeedsCommand: AsyncParsableCommand {
         commandName: "feeds",
         abstract: "Show how the feeds fare, what would be sent of them, and exchange them with others.",
         subcommands: [
-            FeedsListCommand.self, FeedsCheckCommand.self, FeedsPreviewCommand.self, FeedsImportCommand.self,
-            FeedsExportCommand.self,
+            FeedsListCommand.self, FeedsCheckCommand.self, FeedsPreviewCommand.self, FeedsDiscoverCommand.self,
+            FeedsAddCommand.self, FeedsImportCommand.self, FeedsExportCommand.self,
         ]
     )
 }

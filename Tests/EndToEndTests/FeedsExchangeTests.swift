@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `newswire feeds export` and `import` as a user runs them.
+/// `newswire feeds export`, `import`, `discover` and `add` as a user runs them.
 struct FeedsExchangeTests {
     @Test func `an export is imported as it was, with nothing left to do the second time`() async throws {
         let scratch = try ScratchFolder()
@@ -61,5 +61,15 @@ struct FeedsExchangeTests {
         #expect(export.status == 64 && export.errors.contains("did you mean 'World'"))
         let empty = try await BuiltProgram.run(["feeds", "export", "--feeds", scratch.file("nowhere")])
         #expect(empty.status == 78)
+    }
+
+    @Test func `discovery asks public addresses only`() async throws {
+        let scratch = try ScratchFolder()
+        let address = "http://127.0.0.1:9/"
+        let found = try await BuiltProgram.run(["feeds", "discover", "--guess", address])
+        #expect(found.status == 1 && found.errors.contains("not a public address"))
+        let lists = ["--feeds", scratch.path, "--category", "World"]
+        let added = try await BuiltProgram.run(["feeds", "add", address] + lists)
+        #expect(added.status == 1 && added.errors.contains("not a public address"))
     }
 }
