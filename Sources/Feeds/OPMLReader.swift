@@ -67,12 +67,16 @@ package enum OPMLReader {
     }
 
     /// Outlines hold outlines, so none of them is a record whose start ends another.
-    private static let vocabulary = XMLVocabulary(roots: ["opml"], containers: [], records: []) { name in
-        guard let namespace = name.namespace ?? name.prefix else {
-            return OPMLName.standard[name.local.lowercased()] ?? name.local
+    private static let vocabulary = XMLVocabulary(
+        roots: ["opml"],
+        containers: [],
+        records: [],
+        space: { namespace, prefix in namespace ?? prefix ?? "" },
+        naming: { space, local in
+            guard space.isEmpty else { return OPMLName(local, in: space).description }
+            return OPMLName.standard[local.lowercased()] ?? local
         }
-        return OPMLName(name.local, in: namespace).description
-    }
+    )
 }
 
 /// The lines on which the `outline` tags of a document begin, in its order.

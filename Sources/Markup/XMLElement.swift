@@ -48,7 +48,7 @@ package struct XMLElement: Sendable {
     /// All attributes in the order of the document, by their canonical names.
     package var attributes: [(name: String, value: String)] {
         tree.attributes[node.start..<node.start + node.count].map { attribute in
-            (tree.names[Int(attribute.name)], String(decoding: tree.bytes[attribute.value], as: UTF8.self))
+            (tree.names[Int(attribute.name)].canonical, String(decoding: tree.bytes[attribute.value], as: UTF8.self))
         }
     }
 
