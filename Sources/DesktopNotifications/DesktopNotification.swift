@@ -15,6 +15,8 @@ package struct DesktopNotification: Sendable, Equatable {
     package let urgency: Urgency
     /// Opened when the notification is clicked.
     package let link: WebLink?
+    /// Keys of further notifications whose place it takes.
+    package let replaces: [String]
 
     /// The values of the hint of this name.
     package enum Urgency: UInt8, Sendable, CaseIterable {
@@ -33,12 +35,20 @@ package struct DesktopNotification: Sendable, Equatable {
         }
     }
 
-    package init(key: String, summary: String, body: String, urgency: Urgency = .normal, link: WebLink? = nil) {
+    package init(
+        key: String,
+        summary: String,
+        body: String,
+        urgency: Urgency = .normal,
+        link: WebLink? = nil,
+        replaces: [String] = []
+    ) {
         self.key = key
         self.summary = Self.clipped(summary, bytes: Self.maximumSummary)
         self.body = Self.clipped(body, bytes: Self.maximumBody)
         self.urgency = urgency
         self.link = link
+        self.replaces = replaces
     }
 
     /// Cut between characters.

@@ -49,18 +49,27 @@ package final class DesktopNotifier: @unchecked Sendable {
         }
     }
 
-    /// Shows a notification, in the place of an earlier one with its key.
+    /// Whether it would take the place of something that may still be on the screen.
+    package func replacesShown(_ notification: DesktopNotification) async -> Bool {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: !self.shown.ids(replacedBy: notification).isEmpty) }
+        }
+    }
+
+    /// Shows a notification, in the place of an earlier one with its key or of those that it replaces.
     package func show(
         _ notification: DesktopNotification,
         within limit: Duration = DesktopNotifier.timeout
     ) async throws(DesktopError) {
         try await perform(within: limit) { notifier, deadline throws(DesktopError) in
             let session = try notifier.connected(deadline)
-            let replaced = notifier.shown.id(of: notification.key) ?? 0
-            notifier.shown.add(
-                try session.show(notification, replacing: replaced, deadline: deadline),
-                notification
-            )
+            var former = notifier.shown.ids(replacedBy: notification)[...]
+            let id = try session.show(notification, replacing: former.popFirst() ?? 0, deadline: deadline)
+            notifier.shown.add(id, notification)
+            for other in former where other != id {
+                notifier.shown.remove(other)
+                try session.close(other, deadline: deadline)
+            }
         }
     }
 

@@ -83,6 +83,15 @@ final class NotificationSession {
         return try answer.readNumber()
     }
 
+    /// Takes a notification off the screen; that it has gone already is no trouble.
+    func close(_ id: UInt32, deadline: BusDeadline) throws(DesktopError) {
+        do throws(DesktopError) {
+            _ = try bus.call(Self.service, "CloseNotification", deadline: deadline) { message throws(DesktopError) in
+                try message.append(id)
+            }
+        } catch .refused {}
+    }
+
     /// Has the desktop open a link: the browser is then nobody's child, and no part of our service.
     func openThroughPortal(_ link: WebLink, token: String?, deadline: BusDeadline) throws(DesktopError) {
         _ = try bus.call(Self.portal, "OpenURI", deadline: deadline) { message throws(DesktopError) in

@@ -16,6 +16,11 @@ struct ShownNotifications {
 
     func id(of key: String) -> UInt32? { entries.first { $0.key == key }?.id }
 
+    /// Those whose place a notification takes, its own key's first.
+    func ids(replacedBy notification: DesktopNotification) -> [UInt32] {
+        ([notification.key] + notification.replaces.filter { $0 != notification.key }).compactMap(id)
+    }
+
     func link(of id: UInt32) -> WebLink? { entries.first { $0.id == id }?.link }
 
     mutating func add(_ id: UInt32, _ notification: DesktopNotification) {

@@ -29,6 +29,8 @@ package final class NotificationService: @unchecked Sendable {
     private static let path = "/org/freedesktop/Notifications"
 
     package let shown = Counter<Shown>()
+    /// Numbers that we were asked to take off the screen.
+    package let closed = Counter<UInt32>()
     /// Addresses that the portal was asked to open, with the activation token if there was one.
     package let opened = Counter<String>()
 
@@ -162,6 +164,10 @@ package final class NotificationService: @unchecked Sendable {
         } else if sd_bus_message_is_method_call(call, Self.name, "Notify") > 0 {
             var id = notify(call)
             sd_bus_message_append_basic(reply, Kind.uint32, &id)
+        } else if sd_bus_message_is_method_call(call, Self.name, "CloseNotification") > 0 {
+            var id: UInt32 = 0
+            sd_bus_message_read_basic(call, Kind.uint32, &id)
+            closed.append(id)
         } else if sd_bus_message_is_method_call(call, "org.freedesktop.portal.OpenURI", "OpenURI") > 0 {
             openURI(call)
             sd_bus_message_append_basic(reply, Kind.objectPath, "/org/freedesktop/portal/desktop/request/1")
