@@ -136,19 +136,23 @@ final class AgentStore: Sendable {
                     arguments: [arrival.id, arrival.template]
                 )
                 guard database.changesCount == 1 else { continue }
+                let ordinal = database.lastInsertedRowID
+                let standing = arrival.kind == .message ? MessageStanding(body: arrival.body) : MessageStanding()
                 let state: InboxRecord.State = arrival.failure == nil ? .pending : .failed
                 try database.execute(
                     sql: """
                         INSERT INTO inbox
-                            (ordinal, kind, id, template, body, title, message, link, category, received_at, state, reason)
-                            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                            (ordinal, kind, id, template, body, title, message, link, category, received_at, state, reason,
+                            story)
+                            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                         """,
                     arguments: [
-                        database.lastInsertedRowID, arrival.kind.rawValue, arrival.id, arrival.template, arrival.body,
+                        ordinal, arrival.kind.rawValue, arrival.id, arrival.template, arrival.body,
                         arrival.content.title, arrival.content.message, arrival.content.link, arrival.content.category,
-                        milliseconds, state.rawValue, arrival.failure,
+                        milliseconds, state.rawValue, arrival.failure, standing.story,
                     ]
                 )
+                if !standing.replaces.isEmpty { try Self.supersede(by: standing, before: ordinal, in: database) }
                 taken.append(arrival)
             }
             if let cursor { try database.execute(sql: "UPDATE agent SET cursor = ?", arguments: [cursor]) }
@@ -235,7 +239,17 @@ final class AgentStore: Sendable {
     // MARK: Statements
 
     static let unsettled = "state IN ('pending', 'started')"
+    static let supersedeSQL = """
+        UPDATE inbox SET superseded = ?1 WHERE story <> '' AND story IN (SELECT value FROM json_each(?2)) AND ordinal < ?3
+            AND superseded IS NOT 'withdrawn'
+        """
     static let nextSQL = "SELECT ordinal FROM inbox WHERE \(unsettled) ORDER BY ordinal LIMIT 1"
+
+    /// Marks the earlier messages of the stories that a message takes the place of; a withdrawal is never undone.
+    private static func supersede(by standing: MessageStanding, before ordinal: Int64, in database: Database) throws {
+        let mark: InboxRecord.Supersession = standing.status == .withdrawn ? .withdrawn : .replaced
+        try database.execute(sql: supersedeSQL, arguments: [mark.rawValue, text(standing.replaces), ordinal])
+    }
 
     private static func apply(_ settlement: Settlement, to database: Database) throws {
         switch settlement {
@@ -338,6 +352,15 @@ final class AgentStore: Sendable {
                     """
             )
         }
+        migrator.registerMigration("2 stories") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE inbox ADD COLUMN story TEXT NOT NULL DEFAULT '';
+                    ALTER TABLE inbox ADD COLUMN superseded TEXT CHECK (superseded IN ('replaced', 'withdrawn'));
+                    CREATE INDEX inbox_by_story ON inbox (story, ordinal) WHERE story <> '';
+                    """
+            )
+        }
         return migrator
     }
 
@@ -396,7 +419,8 @@ extension InboxRecord {
             state: State(rawValue: row["state"]) ?? .failed,
             attempts: row["attempts"],
             failures: row["failures"],
-            reason: row["reason"]
+            reason: row["reason"],
+            supersession: (row["superseded"] as String?).flatMap(Supersession.init)
         )
     }
 }

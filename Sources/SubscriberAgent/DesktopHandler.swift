@@ -39,16 +39,24 @@ actor DesktopHandler {
 
     /// Shows a row, or counts it among those that one notification stands for; `waiting` rows are behind it.
     ///
+    /// A row whose successor is in the inbox already is not shown: nobody should read that a house burns when the next
+    /// line says that it does not. One that takes the place of what can be seen is shown at once, however many wait.
+    ///
     /// - Returns: Whether the desktop has it.
     func show(_ record: InboxRecord, waiting: Int, within limit: Duration) async -> Bool {
         if record.ordinal == lastShown { return true }
         do {
-            if waiting >= Self.newest {
-                try await notifier.connect(within: limit)
-                passedOver += 1
-            } else {
-                try await showPassedOver(within: limit)
-                try await notifier.show(DesktopNotification(record), within: limit)
+            let notification = DesktopNotification(record)
+            let isLate = waiting >= Self.newest
+            try await notifier.connect(within: limit)
+            if !isLate { try await showPassedOver(within: limit) }
+            if record.supersession == nil {
+                let isWanted = if isLate { await notifier.replacesShown(notification) } else { true }
+                if isWanted {
+                    try await notifier.show(notification, within: limit)
+                } else {
+                    passedOver += 1
+                }
             }
         } catch {
             failed(error)
@@ -77,17 +85,20 @@ extension DesktopNotification {
     init(_ record: InboxRecord) {
         let content = record.content
         let members = MessageContent.members(of: record.body)
-        let story = members["story"] ?? ""
+        let standing = record.standing
         let title = content.title.isEmpty ? content.message : content.title
         let text = content.message == title ? "" : content.message
         self.init(
-            key: story.isEmpty ? "message:\(record.id)" : "story:\(story)",
+            key: standing.story.isEmpty ? "message:\(record.id)" : Self.key(ofStory: standing.story),
             summary: (record.isRedelivery ? "(again) " : "") + (title.isEmpty ? "(no text)" : title),
             body: text.isEmpty ? content.category : text,
             urgency: Urgency(word: members["urgency"] ?? ""),
-            link: WebLink(content.link)
+            link: WebLink(content.link),
+            replaces: standing.replaces.map(Self.key)
         )
     }
+
+    private static func key(ofStory name: String) -> String { "story:\(name)" }
 
     /// One for all that came while nobody was looking.
     init(passedOver count: Int) {

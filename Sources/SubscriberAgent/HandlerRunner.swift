@@ -52,6 +52,7 @@ struct HandlerRunner: Sendable {
     /// The variables of a row, over what is passed on of our own.
     func variables(for record: InboxRecord) -> [String: String] {
         var variables = Self.passedOn(environment)
+        let line = InboxLine(record)
         variables["NEWSWIRE_ID"] = Self.clipped(record.id)
         variables["NEWSWIRE_TITLE"] = Self.clipped(record.content.title)
         variables["NEWSWIRE_MESSAGE"] = Self.clipped(record.content.message)
@@ -59,6 +60,10 @@ struct HandlerRunner: Sendable {
         variables["NEWSWIRE_CATEGORY"] = Self.clipped(record.content.category)
         // A part of a JSON text is none; all of it is on standard input anyway.
         variables["NEWSWIRE_BODY"] = record.body.utf8.count <= Self.maximumVariable ? record.body : ""
+        for (name, value) in [("STORY", line.story), ("STATUS", line.status), ("REPLACES", line.replaces)] {
+            if let value { variables["NEWSWIRE_\(name)"] = Self.clipped(value) }
+        }
+        if let superseded = line.superseded { variables["NEWSWIRE_SUPERSEDED"] = superseded }
         if record.isRedelivery { variables["NEWSWIRE_REDELIVERY"] = "1" }
         if record.kind == .gap { variables["NEWSWIRE_GAP"] = "1" }
         return variables

@@ -8,8 +8,9 @@ package enum InboxHandler: Sendable, Equatable {
     ///
     /// Its arguments are the given ones and nothing of the message: a title that begins with `-` would be an option. The
     /// message comes in the environment (`NEWSWIRE_ID`, `NEWSWIRE_TITLE`, `NEWSWIRE_MESSAGE`, `NEWSWIRE_LINK`,
-    /// `NEWSWIRE_CATEGORY`, `NEWSWIRE_BODY`, `NEWSWIRE_REDELIVERY=1`, `NEWSWIRE_GAP=1`), and as the JSON object of
-    /// ``json`` on standard input.
+    /// `NEWSWIRE_CATEGORY`, `NEWSWIRE_BODY`; where they apply `NEWSWIRE_STORY`, `NEWSWIRE_STATUS`, `NEWSWIRE_REPLACES`,
+    /// `NEWSWIRE_SUPERSEDED`, `NEWSWIRE_REDELIVERY=1`, `NEWSWIRE_GAP=1`), and as the JSON object of ``json`` on standard
+    /// input.
     case exec(program: String, arguments: [String] = [])
 }
 

@@ -13,6 +13,14 @@ package struct InboxLine: Sendable, Encodable {
     package let receivedAt: String
     /// Present, and true, when a handler may have worked on this row before.
     package let redelivery: Bool?
+    /// Present where the message has a story: its name.
+    package let story: String?
+    /// Present where the message takes the place of others: `update`, `correction` or `withdrawn`.
+    package let status: String?
+    /// Present where the message takes the place of others: the names of their stories, with spaces between.
+    package let replaces: String?
+    /// Present where a later message in the inbox has taken its place already: `replaced` or `withdrawn`.
+    package let superseded: String?
     /// Present where messages were missed, in place of one.
     package let gap: StreamGap?
 
@@ -24,6 +32,11 @@ package struct InboxLine: Sendable, Encodable {
         category = record.content.category
         receivedAt = record.receivedAt.formatted(.iso8601(includingFractionalSeconds: true))
         redelivery = record.isRedelivery ? true : nil
+        let standing = record.standing
+        story = standing.story.isEmpty ? nil : standing.story
+        status = standing.status?.rawValue
+        replaces = standing.replaces.isEmpty ? nil : standing.replaces.joined(separator: " ")
+        superseded = record.supersession?.rawValue
         gap = record.kind == .gap ? try? JSONDecoder().decode(StreamGap.self, from: Data(record.body.utf8)) : nil
     }
 
@@ -38,6 +51,8 @@ package struct InboxLine: Sendable, Encodable {
     package var text: String {
         var parts: [String] = []
         if redelivery == true { parts.append("(again)") }
+        if let superseded { parts.append("(\(superseded) later)") }
+        if let status { parts.append("(\(status))") }
         if !category.isEmpty { parts.append("[\(TerminalText.safe(category))]") }
         let body = message.isEmpty || gap != nil ? title : message
         parts.append(TerminalText.safe(body.isEmpty ? "(no text)" : body))

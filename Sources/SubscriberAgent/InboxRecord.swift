@@ -18,6 +18,11 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
         case failed
     }
 
+    /// What a later message of its story, that came to this inbox, made of it.
+    package enum Supersession: String, Sendable, Codable, CaseIterable {
+        case replaced, withdrawn
+    }
+
     /// Order of arrival; never reused.
     package let ordinal: Int64
     package let kind: Kind
@@ -36,6 +41,10 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
     package let failures: Int
     /// Why it failed, or last failed.
     package let reason: String?
+    /// `nil` while it stands.
+    package var supersession: Supersession?
+
+    package var standing: MessageStanding { kind == .message ? MessageStanding(body: body) : MessageStanding() }
 
     /// Whether a handler may have worked on it before its newest start.
     package var isRedelivery: Bool { attempts > 1 }

@@ -77,6 +77,10 @@ struct InboxCommand: AsyncParsableCommand {
         let state: String
         let attempts: Int
         let reason: String?
+        let story: String?
+        let status: String?
+        let replaces: String?
+        let superseded: String?
     }
 
     func run() async throws {
@@ -93,12 +97,17 @@ struct InboxCommand: AsyncParsableCommand {
         let text = [content.message, content.title].first { !$0.isEmpty } ?? record.reason ?? ""
         let trouble = record.state == .failed ? record.reason.map { "  (\($0))" } ?? "" : ""
         let time = record.receivedAt.formatted(.iso8601)
-        return TerminalText.safe("\(time)  \(record.state.rawValue)  \(record.kind == .gap ? "GAP" : text)\(trouble)")
+        let marks = [record.standing.status?.rawValue, record.supersession.map { "\($0.rawValue) later" }]
+        let mark = marks.compactMap(\.self).map { "(\($0)) " }.joined()
+        return TerminalText.safe(
+            "\(time)  \(record.state.rawValue)  \(mark)\(record.kind == .gap ? "GAP" : text)\(trouble)"
+        )
     }
 }
 
 extension InboxCommand.Row {
     fileprivate init(_ record: InboxRecord) {
+        let line = InboxLine(record)
         self.init(
             id: record.id,
             kind: record.kind.rawValue,
@@ -109,7 +118,11 @@ extension InboxCommand.Row {
             receivedAt: record.receivedAt,
             state: record.state.rawValue,
             attempts: record.attempts,
-            reason: record.reason
+            reason: record.reason,
+            story: line.story,
+            status: line.status,
+            replaces: line.replaces,
+            superseded: line.superseded
         )
     }
 }

@@ -80,6 +80,90 @@ import Testing
         #expect(taken.count == 2)
     }
 
+    /// A message of a story, with further members.
+    private func telling(_ number: Int, _ story: String, _ members: String = "") -> Arrival {
+        let body = #"{"title":"t\#(number)","story":"\#(story)"\#(members)}"#
+        return Arrival(
+            kind: .message,
+            id: "m\(number)",
+            template: "newswire",
+            body: body,
+            content: MessageContent(body: body),
+            failure: nil
+        )
+    }
+
+    private func supersessions() async throws -> [InboxRecord.Supersession?] {
+        try await store.records(last: 20, states: InboxRecord.State.allCases).map(\.supersession)
+    }
+
+    @Test func `messages are marked that later ones take the place of, in one batch and in a later one`() async throws {
+        try await store.receive(
+            [
+                telling(1, "a"), telling(2, "b"), telling(3, "a", #","status":"update","replaces":"a""#),
+                telling(4, ""), telling(5, "c"),
+            ],
+            cursor: nil,
+            at: .sample
+        )
+        #expect(try await supersessions() == [.replaced, nil, nil, nil, nil])
+        try await store.receive([telling(6, "a", #","status":"withdrawn","replaces":"a b""#)], cursor: nil, at: .sample)
+        #expect(try await supersessions() == [.withdrawn, .withdrawn, .withdrawn, nil, nil, nil])
+        // A late update does not bring back what was withdrawn; a status of another sender's says nothing.
+        let late = [
+            telling(7, "a", #","status":"correction""#), telling(8, "c", #","status":"?""#),
+            telling(9, "", #","status":"withdrawn","replaces":"""#),
+        ]
+        try await store.receive(late, cursor: nil, at: .sample)
+        #expect(try await supersessions() == [.withdrawn, .withdrawn, .withdrawn, nil, nil, .replaced, nil, nil, nil])
+    }
+
+    @Test func `a message and its withdrawal are both handed on, the former marked`() async throws {
+        try await store.receive(
+            [telling(1, "a"), telling(2, "a", #","status":"withdrawn","message":"Cancelled: t1""#)],
+            cursor: nil,
+            at: .sample
+        )
+        let first = try #require(try await store.startNext())
+        let second = try #require(try await store.startNext(settling: .done(first.ordinal)))
+        #expect(InboxLine(first).text == "(withdrawn later) t1")
+        #expect(InboxLine(second).text == "(withdrawn) Cancelled: t1")
+    }
+
+    @Test func `the first release's inbox is taken over`() async throws {
+        let path = scratch.file("old.sqlite")
+        let queue = try DatabaseQueue(path: path)
+        try AgentStore.migrator.migrate(queue, upTo: "1 agent and inbox")
+        try await queue.write { database in
+            try database.execute(
+                sql: """
+                    INSERT INTO mark VALUES (1, 'm1', 'newswire');
+                    INSERT INTO inbox (ordinal, kind, id, template, body, title, message, link, category, received_at, state)
+                    VALUES (1, 'message', 'm1', 'newswire', '{"title":"t"}', 't', '', '', '', 1, 'pending');
+                    """
+            )
+        }
+        try queue.close()
+        let store = try AgentStore(path: path)
+        let rows = try await store.records(last: 9, states: [.pending])
+        #expect(rows.map(\.id) == ["m1"])
+        #expect(rows.map(\.supersession) == [nil])
+        try await store.receive([telling(2, "a"), telling(3, "a", #","status":"update""#)], cursor: nil, at: .sample)
+        let marks = try await store.records(last: 9, states: [.pending]).map(\.supersession)
+        #expect(marks == [nil, .replaced, nil])
+    }
+
+    @Test func `rows of a story are found by index`() async throws {
+        let plan = try await store.pool.read { database in
+            try Row.fetchAll(
+                database,
+                sql: "EXPLAIN QUERY PLAN \(AgentStore.supersedeSQL)",
+                arguments: ["replaced", "[]", 1]
+            ).map { $0["detail"] as String }
+        }
+        #expect(plan.contains { $0.contains("inbox_by_story") }, "\(plan)")
+    }
+
     @Test func `an event without an id leaves the cursor`() async throws {
         try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
         try await store.receive([.sample(2)], cursor: nil, at: .sample)

@@ -100,6 +100,51 @@ import Testing
         #expect(output.lines.count == 20)
     }
 
+    @Test func `a withdrawal takes the place of what is seen, and of all that it names`() async throws {
+        let bus = try await TestBus(folder: stage.scratch.path)
+        let service = try NotificationService(bus)
+        let agent = try stage.agent(variables: variables(bus.environment))
+        let task = try stage.start(agent, handler: .print, notifying: true)
+        message(1, #""title":"Flood","story":"s","urgency":"critical""#)
+        message(2, #""title":"Flood, too","story":"t""#)
+        _ = await service.shown.elements(atLeast: 2)
+        message(3, #""title":"Cancelled: Flood","story":"s","status":"withdrawn","replaces":"s t""#)
+        let shown = await service.shown.elements(atLeast: 3)
+        let closed = await service.closed.elements(atLeast: 1)
+        message(4, #""title":"Correction: x","story":"u","status":"correction","replaces":"gone""#)
+        _ = await service.shown.elements(atLeast: 4)
+        try await stage.stop(task)
+        #expect(shown.map(\.replaces) == [0, 0, 1])
+        #expect(shown.map(\.urgency) == [2, 1, 1])
+        #expect(closed == [2])
+        #expect(service.shown.elements.last?.replaces == 0)
+        #expect(try await agent.inbox(last: 9).map(\.supersession) == [.withdrawn, .withdrawn, nil, nil])
+    }
+
+    @Test func `after an absence what was withdrawn meanwhile is not shown, and what is seen is taken back at once`()
+        async throws
+    {
+        let bus = try await TestBus(folder: stage.scratch.path)
+        let service = try NotificationService(bus)
+        let notifier = DesktopNotifier(environment: bus.environment) { _ in }
+        let desktop = DesktopHandler(notifier: notifier, reporter: stage.world.environment.reporter, beside: .print)
+        func show(_ ordinal: Int64, _ members: String, waiting: Int, _ mark: InboxRecord.Supersession? = nil) async {
+            var record = InboxRecord.sample(ordinal: ordinal, body: "{\(members)}")
+            record.supersession = mark
+            #expect(await desktop.show(record, waiting: waiting, within: .seconds(5)))
+        }
+        await show(1, #""title":"Flood","story":"s""#, waiting: 0)
+        await show(2, #""title":"Fire","story":"f""#, waiting: 9, .withdrawn)
+        await show(3, #""title":"Cancelled: Fire","story":"f","status":"withdrawn""#, waiting: 8)
+        await show(4, #""title":"Cancelled: Flood","story":"s","status":"withdrawn""#, waiting: 7)
+        await show(5, #""title":"Storm","story":"o""#, waiting: 1, .replaced)
+        await show(6, #""title":"Storm is over","story":"o","status":"update""#, waiting: 0)
+        let shown = await service.shown.elements(atLeast: 4)
+        await desktop.close()
+        #expect(shown.map(\.summary) == ["Flood", "Cancelled: Flood", "One earlier message", "Storm is over"])
+        #expect(shown.map(\.replaces) == [0, 1, 0, 0])
+    }
+
     @Test func `a program that fails is tried again, and its message shown once`() async throws {
         let bus = try await TestBus(folder: stage.scratch.path)
         let service = try NotificationService(bus)

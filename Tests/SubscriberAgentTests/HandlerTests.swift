@@ -165,6 +165,26 @@ import Testing
         #expect(variables["NEWSWIRE_BODY"] == "")
     }
 
+    @Test func `handlers are told what a message takes the place of, and what took its own`() throws {
+        var record = InboxRecord.sample(
+            body: #"{"title":"Cancelled: x","story":"s","status":"withdrawn","replaces":"s t"}"#
+        )
+        record.supersession = .replaced
+        let variables = runner(.json).variables(for: record).filter { $0.key.hasPrefix("NEWSWIRE_S") }
+        #expect(
+            variables == [
+                "NEWSWIRE_STORY": "s", "NEWSWIRE_STATUS": "withdrawn", "NEWSWIRE_SUPERSEDED": "replaced",
+            ]
+        )
+        #expect(runner(.json).variables(for: record)["NEWSWIRE_REPLACES"] == "s t")
+        let line = try JSONDecoder().decode([String: String].self, from: Data(InboxLine(record).json.utf8))
+        #expect(line["story"] == "s" && line["status"] == "withdrawn" && line["superseded"] == "replaced")
+        #expect(line["replaces"] == "s t")
+        #expect(InboxLine(record).text == "(replaced later) (withdrawn) Cancelled: x")
+        let plain = InboxLine(.sample())
+        #expect(plain.story == nil && plain.status == nil && plain.replaces == nil && plain.superseded == nil)
+    }
+
     @Test func `a program that is not there is found out before anything is sent`() async throws {
         let plain = stage.scratch.file("plain")
         try Data("no".utf8).write(to: URL(filePath: plain))
@@ -222,19 +242,22 @@ extension InboxRecord {
         kind: Kind = .message,
         title: String = "title",
         message: String = "text",
-        attempts: Int = 1
+        attempts: Int = 1,
+        ordinal: Int64 = 1,
+        body given: String? = nil
     ) -> InboxRecord {
         let body =
             kind == .gap
             ? #"{"after":"e-1","resumesAt":7,"reason":"too old"}"#
-            : #"{"title":"\#(String(repeating: "x", count: title.utf8.count))"}"#
+            : given ?? #"{"title":"\#(String(repeating: "x", count: title.utf8.count))"}"#
         return InboxRecord(
-            ordinal: 1,
+            ordinal: ordinal,
             kind: kind,
             id: "m1",
             template: "newswire",
             body: body,
-            content: MessageContent(title: title, message: message, category: "World"),
+            content: given.map { MessageContent(body: $0) }
+                ?? MessageContent(title: title, message: message, category: "World"),
             receivedAt: .sample,
             state: .started,
             attempts: attempts,
