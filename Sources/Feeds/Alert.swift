@@ -57,6 +57,32 @@ package struct Alert: Sendable, Equatable {
         (references ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
     }
 
+    /// What a message is to those before it.
+    package enum Kind: Sendable, CaseIterable {
+        case alert
+        /// Takes the place of the messages it refers to.
+        case update
+        /// Calls the messages off that it refers to.
+        case cancel
+        /// Says to other systems that a message was taken or refused; nothing for the public.
+        case acknowledgement
+    }
+
+    /// Of ``messageType``; what an index leaves out, or nobody knows, is an alert: nothing is lost then.
+    package var kind: Kind {
+        switch messageType?.lowercased() {
+        case "update": .update
+        case "cancel": .cancel
+        case "ack", "error": .acknowledgement
+        default: .alert
+        }
+    }
+
+    /// Whether somebody has to act at once, or it could hardly be worse.
+    package var isUrgent: Bool {
+        info.contains { $0.urgency?.lowercased() == "immediate" || $0.severity?.lowercased() == "extreme" }
+    }
+
     /// Tests, exercises, drafts and messages for a closed circle must not reach the public.
     ///
     /// An index that leaves the fields out means the usual.

@@ -33,6 +33,23 @@ extension EntryKey {
         guard let link = WebAddress(link)?.comparable else { return nil }
         self.init("link", link)
     }
+
+    /// The key of an alert by its ``Alert/reference``, the same in every feed and in the references of other alerts.
+    ///
+    /// The time in it counts as a time: senders write one zone here and another there.
+    package init(alert reference: String) {
+        let parts = reference.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, let sent = FeedDate.parse(parts[2]) else {
+            self.init("alert", reference)
+            return
+        }
+        self.init("alert", parts[0], parts[1], String(Int64(sent.timeIntervalSince1970)))
+    }
+
+    /// The key of one feed's entry among those of all feeds.
+    package init(_ key: EntryKey, feed: Int64) {
+        self.init("entry", String(feed), key.description)
+    }
 }
 
 extension Feed {
