@@ -19,13 +19,14 @@ package struct DocumentReading: Sendable {
 package struct Verdict: Sendable {
     package struct Story: Sendable {
         package let message: OutboxMessage
-        /// By which it is to be known in the category.
-        package let keys: [EntryKey]
+        package let change: StoryChange
     }
 
     /// Keys to mark as seen.
     package var marks: [SeenKey] = []
     package var stories: [Story] = []
+    /// Stories that are over without a word, because nobody was shown anything of them.
+    package var closed: [StoryChange] = []
     /// Rows that name one feed more, by number; only such as were not sent yet are changed.
     package var amended: [Int64: OutboxMessage] = [:]
     package var judgement: Judgement

@@ -73,6 +73,22 @@ package struct FeedListKey: Sendable {
             "What becomes of an entry dated more than a day ahead: announced now without its date, or held until then. "
                 + "Default: `announce`."
         ),
+        FeedListKey(
+            "corrections",
+            "term or list of terms",
+            "Entries with one of these terms in title or categories correct a story that was announced: the message takes "
+                + "the place of the earlier one."
+        ),
+        FeedListKey(
+            "retractions",
+            "term or list of terms",
+            "Entries with one of these terms in title or categories take a story back that was announced."
+        ),
+        FeedListKey(
+            "notBefore",
+            "hour",
+            "Messages for entries found from midnight on wait until then, by the publisher's local time; `00:00`: none does."
+        ),
     ]
 
     /// The rows of the reference's table.

@@ -177,6 +177,7 @@ struct FeedListReader {
         if let node = members["future"] {
             rules.holdsFuture = readChoice(node, named: "future", of: ["announce", "hold"]) == "hold"
         }
+        readEditorial(members, &rules)
         return rules
     }
 
@@ -189,6 +190,14 @@ struct FeedListReader {
             if OPMLName(parsing: name) == nil { problem(key, "'opml': '\(name)' is no name of an attribute") }
             if value.scalar == nil { problem(value, "'opml': '\(name)' must be a text") }
         }
+    }
+
+    private mutating func readEditorial(_ members: [String: Node], _ rules: inout FeedRules) {
+        if let node = members["corrections"] { rules.marks.corrections = readTerms(node, named: "corrections") }
+        if let node = members["retractions"] { rules.marks.retractions = readTerms(node, named: "retractions") }
+        guard let node = members["notBefore"], let text = readText(node, named: "notBefore") else { return }
+        rules.notBefore = HourOfDay(parsing: text)
+        if rules.notBefore == nil { problem(node, "'notBefore: \(text)' is not an hour of the day such as 07:00") }
     }
 
     private mutating func readTerms(_ node: Node?, named name: String) -> [Keyword] {

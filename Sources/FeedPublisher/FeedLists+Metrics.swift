@@ -15,7 +15,7 @@ extension FeedLists {
     package func metrics(of store: PublisherStore, after report: PublishReport, now: Date = Date()) throws -> String {
         let feeds = try health(of: store, now: now)
         let pending = try store.pending()
-        let oldest = pending.map(\.created).min().map { max(now.timeIntervalSince($0), 0) } ?? 0
+        let oldest = pending.map(\.isDue).min().map { max(now.timeIntervalSince($0), 0) } ?? 0
 
         var page = PrometheusText()
         page.add(

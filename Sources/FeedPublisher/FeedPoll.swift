@@ -75,7 +75,15 @@ struct FeedPoll: Sendable {
         _ before: FeedRecord
     ) throws -> Outcome {
         let now = environment.now()
-        let judge = NewsJudge(feed: feed, record: before, existing: existing, rules: source.rules, now: now)
+        let judge = NewsJudge(
+            feed: feed,
+            record: before,
+            existing: existing,
+            rules: source.rules,
+            category: list.category.folded,
+            holdUntil: source.rules.notBefore?.release(after: now, in: environment.timeZone()),
+            now: now
+        )
         var record = before
         record.readings += 1
         record.identicalAnswers = 0
@@ -132,8 +140,9 @@ struct FeedPoll: Sendable {
             verdict.stories = judgement.announcements.map { announcement in
                 let key = environment.idempotencyKey()
                 let message = composer.message(for: announcement, feedTitle: title, idempotencyKey: key)
-                return Verdict.Story(message: message, keys: announcement.stories)
+                return Verdict.Story(message: message, change: announcement.change)
             }
+            verdict.closed = judgement.closed
             for story in judgement.repeats.values {
                 guard let row = story.row, let message = verdict.amended[row] ?? story.unsent else { continue }
                 verdict.amended[row] = composer.naming(title, in: message)
@@ -161,12 +170,17 @@ struct FeedPoll: Sendable {
                 link: entry.link,
                 date: entry.date,
                 dateTrouble: judge.dateTrouble(entry.date),
-                fate: message == nil
-                    ? .silent(silence, story: verdict.judgement.repeats[index]?.headline) : .waiting,
+                fate: message.map { Self.fate(of: $0, judge.now) }
+                    ?? .silent(silence, story: verdict.judgement.repeats[index]?.headline),
                 idempotencyKey: message?.idempotencyKey
             )
         }
         preview.add(shown)
+    }
+
+    private static func fate(of message: OutboxMessage, _ now: Date) -> EntryPreview.Fate {
+        guard let hour = message.notBefore, hour > now else { return .waiting }
+        return .held(until: hour)
     }
 
     private func succeedUnchanged(_ record: FeedRecord, _ answer: FetchResult.Answer) throws -> Outcome {

@@ -6,6 +6,10 @@ package struct FeedRules: Sendable, Hashable {
     var announcesUpdates = false
     /// Whether an entry dated more than a day ahead waits for its date.
     var holdsFuture = false
+    /// Which entries correct or take back others.
+    var marks = EditorialMarks()
+    /// Until when what is found from midnight on waits.
+    var notBefore: HourOfDay?
 
     package init() {}
 }

@@ -18,6 +18,9 @@ package struct Judgement: Sendable {
     /// When the first of the entries that wait for their dates is due.
     package var heldUntil: Date?
 
+    /// Stories that are over without a word, because nobody was shown anything of them.
+    package var closed: [StoryChange] = []
+
     var announcesUpdate: Bool { announcements.contains(where: \.isUpdate) }
 }
 
@@ -27,10 +30,11 @@ package struct Announcement: Sendable {
     package let index: Int
     /// What is shown: never later than the fetch; `nil` when the entry has no date to be believed.
     package let date: Date?
-    /// By which its story is known in the category.
-    package var stories: [EntryKey] = []
-    /// Whether it was announced before, and says something else now.
+    package var change = StoryChange(name: "")
+    /// Whether it was read before, and says something else now, which its list wants to be told.
     package var isUpdate = false
+    /// Whether its own title says what it is: `Correction: …`.
+    package var isMarked = false
 }
 
 /// How many entries of a feed that is read for the first time are announced.

@@ -27,7 +27,10 @@ package struct KeywordFilter: Sendable, Hashable {
         let bytes: [UInt8]
 
         init(_ entry: Entry) {
-            let fields = [entry.title, entry.summary].compactMap(\.self) + entry.categories
+            self.init([entry.title, entry.summary].compactMap(\.self) + entry.categories)
+        }
+
+        init(_ fields: [String]) {
             var bytes: [UInt8] = []
             for field in fields where bytes.count < maximumText {
                 let text = String(decoding: field.utf8.prefix(maximumText), as: UTF8.self)
@@ -45,6 +48,9 @@ package struct Keyword: Sendable, Hashable {
 
     /// As the list has it.
     let text: String
+    /// Folded; the last of them may be the beginning of one.
+    let words: [String]
+    private let isOpenEnded: Bool
     private let needle: [UInt8]
     /// For each beginning of ``needle``, how much of its own end it begins with (Knuth, Morris and Pratt's table).
     private let overlaps: [Int]
@@ -65,6 +71,8 @@ package struct Keyword: Sendable, Hashable {
         if !FoldedWords.runsOn(first) { needle = " " + needle }
         if !isBeginning, !FoldedWords.runsOn(last) { needle += " " }
         self.text = text
+        self.words = words
+        isOpenEnded = isBeginning
         self.needle = Array(needle.utf8)
         var overlaps = [0]
         for position in self.needle.indices.dropFirst() {
@@ -80,6 +88,14 @@ package struct Keyword: Sendable, Hashable {
             if matched == needle.count { return true }
         }
         return false
+    }
+
+    /// Whether a text of these words begins with it.
+    func isBeginning(of others: [String]) -> Bool {
+        guard let last = words.last, others.count >= words.count else { return false }
+        let found = others[words.count - 1]
+        return zip(words.dropLast(), others).allSatisfy { $0 == $1 }
+            && (isOpenEnded ? found.hasPrefix(last) : found == last)
     }
 
     private static func step(_ needle: [UInt8], _ overlaps: [Int], _ matched: Int, _ byte: UInt8) -> Int {

@@ -21,6 +21,8 @@ struct MessageComposer: Sendable {
 
     private static let languagePrefix = "News_"
     private static let nameSeparator = "; "
+    /// Of an alert to be acted upon: on a desktop it stays until it is dismissed.
+    private static let urgent = "critical"
 
     let list: FeedList
 
@@ -33,7 +35,9 @@ struct MessageComposer: Sendable {
         idempotencyKey: String
     ) -> OutboxMessage {
         let entry = announcement.entry
-        let title = TextClip.clip(Self.title(of: entry, feedTitle: feedTitle), characters: Self.maximumTitle)
+        let change = announcement.change
+        let ownTitle = Self.title(of: entry, feedTitle: feedTitle)
+        let title = TextClip.clip(Self.wording(of: announcement, ownTitle), characters: Self.maximumTitle)
         var values = ["title": title, "category": list.category.text]
         values["feed"] = TextClip.clip(feedTitle, characters: Self.maximumName)
         values["summary"] = entry.summary.flatMap { summary in
@@ -43,7 +47,11 @@ struct MessageComposer: Sendable {
         values["published"] = announcement.date.map { $0.formatted(.iso8601) }
         values["link"] = entry.link.flatMap(Self.address)
         values["image"] = entry.image.flatMap(Self.address)
-        if announcement.isUpdate { values["update"] = "true" }
+        values["story"] = change.name
+        values["status"] = change.status?.rawValue
+        values["replaces"] = change.replaces.isEmpty ? nil : change.replaces.joined(separator: " ")
+        let isOver = change.status == .withdrawn
+        if entry.alert?.isUrgent == true, !isOver { values["urgency"] = Self.urgent }
         return OutboxMessage(
             category: list.category.text,
             tags: list.category.text,
@@ -51,8 +59,24 @@ struct MessageComposer: Sendable {
             idempotencyKey: idempotencyKey,
             headlines: title,
             entries: 1,
-            isDigest: false
+            isDigest: false,
+            status: change.status,
+            replaces: change.replaces,
+            notBefore: change.notBefore,
+            expires: isOver ? nil : entry.alert?.expires
         )
+    }
+
+    /// The title, saying what the message is where the entry's own does not.
+    private static func wording(of announcement: Announcement, _ title: String) -> String {
+        let change = announcement.change
+        if announcement.isMarked { return title }
+        switch change.status {
+        case .withdrawn where announcement.entry.alert != nil: return "Cancelled: \(change.headline ?? title)"
+        case .withdrawn: return "Withdrawn: \(change.headline ?? title)"
+        case .correction: return "Correction: \(title)"
+        case .update, nil: return title
+        }
     }
 
     /// The message once more, naming another feed that tells the same story; itself where it names it already.
@@ -95,6 +119,7 @@ struct MessageComposer: Sendable {
         let values = [
             "title": title, "category": category, "summary": summary,
             "messageParam": TextClip.clip("\(title): \(listed)", characters: maximumTitle),
+            "story": StoryName.of("digest", idempotencyKey),
         ]
         return OutboxMessage(
             category: category,
@@ -103,7 +128,8 @@ struct MessageComposer: Sendable {
             idempotencyKey: idempotencyKey,
             headlines: headlines.joined(separator: "\n"),
             entries: count,
-            isDigest: true
+            isDigest: true,
+            notBefore: rows.compactMap(\.notBefore).max()
         )
     }
 
@@ -137,6 +163,8 @@ struct MessageComposer: Sendable {
     }
 
     /// Encodes within ``maximumBody``, giving up first what a reader misses least.
+    ///
+    /// Never `story`, `status`, `replaces` and `urgency`: without them something wrong would stay on people's screens.
     private static func encoded(_ values: [String: String], languages: [String]) -> [UInt8] {
         var values = values
         func attempt() -> [UInt8] {

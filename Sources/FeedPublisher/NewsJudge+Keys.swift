@@ -21,10 +21,12 @@ extension NewsJudge {
 
     /// Keys by which a second feed's stories are known, of entries that may be announced.
     package func stories(unknown: Set<EntryKey>, edited: Set<EntryKey>) -> [EntryKey] {
-        identities.indices.filter { position in
+        identities.indices.flatMap { position -> [EntryKey] in
             let key = identities[position].key
-            return unknown.contains(key) || (rules.announcesUpdates && edited.contains(key))
-        }.flatMap { stories(of: $0) }
+            if unknown.contains(key) { return sharedKeys(of: position) + references(of: position) }
+            let isWanted = rules.announcesUpdates || replacesOthers(position) || mark(of: position) != nil
+            return edited.contains(key) && isWanted ? ownKeys(of: position) + references(of: position) : []
+        }
     }
 
     /// The keys to be marked once this was decided, beside those that were known already.
@@ -52,14 +54,37 @@ extension NewsJudge {
         ].compactMap(\.self)
     }
 
-    func title(of position: Int) -> EntryKey? { TitleKey.of(feed.entries[identities[position].index]) }
+    func title(of position: Int) -> EntryKey? {
+        alertKey(of: position) == nil ? TitleKey.of(feed.entries[identities[position].index]) : nil
+    }
 
+    /// By which other feeds' tellings of its story are known.
     func stories(of position: Int) -> [EntryKey] {
-        [link(of: identities[position]), storyTitle(of: position)].compactMap(\.self)
+        if let key = alertKey(of: position) { return [key] }
+        return [link(of: identities[position]), storyTitle(of: position)].compactMap(\.self)
+    }
+
+    /// By which its story is remembered.
+    func ownKeys(of position: Int) -> [EntryKey] { [entryKey(of: position)] + sharedKeys(of: position) }
+
+    /// Of these, those that other entries may have, too.
+    private func sharedKeys(of position: Int) -> [EntryKey] {
+        let keys = stories(of: position)
+        guard mark(of: position) != nil else { return keys }
+        return keys + markedKeys(of: position).filter { !keys.contains($0) }
+    }
+
+    func entryKey(of position: Int) -> EntryKey { EntryKey(identities[position].key, feed: record.id) }
+
+    /// The name of the story that it begins.
+    func name(of position: Int) -> String {
+        let key = alertKey(of: position) ?? entryKey(of: position)
+        return StoryName.of(category, key.description)
     }
 
     func storyTitle(of position: Int) -> EntryKey? {
-        feed.entries[identities[position].index].title.flatMap(StoryTitle.key)
+        guard alertKey(of: position) == nil else { return nil }
+        return feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0) }
     }
 
     /// An identifier that stands on every entry tells nothing of one in any spelling.
@@ -69,7 +94,8 @@ extension NewsJudge {
 
     /// A link to a whole site is on many entries and tells nothing of one.
     func link(of identity: EntryIdentity) -> EntryKey? {
-        guard let key = identity.link, let link = feed.entries[identity.index].link,
+        let entry = feed.entries[identity.index]
+        guard entry.alert?.reference == nil, let key = identity.link, let link = entry.link,
             let address = try? FeedAddress(parsing: link, allowsFile: false), !address.isSiteRoot
         else { return nil }
         return key

@@ -6,10 +6,6 @@ package import FoundationEssentials
 /// An entry is new when its key, its loose key and its link are unknown within the feed. The dates of entries never
 /// decide that alone: they are absent, wrong or bumped too often (feeds.md §3).
 package struct NewsJudge: Sendable {
-    /// Up to here a date ahead of the clock is a wrong zone and is shown as now; beyond, it is not believed at all.
-    static let nearFuture: Duration = .seconds(86_400)
-    /// Dates before 1990 stand for "none" (1970, 1900, year 1).
-    static let earliestDate = Date(timeIntervalSince1970: 631_152_000)
     /// An entry this much older than one read before should have been read before too: a slow publisher's slack.
     static let resetAge: Duration = .seconds(86_400)
     /// Smaller changes are not worth a guard; the cap holds them.
@@ -18,8 +14,6 @@ package struct NewsJudge: Sendable {
     static let storyWindow: Duration = .seconds(12 * 3_600)
     /// Between two announced updates of one feed: some texts change at each fetch.
     static let updatePause: Duration = .seconds(3_600)
-    /// An entry that was held is due when its date is no further ahead.
-    static let dueSlack: Duration = .seconds(600)
 
     let feed: Feed
     let identities: [EntryIdentity]
@@ -28,6 +22,10 @@ package struct NewsJudge: Sendable {
     let record: FeedRecord
     let existing: ExistingEntries
     let rules: FeedRules
+    /// In which stories are known; its names of them hold there.
+    let category: String
+    /// Until when messages wait that are nothing but news.
+    let holdUntil: Date?
     let now: Date
 
     /// Takes the document, and the feed's record as it was before.
@@ -36,12 +34,16 @@ package struct NewsJudge: Sendable {
         record: FeedRecord,
         existing: ExistingEntries,
         rules: FeedRules = FeedRules(),
+        category: String = "",
+        holdUntil: Date? = nil,
         now: Date
     ) {
         self.feed = feed
         self.record = record
         self.existing = existing
         self.rules = rules
+        self.category = category
+        self.holdUntil = holdUntil
         self.now = now
         (identityRule, identities) = feed.identity(startingAt: record.identityRule)
         contents = identities.map { ContentKey.of(feed.entries[$0.index]) }
@@ -60,22 +62,27 @@ package struct NewsJudge: Sendable {
     package func judge(_ state: SeenState) -> Judgement {
         var judgement = Judgement()
         var silences = known(state)
-        let unknownCount = identities.count - silences.count
-        /// Takes out of the running what has a reason to be silent.
+        let unknown = Set(open(silences))
+        if rules.holdsFuture {
+            for position in unknown { silences[position] = held(position, state) }
+        }
+        judgement.heldUntil = silences.values.compactMap { if case .held(let date) = $0 { date } else { nil } }.min()
+        let effects = effects(silences, state)
+        silences.merge(effects.silences) { $1 }
+        judgement.closed = effects.closed
+        /// Takes out of the running what has a reason to be silent, but for what puts right something that was shown.
         func silence(_ reason: (Int) -> SilenceReason?) {
-            for position in identities.indices where silences[position] == nil {
+            for position in open(silences) where effects.changes[position] == nil {
                 silences[position] = reason(position)
             }
         }
-        if rules.holdsFuture { silence { held($0, state) } }
-        judgement.heldUntil = silences.values.compactMap { if case .held(let date) = $0 { date } else { nil } }.min()
         let waiting = silences.values.count { if case .held = $0 { true } else { false } }
         if record.baseline == nil {
             judgement.isFirstReading = true
-            silence(unwanted)
-            let chosen = Set(first(existing, of: open(silences)))
+            silence { effects.wanted.contains($0) ? nil : unwanted($0) }
+            let chosen = Set(first(existing, of: open(silences).filter { effects.changes[$0] == nil }))
             silence { chosen.contains($0) ? nil : .firstReading }
-        } else if unknownCount * 2 >= identities.count {
+        } else if unknown.count * 2 >= identities.count {
             // Identifiers that change at each fetch, or all at once: the same titles of the same dates are no news.
             silence { position in
                 let isKnown = title(of: position).map { state.known.contains(SeenKey(.title, $0)) } ?? false
@@ -87,32 +94,51 @@ package struct NewsJudge: Sendable {
             }
         }
         // Not before: a reset is seen by all that is unknown.
-        silence(unwanted)
-        for position in open(silences) {
-            guard let (kind, story) = knownStory(position, state) else { continue }
-            silences[position] = .sameStory(kind)
+        silence { effects.wanted.contains($0) ? nil : unwanted($0) }
+        silence { position in
+            guard let (kind, story) = knownStory(position, state) else { return nil }
             judgement.repeats[identities[position].index] = story
+            return story.isWithdrawn ? .withdrawn : .sameStory(kind)
         }
+        for position in effects.changes.keys { silences[position] = nil }
         let update = markEdited(&silences, state)
         judgement.announcements = inOrder(open(silences)).map { position in
-            let index = identities[position].index
-            let entry = feed.entries[index]
-            return Announcement(
-                entry: entry,
-                index: index,
-                date: shownDate(entry.date),
-                stories: stories(of: position),
-                isUpdate: position == update
-            )
+            var change = effects.changes[position] ?? effects.news[position] ?? news(position)
+            if position == update { change = updated(position, state) }
+            change.notBefore = release(position, change)
+            return announcement(position, change, isUpdate: position == update)
         }
-        judgement.silent = unknownCount - waiting - judgement.announcements.count { !$0.isUpdate }
+        judgement.silent = unknown.count - waiting - unknown.count { silences[$0] == nil }
         judgement.silences = Dictionary(uniqueKeysWithValues: silences.map { (identities[$0.key].index, $0.value) })
         return judgement
     }
 
+    private func announcement(_ position: Int, _ change: StoryChange, isUpdate: Bool) -> Announcement {
+        let index = identities[position].index
+        let entry = feed.entries[index]
+        return Announcement(
+            entry: entry,
+            index: index,
+            date: shownDate(entry.date),
+            change: change,
+            isUpdate: isUpdate,
+            isMarked: rules.marks.mark(of: entry)?.isInTitle ?? false
+        )
+    }
+
+    /// What an edited entry that is told once more makes of its story.
+    private func updated(_ position: Int, _ state: SeenState) -> StoryChange {
+        let story = ownStory(position, state)
+        var change = change(.update, position, of: [story].compactMap(\.self))
+        // Of an entry that was read before anything was announced people may know from elsewhere.
+        if story == nil { change.status = .update }
+        return change
+    }
+
     /// The same story from another feed: under one link at any time, or under nearly one title within ``storyWindow``.
     private func knownStory(_ position: Int, _ state: SeenState) -> (SeenKind, KnownStory)? {
-        if let link = link(of: identities[position]), let story = state.stories[link] { return (.link, story) }
+        let key = alertKey(of: position) ?? link(of: identities[position])
+        if let key, let story = state.stories[key] { return (.link, story) }
         guard let title = storyTitle(of: position), let story = state.stories[title], let feed = story.feed,
             feed != record.id, abs(now.timeIntervalSince(story.announced)) <= Self.storyWindow.inSeconds
         else { return nil }
@@ -131,7 +157,8 @@ package struct NewsJudge: Sendable {
         else { return nil }
         let wanted = edited.filter { position in
             // What another feed told first is that feed's to tell again.
-            let isOwn = knownStory(position, state).map { $0.1.feed == record.id } ?? true
+            let story = ownStory(position, state)
+            let isOwn = story.map { $0.feed == record.id && !$0.isWithdrawn } ?? true
             return isOwn && unwanted(position) == nil
         }
         guard let newest = inOrder(wanted).last else { return nil }
@@ -139,7 +166,7 @@ package struct NewsJudge: Sendable {
         return newest
     }
 
-    private func unwanted(_ position: Int) -> SilenceReason? {
+    func unwanted(_ position: Int) -> SilenceReason? {
         if let alert = feed.entries[identities[position].index].alert {
             if !alert.isForThePublic { return .notForThePublic }
             if let expiry = alert.expires, expiry <= now { return .expired }
@@ -149,24 +176,9 @@ package struct NewsJudge: Sendable {
         return rules.filters.lazy.compactMap { $0.silence(text) }.first
     }
 
-    /// Beyond a day ahead an entry waits; once it waits, until its date has come.
-    private func held(_ position: Int, _ state: SeenState) -> SilenceReason? {
-        guard let date = feed.entries[identities[position].index].date else { return nil }
-        let isWaiting = state.known.contains(SeenKey(.held, identities[position].key))
-        let limit = isWaiting ? Self.dueSlack : Self.nearFuture
-        return date.timeIntervalSince(now) > limit.inSeconds ? .held(until: date) : nil
-    }
-
     /// Why an entry without a verdict of its own has none: it is not among ``identities``.
     func withoutIdentity(_ entry: Entry) -> SilenceReason {
         entry.id == nil && entry.link == nil && entry.title == nil && entry.summary == nil ? .blank : .repeated
-    }
-
-    package func dateTrouble(_ date: Date?) -> DateTrouble? {
-        guard let date else { return nil }
-        if date < Self.earliestDate { return .ancient }
-        if believed(date) == nil { return .future }
-        return date > now ? .ahead : nil
     }
 
     /// Positions of identities that this feed had before, or has twice.
@@ -214,38 +226,11 @@ package struct NewsJudge: Sendable {
         return old * 2 > unknown.count
     }
 
-    private func isLater(_ position: Int, than date: Date?) -> Bool {
-        guard let date, let own = believed(feed.entries[identities[position].index].date) else { return false }
-        return own > date
-    }
-
     private func first(_ existing: ExistingEntries, of positions: [Int]) -> [Int] {
         switch existing {
         case .none: []
         case .all: positions
         case .newest(let count): inOrder(positions).suffix(max(0, count))
         }
-    }
-
-    /// By effective date, entries without one as if published now; by reverse document order where dates are equal.
-    private func inOrder(_ positions: [Int]) -> [Int] {
-        let dated = positions.map { position in
-            (position, shownDate(feed.entries[identities[position].index].date) ?? now)
-        }
-        return dated.sorted { left, right in
-            if left.1 != right.1 { return left.1 < right.1 }
-            return identities[left.0].index > identities[right.0].index
-        }.map(\.0)
-    }
-
-    private func believed(_ date: Date?) -> Date? {
-        guard let date, date >= Self.earliestDate,
-            date.timeIntervalSince(now) <= Self.nearFuture.inSeconds
-        else { return nil }
-        return date
-    }
-
-    private func shownDate(_ date: Date?) -> Date? {
-        believed(date).map { min($0, now) }
     }
 }

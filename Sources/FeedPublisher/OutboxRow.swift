@@ -7,6 +7,19 @@ package struct OutboxRow: Sendable, Equatable {
     package let created: Date
     /// Whether it may have reached the hub already: then only the same bytes with the same key may follow.
     package let wasAttempted: Bool
+
+    /// From when on it is news that waits.
+    var isDue: Date { max(created, message.notBefore ?? created) }
+
+    /// Whether it may leave; also when its hour lies further ahead than any hold: then the clock was set back meanwhile.
+    func isReleased(at now: Date) -> Bool {
+        guard let hour = message.notBefore else { return true }
+        let ahead = hour.timeIntervalSince(now)
+        return ahead <= 0 || ahead > Self.longestHold
+    }
+
+    /// Seconds: a day, and the hour that is put in when summer time ends.
+    private static let longestHold: Double = 25 * 3_600
 }
 
 /// What is frozen when a row is made.
@@ -23,6 +36,13 @@ package struct OutboxMessage: Sendable, Equatable {
     /// Entries it stands for; more than 1 only for a digest.
     package var entries: Int
     package var isDigest: Bool
+    package var status: MessageStatus?
+    /// Names of stories whose messages this one takes the place of; such a message is never folded into a digest.
+    package var replaces: [String] = []
+    /// When it may leave; `nil`: at once.
+    package var notBefore: Date?
+    /// When it is of no use any more.
+    package var expires: Date?
 }
 
 /// What became of a row.

@@ -38,7 +38,7 @@ struct OutboxSender: Sendable {
     ///   again with the same key.
     func run() async throws -> Outcome {
         var outcome = Outcome()
-        let pending = try store.pending()
+        let pending = try dropExpired(store.pending().filter { $0.isReleased(at: now) })
         // What may have arrived already comes first, whatever its category: it is the oldest debt.
         for row in pending where row.wasAttempted {
             guard try await send(row, &outcome) else { return try stop(outcome) }
@@ -99,6 +99,21 @@ struct OutboxSender: Sendable {
         return false
     }
 
+    /// Takes out the alerts that are over before they could be sent.
+    private func dropExpired(_ rows: [OutboxRow]) throws -> [OutboxRow] {
+        try rows.filter { row in
+            guard !row.wasAttempted, let expiry = row.message.expires, expiry <= now else { return true }
+            try store.finish(row.id, .failed(reason: "expired"), now: environment.now())
+            reporter.line(
+                PublishLine(
+                    .notice,
+                    "the alert '\(row.message.headlines)' for \(row.message.category) expired before it could be sent"
+                )
+            )
+            return false
+        }
+    }
+
     private func refuse(_ row: OutboxRow, _ status: Int, _ detail: String) throws {
         try store.finish(row.id, .failed(reason: "\(status) \(detail)"), now: environment.now())
         let headline = row.message.headlines.split(separator: "\n").first.map(String.init) ?? ""
@@ -145,7 +160,9 @@ struct OutboxSender: Sendable {
     private func stop(_ outcome: Outcome) throws -> Outcome {
         let pending = try store.pending()
         for category in categories(of: pending) {
-            let rows = pending.filter { $0.message.category == category && !$0.wasAttempted }
+            let rows = pending.filter {
+                $0.message.category == category && !$0.wasAttempted && $0.message.replaces.isEmpty
+            }
             let excess = rows.prefix(max(0, rows.count - Self.maximumPending))
             if excess.count > 1 { _ = try fold(Array(excess)) }
         }

@@ -6,16 +6,20 @@ package struct PublishEnvironment: Sendable {
     package var now: @Sendable () -> Date
     /// For jitter and idempotency keys.
     package var random: @Sendable () -> UInt64
+    /// Of the hours that lists name.
+    var timeZone: @Sendable () -> TimeZone
     /// Waits within a pass, on the monotonic clock.
     package var sleep: @Sendable (Duration) async throws -> Void
 
     package init(
         now: @escaping @Sendable () -> Date = { Date() },
         random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
+        timeZone: @escaping @Sendable () -> TimeZone = { .current },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.now = now
         self.random = random
+        self.timeZone = timeZone
         self.sleep = sleep
     }
 

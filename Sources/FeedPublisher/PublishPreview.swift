@@ -47,6 +47,8 @@ package struct EntryPreview: Sendable {
         case digest(FoldReason, message: Int)
         /// `story` is the headline of the same story, where that is the reason and it is still known.
         case silent(SilenceReason, story: String?)
+        /// Its message waits for its list's hour, or for the pause between two corrections of one story.
+        case held(until: Date)
         /// The pass ended before its message was sent.
         case waiting
     }

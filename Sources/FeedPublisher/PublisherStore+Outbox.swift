@@ -28,9 +28,15 @@ extension PublisherStore {
             idempotencyKey: try row.decode(forColumn: "idempotency_key"),
             headlines: try row.decode(forColumn: "headlines"),
             entries: try row.decode(forColumn: "entries"),
-            isDigest: try row.decode(forColumn: "is_digest")
+            isDigest: try row.decode(forColumn: "is_digest"),
+            status: try row.decode(String?.self, forColumn: "status").flatMap(MessageStatus.init),
+            replaces: try row.decode(String?.self, forColumn: "replaces").map(names) ?? [],
+            notBefore: try date(row, "not_before"),
+            expires: try date(row, "expires")
         )
     }
+
+    private static func names(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 
     /// Notes that a row's bytes may reach the hub from now on.
     package func markAttempted(_ id: Int64) throws {
@@ -114,12 +120,15 @@ extension PublisherStore {
         try run(
             db,
             """
-            INSERT INTO outbox (feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO outbox (feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created,
+            status, replaces, not_before, expires)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 feed, message.category, message.tags, message.idempotencyKey, Data(message.body), message.headlines,
-                message.entries, message.isDigest, Self.milliseconds(now),
+                message.entries, message.isDigest, Self.milliseconds(now), message.status?.rawValue,
+                message.replaces.isEmpty ? nil : message.replaces.joined(separator: " "),
+                Self.milliseconds(message.notBefore), Self.milliseconds(message.expires),
             ]
         )
         return db.lastInsertedRowID

@@ -85,6 +85,24 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("4 names of stories, holds") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE story ADD COLUMN name TEXT NOT NULL DEFAULT '';
+                    ALTER TABLE story ADD COLUMN content BLOB CHECK (length(content) = 16);
+                    ALTER TABLE story ADD COLUMN withdrawn INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE story ADD COLUMN alert BLOB CHECK (length(alert) = 16);
+                    ALTER TABLE story ADD COLUMN sent INTEGER;
+                    UPDATE story SET name =
+                        CASE WHEN outbox IS NULL THEN printf('k%015d', id) ELSE printf('m%015d', outbox) END;
+                    CREATE INDEX story_by_name ON story (category, name);
+                    ALTER TABLE outbox ADD COLUMN status TEXT;
+                    ALTER TABLE outbox ADD COLUMN replaces TEXT;
+                    ALTER TABLE outbox ADD COLUMN not_before INTEGER;
+                    ALTER TABLE outbox ADD COLUMN expires INTEGER;
+                    """
+            )
+        }
         return migrator
     }
 }

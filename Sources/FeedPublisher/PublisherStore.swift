@@ -151,11 +151,14 @@ package final class PublisherStore: Sendable {
                 let judged = reading.judge(try self.seenState(db, of: record, reading))
                 try self.mark(db, judged.marks, reading.entries, of: record, now: now)
                 for (row, message) in judged.amended { try self.amend(db, row, message) }
-                for story in judged.stories {
-                    let row = try self.insert(db, story.message, feed: record.id, now: now)
-                    try self.remember(db, story.keys, in: reading.category, feed: record.id, row: row, now: now)
+                let category = reading.category
+                for change in judged.closed {
+                    try self.apply(db, change, nil, in: category, feed: record.id, now: now)
                 }
-                if !judged.stories.isEmpty { try self.forgetStories(db, in: reading.category) }
+                for story in judged.stories {
+                    try self.apply(db, story.change, story.message, in: category, feed: record.id, now: now)
+                }
+                if !judged.stories.isEmpty || !judged.closed.isEmpty { try self.forgetStories(db, in: category) }
                 record.heldUntil = judged.judgement.heldUntil
                 if judged.judgement.announcesUpdate { record.lastUpdate = now }
                 verdict = judged
@@ -328,7 +331,7 @@ package final class PublisherStore: Sendable {
         Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
     }
 
-    private static func date(_ row: Row, _ column: String) throws -> Date? {
+    static func date(_ row: Row, _ column: String) throws -> Date? {
         try row.decode(Int64?.self, forColumn: column).map { date($0) }
     }
 

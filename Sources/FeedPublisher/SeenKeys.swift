@@ -1,5 +1,4 @@
 package import Feeds
-package import FoundationEssentials
 
 /// The ways in which an entry can be known already.
 package enum SeenKind: Int, Sendable, CaseIterable {
@@ -48,30 +47,4 @@ package struct SeenState: Sendable {
     package var vanished = 0
 
     package init() {}
-}
-
-/// A story that was announced in a category.
-package struct KnownStory: Sendable, Equatable {
-    /// Whose entry it was; `nil` for stories of before that was kept.
-    package var feed: Int64?
-    package var announced: Date
-    /// The row that announces it, while it is kept.
-    package var row: Int64?
-    package var headline: String?
-    /// The message, while no byte of it has left for the hub: another feed can still be named in it.
-    package var unsent: OutboxMessage?
-
-    package init(
-        feed: Int64?,
-        announced: Date,
-        row: Int64? = nil,
-        headline: String? = nil,
-        unsent: OutboxMessage? = nil
-    ) {
-        self.feed = feed
-        self.announced = announced
-        self.row = row
-        self.headline = headline
-        self.unsent = unsent
-    }
 }

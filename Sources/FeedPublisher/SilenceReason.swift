@@ -28,6 +28,14 @@ package enum SilenceReason: Sendable, Equatable {
     case notForThePublic
     /// A warning of something that is over (CAP `expires`).
     case expired
+    /// A message about messages, for other systems (CAP `msgType` `Ack` and `Error`).
+    case acknowledgement
+    /// A later entry of the same document replaces or withdraws it.
+    case superseded
+    /// Its story was taken back.
+    case withdrawn
+    /// It takes back what nobody was shown.
+    case nothingToWithdraw
 
     /// Stable word, for programs.
     package var name: String {
@@ -45,6 +53,10 @@ package enum SilenceReason: Sendable, Equatable {
         case .held: "held"
         case .notForThePublic: "notForThePublic"
         case .expired: "expired"
+        case .acknowledgement: "acknowledgement"
+        case .superseded: "superseded"
+        case .withdrawn: "withdrawn"
+        case .nothingToWithdraw: "nothingToWithdraw"
         }
     }
 
@@ -68,6 +80,10 @@ package enum SilenceReason: Sendable, Equatable {
         case .held(let date): "held until \(date.formatted(.iso8601))"
         case .notForThePublic: "the alert is a test, or not for the public"
         case .expired: "the alert has expired"
+        case .acknowledgement: "the alert only answers another one"
+        case .superseded: "a later entry of this document replaces or withdraws it"
+        case .withdrawn: "its story was withdrawn"
+        case .nothingToWithdraw: "it withdraws what was not sent"
         }
     }
 }

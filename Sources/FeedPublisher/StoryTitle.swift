@@ -32,8 +32,11 @@ package enum StoryTitle {
     ]
 
     /// `nil` when the title says too little to know a story by.
-    package static func key(_ title: String) -> EntryKey? {
-        let words = significant(title)
+    package static func key(_ title: String) -> EntryKey? { key(title, without: EditorialMarks()) }
+
+    /// The same of a title that a list's marks are taken off.
+    static func key(_ title: String, without marks: EditorialMarks) -> EntryKey? {
+        let words = significant(title, without: marks)
         let letters = words.reduce(0) { $0 + $1.unicodeScalars.count { FoldedWords.runsOn($0) } }
         guard words.count >= fewestWords || letters >= fewestRunOnLetters else { return nil }
         var hash = SHA256()
@@ -42,8 +45,8 @@ package enum StoryTitle {
         return EntryKey(bytes: Array(hash.finalize()).prefix(EntryKey.byteCount))
     }
 
-    private static func significant(_ title: String) -> [String] {
-        var words = FoldedWords.of(withoutPublisher(title))[...]
+    private static func significant(_ title: String, without marks: EditorialMarks) -> [String] {
+        var words = marks.unmarked(FoldedWords.of(withoutPublisher(title)))[...]
         while let first = words.first, labels.contains(first) { words.removeFirst() }
         return words.filter { !fillers.contains($0) }.map(skeleton)
     }

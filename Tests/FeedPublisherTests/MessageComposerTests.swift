@@ -31,7 +31,7 @@ import Testing
         let found = try properties(entry, date: Date(timeIntervalSince1970: 1_780_000_000))
         #expect(
             found.names == [
-                "author", "category", "feed", "image", "link", "messageParam", "published", "summary", "title",
+                "author", "category", "feed", "image", "link", "messageParam", "published", "story", "summary", "title",
             ]
         )
         #expect(found["messageParam"] == "Breaking World News : Mayor \"resigns\"")
@@ -96,6 +96,35 @@ import Testing
         #expect(TextClip.clip("ab  cdef", characters: 5) == "ab…")
         #expect(TextClip.clip("abcdef", characters: .max, bytes: 5) == "ab…")
         #expect(TextClip.clip("abc", characters: .max, bytes: 0) == "")
+    }
+
+    @Test func `what tells a message's place is kept where the body is too long`() throws {
+        var entry = Entry()
+        entry.title = String(repeating: "\u{1}\"x", count: 300)
+        entry.summary = String(repeating: "\\é", count: 2_000)
+        entry.link = "https://news.example/" + String(repeating: "l", count: 900)
+        var change = StoryChange(name: StoryName.of("s"))
+        change.status = .correction
+        change.replaces = (1...StoryChange.maximumReplaced).map { StoryName.of("\($0)") }
+        let message = try composer().message(
+            for: Announcement(entry: entry, index: 0, date: nil, change: change),
+            feedTitle: String(repeating: "f", count: 300),
+            idempotencyKey: "k"
+        )
+        #expect(message.body.count <= MessageComposer.maximumBody)
+        let found = try MessageProperties(json: message.body)
+        #expect(found["story"] == change.name)
+        #expect(found["status"] == "correction")
+        #expect(found["replaces"]?.split(separator: " ").count == StoryChange.maximumReplaced)
+        #expect(message.replaces == change.replaces)
+    }
+
+    @Test func `a story's name fits every push service, and is the same each time`() {
+        let name = StoryName.of("world", "key")
+        // base32 of SHA-256 of "world\0key\0": stored, so it may never change.
+        #expect(name == "udlt4n2y2g7cxur5")
+        #expect(name.utf8.count == StoryName.length)
+        #expect(StoryName.of("worldk", "ey") != name)
     }
 
     @Test func `a digest names what it stands for and counts the rest`() throws {

@@ -129,6 +129,7 @@ final class Newsroom: Sendable {
                     return state.random
                 }
             },
+            timeZone: { .gmt },
             sleep: { pause in shared.state.withLock { $0.pauses.append(pause) } }
         )
     }

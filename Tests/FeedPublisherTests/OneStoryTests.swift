@@ -129,7 +129,7 @@ import Testing
         }
         try await publish("a, corrected", "b")
         #expect(room.hub.titles == ["a, corrected"])
-        #expect(try properties(room.hub.messages[0])["update"] == "true")
+        #expect(try properties(room.hub.messages[0])["status"] == "update")
         try await publish("a, corrected again", "b, corrected")
         #expect(room.hub.titles.count == 1)
         room.advance(3_600)

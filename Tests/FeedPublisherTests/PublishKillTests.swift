@@ -84,4 +84,53 @@ import Testing
         }
         #expect(statement > 40, "the pass had only \(statement) statements")
     }
+
+    @Test func `a pass that replaces, withdraws and holds can be killed at any statement`() async throws {
+        typealias Item = FakeSite.Item
+        let expected = ["Correction: a", "Retracted: b", "a", "b", "c", "night"]
+        var statement = 0
+        var wasKilled = true
+        while wasKilled {
+            statement += 1
+            let room = try Newsroom()
+            func list(_ path: String, _ category: String, _ rules: String) -> (file: String, text: String) {
+                let feed = "  - url: \(room.site.url(path))\n    local: true"
+                return (file: category, text: "category: \(category)\nevery: 1m\n\(rules)\nfeeds:\n\(feed)")
+            }
+            let lists = try FeedLists.parse([
+                list("/w", "World", "corrections: correction\nretractions: retracted"),
+                list("/n", "Night", "notBefore: 23:00"),
+            ])
+            func publish(_ path: String, _ items: [Item]) {
+                room.site.set(path, FakeSite.Document(body: FakeSite.rss(items)))
+            }
+            publish("/w", [])
+            publish("/n", [])
+            try await room.pass(lists)
+            publish("/w", [Item("a", id: "a"), Item("b", id: "b")])
+            room.advance(60)
+            try await room.pass(lists)
+            publish("/w", [Item("Correction: a", id: "a"), Item("Retracted: b", id: "b"), Item("c")])
+            publish("/n", [Item("night")])
+            room.advance(60)
+            wasKilled = try await kill(room, lists, at: statement)
+            room.advance(60)
+            _ = try await kill(room, lists, at: statement * 7 % 23 + 1)
+            room.advance(60)
+            try await room.pass(lists) { $0.cap = 2 }
+            #expect(!room.hub.titles.contains("night"))
+            // Gone from its feed, and the first pass of these is before the hour still.
+            publish("/n", [])
+            for _ in 1...2 {
+                room.advance(7_200)
+                try await room.pass(lists) { $0.cap = 2 }
+            }
+            let titles = room.hub.titles.sorted()
+            #expect(titles == expected, "killed at statement \(statement)")
+            #expect(room.hub.conflicts == 0)
+            #expect(try room.store().counts().pending == 0)
+            guard titles == expected else { break }
+        }
+        #expect(statement > 40, "the pass had only \(statement) statements")
+    }
 }

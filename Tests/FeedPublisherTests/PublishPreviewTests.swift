@@ -20,6 +20,7 @@ import Testing
                 case .message(let index): (entry.title, "message \(preview.messages[index].title)")
                 case .digest(let reason, let index): (entry.title, "\(reason.name) \(preview.messages[index].title)")
                 case .silent(let reason, let story): (entry.title, reason.name + (story.map { " \($0)" } ?? ""))
+                case .held: (entry.title, "held")
                 case .waiting: (entry.title, "waiting")
                 }
             }

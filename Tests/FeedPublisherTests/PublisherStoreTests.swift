@@ -37,7 +37,9 @@ import Testing
             stories: { _, _ in links }
         ) { seen in
             state(seen)
-            let stories = messages.map { Verdict.Story(message: $0, keys: links) }
+            let stories = messages.map { message in
+                Verdict.Story(message: message, change: StoryChange(name: message.idempotencyKey, keys: links))
+            }
             return Verdict(marks: keys, stories: stories, judgement: Judgement())
         }
     }

@@ -54,14 +54,50 @@ import Testing
             stories: { _, _ in [link] }
         ) { state in
             #expect(state.known == [SeenKey(.entry, key), SeenKey(.title, key)])
-            #expect(
-                state.stories == [link: KnownStory(feed: nil, announced: Date(timeIntervalSince1970: 1_780_000_000))]
-            )
+            var known = KnownStory(feed: nil, announced: Date(timeIntervalSince1970: 1_780_000_000))
+            known.name = "k000000000000003"
+            #expect(state.stories == [link: known])
             #expect(state.edited.isEmpty)
             return Verdict(marks: [SeenKey(.entry, key)], judgement: Judgement())
         }
         #expect(try store.commit(record, reading: reading, now: now) != nil)
         #expect(try store.feeds()["https://news.example/feed"] == record)
+        try store.close()
+    }
+
+    @Test func `a story of before names were kept can be replaced`() throws {
+        let folder = try ScratchFolder()
+        let queue = try DatabaseQueue(path: folder.file("p.db"))
+        try PublisherStore.migrator.migrate(queue, upTo: "3 stories by title, contents, held entries")
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO feed (id, url, baseline) VALUES (7, 'https://news.example/feed', 1);
+                    INSERT INTO outbox (id, feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created,
+                        state) VALUES (11, 7, 'World', 'World', 'key', x'7b7d', 'a', 1, 0, 1780000000000, 'sent');
+                    INSERT INTO story (category, key, first_seen, feed, outbox)
+                    VALUES ('world', x'0f0e0d0c0b0a09080706050403020100', 1780000000000, 7, 11),
+                        ('world', x'000102030405060708090a0b0c0d0e0f', 1780000000000, 7, 11);
+                    """
+            )
+        }
+        try queue.close()
+        let store = try PublisherStore(path: folder.file("p.db"))
+        let record = try #require(try store.feeds()["https://news.example/feed"])
+        let keys = [Array(UInt8(0)...15), (UInt8(0)...15).reversed()].compactMap { EntryKey(bytes: $0) }
+        let reading = DocumentReading(
+            category: "world",
+            lastCompleteReading: 0,
+            entries: [],
+            furtherKeys: { _ in [] },
+            stories: { _, _ in keys }
+        ) { state in
+            #expect(state.stories.count == 2)
+            #expect(Set(state.stories.values.map(\.name)) == ["m000000000000011"])
+            #expect(state.stories.values.allSatisfy { $0.showing == .singly && $0.headline == "a" && !$0.isWithdrawn })
+            return Verdict(judgement: Judgement())
+        }
+        try store.commit(record, reading: reading, now: Date(timeIntervalSince1970: 1_780_001_000))
         try store.close()
     }
 

@@ -1,0 +1,47 @@
+package import Feeds
+package import FoundationEssentials
+
+/// A story that was announced in a category.
+package struct KnownStory: Sendable, Equatable {
+    /// What people have seen of it.
+    package enum Showing: Sendable, Equatable {
+        /// Nothing: its message waits, or the hub refused it.
+        case never
+        /// A line in a digest, which no later message can take the place of.
+        case inDigest
+        /// A message of its own.
+        case singly
+    }
+
+    /// ``StoryName``.
+    package var name = ""
+    /// Whose entry it was last; `nil` for stories of before that was kept.
+    package var feed: Int64?
+    package var announced: Date
+    /// The row that announces it, while it is kept.
+    package var row: Int64?
+    package var headline: String?
+    /// The message, while no byte of it has left for the hub: another feed can still be named in it.
+    package var unsent: OutboxMessage?
+    package var showing = Showing.singly
+    /// Hash of what was said last.
+    package var content: EntryKey?
+    package var isWithdrawn = false
+    package var alert: LastAlert?
+    /// From when on its last message could leave, if that was a correction.
+    package var corrected: Date?
+
+    package init(
+        feed: Int64?,
+        announced: Date,
+        row: Int64? = nil,
+        headline: String? = nil,
+        unsent: OutboxMessage? = nil
+    ) {
+        self.feed = feed
+        self.announced = announced
+        self.row = row
+        self.headline = headline
+        self.unsent = unsent
+    }
+}

@@ -1,0 +1,39 @@
+internal import Feeds
+internal import FoundationEssentials
+
+/// What alerts are known by.
+///
+/// By what they call themselves and by nothing else: one headline stands on the warnings of many areas, and one page on
+/// all of a service (feeds.md §2).
+extension NewsJudge {
+    func alert(at position: Int) -> Alert? { feed.entries[identities[position].index].alert }
+
+    func alertKey(of position: Int) -> EntryKey? { alert(at: position)?.reference.map { EntryKey(alert: $0) } }
+
+    func kind(_ position: Int) -> Alert.Kind { alert(at: position)?.kind ?? .alert }
+
+    /// Whether it is a message about others.
+    func replacesOthers(_ position: Int) -> Bool {
+        switch kind(position) {
+        case .update, .cancel: true
+        case .alert, .acknowledgement: false
+        }
+    }
+
+    /// The keys of what it replaces, but for itself.
+    func references(of position: Int) -> Set<EntryKey> {
+        guard replacesOthers(position), let alert = alert(at: position) else { return [] }
+        let keys = alert.replaces.suffix(AlertChains.maximumReferences).map { EntryKey(alert: $0) }
+        return Set(keys).subtracting([alertKey(of: position)].compactMap(\.self))
+    }
+
+    func sent(_ position: Int) -> Date { alert(at: position)?.sent ?? now }
+
+    /// The order of sending; where that does not tell, updates follow alerts, and what stands higher in the document
+    /// follows what stands lower.
+    func wasSentBefore(_ left: Int, _ right: Int) -> Bool {
+        func rank(_ position: Int) -> Int { Alert.Kind.allCases.firstIndex(of: kind(position)) ?? 0 }
+        let order = (sent(left), rank(left), -identities[left].index)
+        return order < (sent(right), rank(right), -identities[right].index)
+    }
+}

@@ -1,0 +1,111 @@
+internal import Feeds
+internal import FoundationEssentials
+
+/// Entries that their list knows as corrections and retractions.
+extension NewsJudge {
+    /// How long a correction finds its story by the title alone: about as long as anybody still sees the message.
+    static let correctionWindow: Duration = .seconds(72 * 3_600)
+
+    func mark(of position: Int) -> EditorialMark? {
+        rules.marks.mark(of: feed.entries[identities[position].index])
+    }
+
+    /// Its title without the mark, as another entry may have it.
+    func unmarkedTitle(of position: Int) -> EntryKey? {
+        feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0, without: rules.marks) }
+    }
+
+    /// Its link, also where it stands in the document twice: on the story and on its correction.
+    func markedLink(of position: Int) -> EntryKey? {
+        guard let link = feed.entries[identities[position].index].link, let key = EntryKey(link: link),
+            let address = try? FeedAddress(parsing: link, allowsFile: false), !address.isSiteRoot,
+            feed.link.flatMap(EntryKey.init(link:)) != key
+        else { return nil }
+        return key
+    }
+
+    /// The story that this feed's own entry told.
+    func ownStory(_ position: Int, _ state: SeenState) -> KnownStory? {
+        ([entryKey(of: position)] + stories(of: position)).lazy.compactMap { state.stories[$0] }.first
+    }
+
+    /// Of several marked entries of one story the last counts; an unmarked one of this document gives way to them.
+    func settleMarked(_ effects: inout Effects, _ silences: [Int: SilenceReason], _ state: SeenState) {
+        guard !rules.marks.isEmpty else { return }
+        let candidates = identities.indices.filter { alert(at: $0) == nil && isOpen($0, silences, state) }
+        let marks = Dictionary(uniqueKeysWithValues: candidates.map { ($0, mark(of: $0)) }).compactMapValues(\.self)
+        guard !marks.isEmpty else { return }
+        var originals: [EntryKey: [Int]] = [:]
+        for position in candidates where marks[position] == nil && silences[position] == nil {
+            for key in [markedLink(of: position), storyTitle(of: position)].compactMap(\.self) {
+                originals[key, default: []].append(position)
+            }
+        }
+        var claims: [String: Int] = [:]
+        for position in inOrder(Array(marks.keys)) {
+            guard let mark = marks[position] else { continue }
+            let given = markedKeys(of: position).flatMap { originals[$0] ?? [] }
+            for original in given {
+                effects.silences[original] = .superseded
+                if unwanted(original) == nil { effects.wanted.insert(position) }
+            }
+            guard let story = markedStory(position, state) else {
+                if !given.isEmpty, mark.status == .withdrawn {
+                    effects.withdraw(position, change(.withdrawn, position, of: []))
+                }
+                continue
+            }
+            guard isNews(position, story, mark) else { continue }
+            if let other = claims.updateValue(position, forKey: story.name) {
+                effects.changes[other] = nil
+                effects.silences[other] = .superseded
+            }
+            var change = change(mark.status, position, of: [story])
+            if mark.status == .correction {
+                change.notBefore = pause(after: story)
+                effects.changes[position] = change
+            } else {
+                effects.withdraw(position, change)
+            }
+        }
+    }
+
+    /// Whether it is new, was read before and says something else now, or is known by its link only.
+    private func isOpen(_ position: Int, _ silences: [Int: SilenceReason], _ state: SeenState) -> Bool {
+        switch silences[position] {
+        case nil, .seenBefore(.link), .seenBefore(.loose): true
+        case .seenBefore(.entry): state.edited.contains(identities[position].key)
+        default: false
+        }
+    }
+
+    /// By which a marked entry finds its story.
+    func markedKeys(of position: Int) -> [EntryKey] {
+        [markedLink(of: position), unmarkedTitle(of: position)].compactMap(\.self)
+    }
+
+    private func markedStory(_ position: Int, _ state: SeenState) -> KnownStory? {
+        if let story = state.stories[entryKey(of: position)] { return story }
+        if let story = markedLink(of: position).flatMap({ state.stories[$0] }) { return story }
+        guard let story = unmarkedTitle(of: position).flatMap({ state.stories[$0] }),
+            abs(now.timeIntervalSince(story.announced)) <= Self.correctionWindow.inSeconds
+        else { return nil }
+        return story
+    }
+
+    /// Each correction once: not what was said already, nor what another feed has put right.
+    private func isNews(_ position: Int, _ story: KnownStory, _ mark: EditorialMark) -> Bool {
+        guard !story.isWithdrawn, story.showing != .never || story.unsent != nil, story.content != contents[position]
+        else { return false }
+        guard mark.status == .correction, story.feed != record.id, let corrected = story.corrected else { return true }
+        return abs(now.timeIntervalSince(corrected)) > Self.storyWindow.inSeconds
+    }
+
+    /// One correction of a story an hour: a later one waits, and gives way to one later still.
+    private func pause(after story: KnownStory) -> Date? {
+        guard let corrected = story.corrected else { return nil }
+        if story.unsent != nil { return story.unsent?.notBefore }
+        let end = corrected.addingTimeInterval(Self.updatePause.inSeconds)
+        return end > now && end.timeIntervalSince(now) <= Self.updatePause.inSeconds ? end : nil
+    }
+}

@@ -1,0 +1,63 @@
+package import Feeds
+package import FoundationEssentials
+
+/// What an entry makes of its story: in the message, and in what the store remembers of the category.
+package struct StoryChange: Sendable, Equatable {
+    /// Names that one message can take the place of: what a body of 4 KB has room for.
+    static let maximumReplaced = 16
+
+    /// ``StoryName``.
+    package var name: String
+    /// By which the story is known from now on.
+    package var keys: [EntryKey] = []
+    /// Hash of what is said now.
+    package var content: EntryKey?
+    /// The alert that speaks for the story now.
+    package var alert: LastAlert?
+    package var status: MessageStatus?
+    /// Names of stories that were shown and whose place the message takes, its own among them.
+    package var replaces: [String] = []
+    /// Names of known stories that are one with this from now on.
+    package var merges: [String] = []
+    /// Rows of these that have not left, and need not any more.
+    package var unsent: [Int64] = []
+    /// When the message may leave.
+    package var notBefore: Date?
+    /// What was shown and is withdrawn.
+    package var headline: String?
+
+    package init(name: String, keys: [EntryKey] = []) {
+        self.name = name
+        self.keys = keys
+    }
+}
+
+/// The last alert of a story: a message that comes after it need not be about it.
+package struct LastAlert: Sendable, Equatable {
+    package var key: EntryKey
+    package var sent: Date
+}
+
+extension StoryChange {
+    /// What a message of the given kind makes of known stories, which it joins.
+    ///
+    /// `status` stays only where something of these was shown: what has not left yet is simply taken out.
+    ///
+    /// - Parameters:
+    ///   - status: What the message is to those before it.
+    ///   - known: In the order in which they were announced.
+    ///   - name: Of the story where none is known.
+    init(_ status: MessageStatus, of known: [KnownStory], else name: String) {
+        var shown: [String] = []
+        for story in known where story.showing == .singly {
+            for name in [story.name] + (story.unsent?.replaces ?? []) where !shown.contains(name) { shown.append(name) }
+        }
+        self.init(name: shown.first ?? known.first?.name ?? name)
+        let isShown = known.contains { $0.showing != .never }
+        self.status = isShown ? status : nil
+        replaces = Array(shown.prefix(Self.maximumReplaced))
+        for story in known where !merges.contains(story.name) { merges.append(story.name) }
+        unsent = known.compactMap { $0.unsent == nil ? nil : $0.row }
+        headline = known.lazy.compactMap(\.headline).first
+    }
+}
