@@ -10,4 +10,13 @@ package enum AgentTemplate {
         "image":"$(image)","secureId":"$(secureId)",\
         "urgency":"$(urgency)","story":"$(story)","status":"$(status)","replaces":"$(replaces)"}
         """
+
+    /// The same members, with title, text and page in one language: a message that lacks it renders as nothing.
+    ///
+    /// A translation's own page comes beside `link`, which is all that other senders give.
+    package static func body(in language: LanguageName) -> String {
+        body.replacing("$(title)", with: "$(\(language.titleProperty))")
+            .replacing("$(messageParam)", with: "$(\(language.newsProperty))")
+            .replacing("$(link)", with: "$(link)\",\"localizedLink\":\"$(\(language.linkProperty))")
+    }
 }
