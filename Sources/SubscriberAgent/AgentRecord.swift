@@ -9,6 +9,10 @@ struct AgentRecord: Sendable, Equatable {
     let categories: [String]?
     /// The categories that the hub last confirmed; `nil` when it holds no installation of ours.
     let registered: [String]?
+    /// What the hub makes of messages for us.
+    let template: TemplateChoice
+    /// The template that the hub last confirmed, where it was not the standard one.
+    let registeredTemplate: String?
     /// The last event id whose event, and all before it, are in the inbox.
     let cursor: String?
     let hub: String?
@@ -16,5 +20,7 @@ struct AgentRecord: Sendable, Equatable {
     /// Chosen categories that the user was told are retired.
     let retired: [String]
 
-    var needsRegistration: Bool { categories != nil && categories != registered }
+    var needsRegistration: Bool {
+        categories != nil && (categories != registered || template.ownBody != registeredTemplate)
+    }
 }

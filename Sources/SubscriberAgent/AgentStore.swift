@@ -72,6 +72,8 @@ final class AgentStore: Sendable {
                 channel: try PushChannelSecret(row["channel"]),
                 categories: try Self.list(ifAny: row["categories"]),
                 registered: try Self.list(ifAny: row["registered"]),
+                template: Self.template(row),
+                registeredTemplate: row["registered_template"],
                 cursor: row["cursor"],
                 hub: row["hub"],
                 allowsPlainHTTP: row["plain_http"],
@@ -80,9 +82,13 @@ final class AgentStore: Sendable {
         }
     }
 
-    func choose(_ categories: [String]?) async throws(AgentStoreError) {
+    /// Stores categories, and a template where one is given.
+    func choose(_ categories: [String]?, template: TemplateChoice? = nil) async throws(AgentStoreError) {
         let text = categories.map(Self.text)
-        try await write { try $0.execute(sql: "UPDATE agent SET categories = ?", arguments: [text]) }
+        try await write { database in
+            try database.execute(sql: "UPDATE agent SET categories = ?", arguments: [text])
+            if let template { try Self.set(template, in: database) }
+        }
     }
 
     /// Forgets the choice and all that hung on the installation at the hub; the inbox stays.
@@ -91,12 +97,19 @@ final class AgentStore: Sendable {
             try database.execute(
                 sql: "UPDATE agent SET categories = NULL, registered = NULL, cursor = NULL, retired = '[]'"
             )
+            try Self.set(.standard, in: database)
         }
     }
 
-    func setRegistered(_ categories: [String]?) async throws(AgentStoreError) {
+    /// `template` is the body that the hub confirmed, where that is not the standard one.
+    func setRegistered(_ categories: [String]?, template: String? = nil) async throws(AgentStoreError) {
         let text = categories.map(Self.text)
-        try await write { try $0.execute(sql: "UPDATE agent SET registered = ?", arguments: [text]) }
+        try await write { database in
+            try database.execute(
+                sql: "UPDATE agent SET registered = ?, registered_template = ?",
+                arguments: [text, template]
+            )
+        }
     }
 
     func setRetired(_ categories: [String]) async throws(AgentStoreError) {
@@ -138,18 +151,20 @@ final class AgentStore: Sendable {
                 guard database.changesCount == 1 else { continue }
                 let ordinal = database.lastInsertedRowID
                 let standing = arrival.kind == .message ? MessageStanding(body: arrival.body) : MessageStanding()
-                let state: InboxRecord.State = arrival.failure == nil ? .pending : .failed
+                let state: InboxRecord.State =
+                    arrival.failure != nil ? .failed : arrival.emptiness != nil ? .done : .pending
                 try database.execute(
                     sql: """
                         INSERT INTO inbox
                             (ordinal, kind, id, template, body, title, message, link, category, received_at, state, reason,
-                            story)
-                            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                            is_empty, story)
+                            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                         """,
                     arguments: [
                         ordinal, arrival.kind.rawValue, arrival.id, arrival.template, arrival.body,
                         arrival.content.title, arrival.content.message, arrival.content.link, arrival.content.category,
-                        milliseconds, state.rawValue, arrival.failure, standing.story,
+                        milliseconds, state.rawValue, arrival.failure ?? arrival.emptiness, arrival.emptiness != nil,
+                        standing.story,
                     ]
                 )
                 if !standing.replaces.isEmpty { try Self.supersede(by: standing, before: ordinal, in: database) }
@@ -229,7 +244,8 @@ final class AgentStore: Sendable {
             try Row.fetchAll(
                 database,
                 sql: """
-                    SELECT * FROM inbox WHERE state IN (SELECT value FROM json_each(?)) ORDER BY ordinal DESC LIMIT ?
+                    SELECT * FROM inbox WHERE iif(is_empty, 'empty', state) IN (SELECT value FROM json_each(?))
+                    ORDER BY ordinal DESC LIMIT ?
                     """,
                 arguments: [Self.text(states.map(\.rawValue)), limit]
             ).reversed().map(InboxRecord.init(row:))
@@ -361,7 +377,34 @@ final class AgentStore: Sendable {
                     """
             )
         }
+        migrator.registerMigration("3 language, template") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE agent ADD COLUMN language TEXT;
+                    ALTER TABLE agent ADD COLUMN template TEXT;
+                    ALTER TABLE agent ADD COLUMN registered_template TEXT;
+                    ALTER TABLE inbox ADD COLUMN is_empty INTEGER NOT NULL DEFAULT 0 CHECK (is_empty IN (0, 1));
+                    """
+            )
+        }
         return migrator
+    }
+
+    /// At most one of the two columns is set.
+    private static func template(_ row: Row) -> TemplateChoice {
+        if let body: String = row["template"] { return .custom(body) }
+        if let text: String = row["language"], let language = try? LanguageName(text) { return .language(language) }
+        return .standard
+    }
+
+    private static func set(_ choice: TemplateChoice, in database: Database) throws {
+        let (language, body): (String?, String?) =
+            switch choice {
+            case .standard: (nil, nil)
+            case .language(let language): (language.text, nil)
+            case .custom(let body): (nil, body)
+            }
+        try database.execute(sql: "UPDATE agent SET language = ?, template = ?", arguments: [language, body])
     }
 
     private static func text(_ list: [String]) -> String {
@@ -416,7 +459,7 @@ extension InboxRecord {
                 category: row["category"]
             ),
             receivedAt: Date(timeIntervalSince1970: Double(row["received_at"] as Int64) / 1_000),
-            state: State(rawValue: row["state"]) ?? .failed,
+            state: row["is_empty"] ? .empty : State(rawValue: row["state"]) ?? .failed,
             attempts: row["attempts"],
             failures: row["failures"],
             reason: row["reason"],

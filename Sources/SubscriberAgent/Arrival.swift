@@ -10,17 +10,25 @@ struct Arrival: Sendable, Equatable {
     let template: String
     let body: String
     let content: MessageContent
-    /// Why it is no work for a handler; `nil` for all that is.
+    /// Why it could not be read; `nil` for all that could.
     let failure: String?
+    /// Why it is not shown: there is no text in it.
+    var emptiness: String?
 
-    static func message(_ event: StreamEvent) -> Arrival {
-        Arrival(
+    /// Whether a handler has to do with it.
+    var isWork: Bool { failure == nil && emptiness == nil }
+
+    /// `choice` is the agent's template; an event of another one is judged by what it says alone.
+    static func message(_ event: StreamEvent, rendered choice: TemplateChoice) -> Arrival {
+        let template = event.template == AgentTemplate.name ? choice.body : nil
+        return Arrival(
             kind: .message,
             id: event.id.text,
             template: event.template,
             body: event.body,
             content: MessageContent(body: event.body),
-            failure: nil
+            failure: nil,
+            emptiness: RenderedText.isEmpty(event.body, of: template) ? choice.emptiness : nil
         )
     }
 

@@ -16,6 +16,8 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
         case started
         case done
         case failed
+        /// It had no text for this agent, and no handler was asked (``RenderedText``).
+        case empty
     }
 
     /// What a later message of its story, that came to this inbox, made of it.
@@ -39,7 +41,7 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
     package let attempts: Int
     /// How many of these ended in a failure, as opposed to a stop of the agent.
     package let failures: Int
-    /// Why it failed, or last failed.
+    /// Why it failed, or last failed, or was not shown.
     package let reason: String?
     /// `nil` while it stands.
     package var supersession: Supersession?

@@ -17,12 +17,15 @@ package struct MessageContent: Sendable, Equatable {
     }
 
     /// Reads what it can; members of another type than string count as absent, since any template may have been used.
+    ///
+    /// A translation's own page comes before the story's.
     package init(body: String) {
         let members = Self.members(of: body)
+        let links = [members["localizedLink"], members["link"]].compactMap(\.self)
         self.init(
             title: members["title"] ?? "",
             message: members["message"] ?? "",
-            link: members["link"] ?? "",
+            link: links.first { !$0.isEmpty } ?? "",
             category: members["category"] ?? ""
         )
     }

@@ -32,7 +32,7 @@ struct Registrar: Sendable {
             platform: .stream,
             pushChannel: .handle(record.channel.text),
             tags: categories.compactMap { try? Tag($0) },
-            templates: [AgentTemplate.name: InstallationTemplate(body: AgentTemplate.body)]
+            templates: [AgentTemplate.name: InstallationTemplate(body: record.template.body)]
         )
         do {
             try await client.put(installation, channel: record.channel)
@@ -42,7 +42,7 @@ struct Registrar: Sendable {
             throw trouble
         }
         // Without this mark the next start registers again, which changes nothing.
-        try? await store.setRegistered(categories)
+        try? await store.setRegistered(categories, template: record.template.ownBody)
         return true
     }
 

@@ -195,7 +195,7 @@ struct StreamReceiver {
     ) async throws(AgentStoreError) -> StreamEnd? {
         guard let data = event.data else { return try await heartbeat(event) }
         switch event.event {
-        case nil, "message": return try await receive(message(data), event.id, stream)
+        case nil, "message": return try await receive(try await message(data), event.id, stream)
         case StreamEventName.gap: return try await receive(gap(data), event.id, stream)
         case StreamEventName.replaced: return .replaced
         case StreamEventName.revoked: return .revoked
@@ -205,12 +205,15 @@ struct StreamReceiver {
         }
     }
 
-    private func message(_ data: String) -> Arrival {
+    private func message(_ data: String) async throws(AgentStoreError) -> Arrival {
+        let event: StreamEvent
         do {
-            return .message(try StreamEvent(parsing: data))
+            event = try StreamEvent(parsing: data)
         } catch {
             return .unreadable(data, position: position, reason: error.detail)
         }
+        // Read each time, for another process may change it while this one listens.
+        return .message(event, rendered: try await store.record().template)
     }
 
     private func gap(_ data: String) -> Arrival {
@@ -258,7 +261,7 @@ struct StreamReceiver {
         unsavedCursor = nil
         if cursor != nil { cursorSavedAt = environment.elapsed() }
         for arrival in taken { announce(arrival) }
-        flow.arrived(taken.count { $0.failure == nil })
+        flow.arrived(taken.count { $0.isWork })
         await purgeIfDue(after: taken.count)
         return end
     }

@@ -19,6 +19,7 @@ package enum SubscribeEnding: Sendable, Equatable {
 package struct ChoiceOutcome: Sendable, Equatable {
     /// In the hub's spelling where it answered; empty for broadcasts only.
     package let categories: [String]
+    package var template = TemplateChoice.standard
     /// `false`: stored only; the hub learns of it when it is back.
     package let isRegistered: Bool
     /// Whether another process listens for the profile.

@@ -7,21 +7,34 @@ extension SubscriberAgent {
     /// With the hub away it is stored unchecked with a warning. A refusal leaves the former choice in place.
     ///
     /// - Throws: ``AgentError``; with exit 64 for a category that the hub does not know.
-    package func chooseCategories(_ choice: CategoryChoice) async throws(AgentError) -> ChoiceOutcome {
+    package func chooseCategories(
+        _ choice: CategoryChoice,
+        template: TemplateChoice? = nil
+    ) async throws(AgentError) -> ChoiceOutcome {
         let path = configuration.directory.file(Self.lockName)
         let lock = try host { () throws(HostError) in try FileLock.acquire(path) }
         // Not held: a service that starts meanwhile finds the new choice, or is told of it.
         lock?.close()
-        return try await choose(choice, isListening: lock == nil)
+        return try await choose(choice, template, isListening: lock == nil)
     }
 
-    func choose(_ choice: CategoryChoice, isListening: Bool) async throws(AgentError) -> ChoiceOutcome {
+    /// What is `nil` stays as it is stored.
+    func choose(
+        _ choice: CategoryChoice?,
+        _ template: TemplateChoice?,
+        isListening: Bool
+    ) async throws(AgentError) -> ChoiceOutcome {
         let connected = try await connect()
-        let (checked, isAway) = try await check(choice, with: connected.client)
+        var checked: CategoryChoice?
+        var isAway = false
+        if let choice { (checked, isAway) = try await check(choice, with: connected.client) }
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
-        let former = try await stored { () async throws(AgentStoreError) in try await self.store.record().categories }
-        try await stored { () async throws(AgentStoreError) in try await self.store.choose(checked.categories) }
+        let former = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        guard let categories = checked?.categories ?? former.categories else { throw nothingChosen }
+        try await stored { () async throws(AgentStoreError) in
+            try await self.store.choose(categories, template: template)
+        }
         var isRegistered = false
         if !isAway {
             let registrar = registrar(connected.client)
@@ -32,14 +45,27 @@ extension SubscriberAgent {
                 case .away, .clockDiffers:
                     warnStored(error)
                 case .notFound, .foreign, .refused, .cancelled:
-                    try? await store.choose(former)
+                    try? await store.choose(former.categories, template: former.template)
                     throw error.asAgentError
                 }
             }
         }
         // Only now: a key that the hub refused must not take the place of one that works.
         try await remember(connected)
-        return ChoiceOutcome(categories: checked.categories, isRegistered: isRegistered, isListening: isListening)
+        return ChoiceOutcome(
+            categories: categories,
+            template: template ?? former.template,
+            isRegistered: isRegistered,
+            isListening: isListening
+        )
+    }
+
+    var nothingChosen: AgentError {
+        AgentError(
+            .configuration,
+            "profile '\(configuration.profile)' has chosen no categories yet",
+            hint: "newswire subscribe --categories World,Sports; 'newswire categories' lists them"
+        )
     }
 
     /// - Returns: The choice in the hub's spelling, and whether the hub could not be asked.

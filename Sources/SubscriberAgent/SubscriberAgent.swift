@@ -57,14 +57,16 @@ package final class SubscriberAgent: Sendable {
 
     /// Listens until the task is cancelled; with a process listening already, only passes the choice on.
     ///
-    /// `choice` is what `--categories` gave; `nil` takes the stored one. `onStart` is called once, when nothing of ours
-    /// can be wrong any more, whether the hub is there or not; `onListening` at each opened stream. With `notifying` each
-    /// message is shown on the desktop too, in place of ``InboxHandler/print``.
+    /// `choice` is what `--categories` gave, `template` what `--language` or `--template` did; `nil` takes the stored one.
+    /// `onStart` is called once, when nothing of ours can be wrong any more, whether the hub is there or not;
+    /// `onListening` at each opened stream. With `notifying` each message is shown on the desktop too, in place of
+    /// ``InboxHandler/print``.
     ///
     /// - Returns: How it ended without an error.
     /// - Throws: ``AgentError``; with exit 75 when another process listens and there is no choice to pass on.
     package func subscribe(
         choosing choice: CategoryChoice?,
+        template: TemplateChoice? = nil,
         handler: InboxHandler,
         notifying: Bool = false,
         output: any HandlerOutput,
@@ -75,14 +77,14 @@ package final class SubscriberAgent: Sendable {
         let path = configuration.directory.file(Self.lockName)
         let lock = try host { () throws(HostError) in try FileLock.acquire(path) }
         guard let lock else {
-            guard let choice else {
+            guard choice != nil || template != nil else {
                 throw AgentError(
                     .tryLater,
                     "another subscriber listens for profile '\(configuration.profile)' already",
-                    hint: "with --categories its choice is changed; with another --profile a second one listens"
+                    hint: "--categories or --language change its choice; another --profile listens beside it"
                 )
             }
-            return .choiceStored(try await choose(choice, isListening: true))
+            return .choiceStored(try await choose(choice, template, isListening: true))
         }
         defer { lock.close() }
         let desktop = notifying ? desktop(beside: handler) : nil
@@ -95,9 +97,9 @@ package final class SubscriberAgent: Sendable {
         )
         try runner.check()
         var beginning = StreamReceiver.Beginning.unknown
-        if let choice {
+        if choice != nil || template != nil {
             do {
-                beginning = try await choose(choice, isListening: false).isRegistered ? .registered : .away
+                beginning = try await choose(choice, template, isListening: false).isRegistered ? .registered : .away
             } catch {
                 if Task.isCancelled, error == HubTrouble.cancelled.asAgentError { return .stopped }
                 throw error
@@ -131,13 +133,7 @@ package final class SubscriberAgent: Sendable {
         _ onListening: @escaping @Sendable () -> Void
     ) async throws(AgentError) -> SubscribeEnding {
         let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
-        guard record.categories != nil else {
-            throw AgentError(
-                .configuration,
-                "profile '\(configuration.profile)' has chosen no categories yet",
-                hint: "newswire subscribe --categories World,Sports; 'newswire categories' lists them"
-            )
-        }
+        guard record.categories != nil else { throw nothingChosen }
         let client = try await connect().client
         let waiting = try await stored { () async throws(AgentStoreError) in try await self.store.unsettledCount() }
         try? await store.purge()
@@ -244,6 +240,11 @@ package final class SubscriberAgent: Sendable {
     /// The stored choice; `nil` when there is none.
     package func choice() async throws(AgentError) -> [String]? {
         try await stored { () async throws(AgentStoreError) in try await self.store.record().categories }
+    }
+
+    /// What the hub makes of messages for this agent.
+    package func template() async throws(AgentError) -> TemplateChoice {
+        try await stored { () async throws(AgentStoreError) in try await self.store.record().template }
     }
 
     /// The id under which the hub knows this agent.

@@ -40,6 +40,9 @@ struct CategoriesCommand: AsyncParsableCommand {
                 let note = category.isKnown == false ? "  (no longer announced)" : ""
                 Console.print("\(mark) \(TerminalText.safe(category.name))\(note)")
             }
+            if let template = try await agent.template().note {
+                Console.notice("this agent shows messages \(template)")
+            }
             Console.notice("this agent is the device '\(try await agent.installation())'")
         }
     }
@@ -48,7 +51,11 @@ struct CategoriesCommand: AsyncParsableCommand {
 struct InboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox",
-        abstract: "List what arrived and what became of it."
+        abstract: "List what arrived and what became of it.",
+        discussion: """
+            pending waits for its handler, started has begun, done has ended well; failed was given up, and empty was \
+            not shown because it has no text in the agent's language or template.
+            """
     )
 
     @OptionGroup var agent: AgentOptions
@@ -95,7 +102,8 @@ struct InboxCommand: AsyncParsableCommand {
     private static func line(_ record: InboxRecord) -> String {
         let content = record.content
         let text = [content.message, content.title].first { !$0.isEmpty } ?? record.reason ?? ""
-        let trouble = record.state == .failed ? record.reason.map { "  (\($0))" } ?? "" : ""
+        let isExplained = record.state == .failed || (record.state == .empty && !text.isEmpty && text != record.reason)
+        let trouble = isExplained ? record.reason.map { "  (\($0))" } ?? "" : ""
         let time = record.receivedAt.formatted(.iso8601)
         let marks = [record.standing.status?.rawValue, record.supersession.map { "\($0.rawValue) later" }]
         let mark = marks.compactMap(\.self).map { "(\($0)) " }.joined()

@@ -11,7 +11,11 @@ struct SubscribeCommand: AsyncParsableCommand {
         discussion: """
             --categories stores the choice, registers it at the hub and listens. Without it the stored choice is \
             taken: this is what a service runs. While the profile's service runs, --categories changes its choice \
-            and ends; the service follows at once.
+            and ends; the service follows at once. --language and --template are stored and changed the same way.
+
+            --language French shows what messages say in the property News_French, and nothing of those that have \
+            none: 'newswire inbox' lists them as empty. --template takes a JSON object of your own, with terms such as \
+            $(News_French); agents print its members message or title, and link. NEWSWIRE_BODY has all of it.
 
             A program given with --exec is run once for each message, without a shell. It finds the message in \
             NEWSWIRE_ID, NEWSWIRE_TITLE, NEWSWIRE_MESSAGE, NEWSWIRE_LINK and NEWSWIRE_CATEGORY, and as JSON on \
@@ -28,6 +32,9 @@ struct SubscribeCommand: AsyncParsableCommand {
               newswire subscribe --exec /usr/local/bin/light-the-lamp
               newswire subscribe --notify
               newswire subscribe --categories ''       only what goes to everybody
+              newswire subscribe --categories World --language French
+              newswire subscribe --language ''         back to the main language
+              newswire subscribe --template my.json
             """
     )
 
@@ -35,6 +42,17 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The categories to choose, with commas between them.", valueName: "names"))
     var categories: String?
+
+    @Option(help: ArgumentHelp("The language to show messages in; '' for the main one.", valueName: "name"))
+    var language: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the template to show messages by, a JSON object; '' for the standard one.",
+            valueName: "file"
+        )
+    )
+    var template: String?
 
     @Flag(help: "Print each message as one line of JSON.")
     var json = false
@@ -50,11 +68,17 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     func validate() throws {
         if json, exec != nil { throw ValidationError("--json and --exec exclude each other; --exec gets JSON anyway") }
+        if language != nil, template != nil {
+            throw ValidationError("--language and --template exclude each other; a template can name a language itself")
+        }
     }
 
     func run() async throws {
         try await agent.withAgent { agent, settings in
             let choice = try categories.map { try CategoryChoice(typed: $0) }
+            let ownTemplate = try template.map { try TemplateChoice(file: $0) }
+            let chosenTemplate = try language.map { try TemplateChoice(language: $0) } ?? ownTemplate
+            if let warning = chosenTemplate?.warning { Console.warning(warning) }
             // --json on the command line counts before a program in the file.
             let program = json ? nil : settings.value(AgentSettings.exec, flag: exec)
             let handler: InboxHandler = program.map { .exec(program: $0) } ?? (json ? .json : .print)
@@ -67,6 +91,7 @@ struct SubscribeCommand: AsyncParsableCommand {
                 let subscribe = {
                     try await agent.subscribe(
                         choosing: choice,
+                        template: chosenTemplate,
                         handler: handler,
                         notifying: isNotifying,
                         output: StandardOutput(),
@@ -89,7 +114,8 @@ struct SubscribeCommand: AsyncParsableCommand {
         case .stopped, .outputClosed: break
         case .choiceStored(let outcome):
             let names = outcome.categories.isEmpty ? "broadcasts only" : outcome.categories.joined(separator: ", ")
-            Console.notice("now chosen: \(names); the running subscriber follows")
+            let template = outcome.template.note.map { ", \($0)" } ?? ""
+            Console.notice("now chosen: \(names)\(template); the running subscriber follows")
         case .unsubscribed: Console.notice("unsubscribed by another process")
         case .replaced:
             Console.error("another process has opened this installation's stream: was the state directory copied?")
