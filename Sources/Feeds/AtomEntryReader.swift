@@ -60,6 +60,7 @@ struct AtomEntryReader {
             ?? AtomReader.link(of: links, relation: "self", context: context)
             ?? AtomReader.link(of: links, relation: "related", context: context)
             ?? FeedContext.link(entry.id, base: nil)
+        if links.count > 1 { entry.translations = AtomReader.translations(among: links, context: context) }
         entry.summaryTexts = [summaryText, contentText, context.html(media.description)].compactMap(\.self)
         entry.published = date(fields, .published, .issued, .created, .dcDate)
         entry.updated = date(fields, .updated, .modified)

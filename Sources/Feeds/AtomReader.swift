@@ -3,6 +3,9 @@ internal import Markup
 
 /// Reads Atom 1.0 (RFC 4287) and 0.3, in their namespaces or in none.
 struct AtomReader {
+    /// Pages of one entry in other languages.
+    private static let maximumTranslations = 20
+
     private let context: FeedContext
     private let root: XMLElement
     private let isOld: Bool
@@ -84,6 +87,12 @@ struct AtomReader {
             if total < best?.rank ?? .max { best = (total, address) }
         }
         return best?.link
+    }
+
+    /// The pages in other languages (RFC 4287 §4.2.7.4), at most ``maximumTranslations``.
+    static func translations(among links: [XMLElement], context: FeedContext) -> [String] {
+        links.lazy.filter { relations(of: $0).contains("alternate") && isForeign($0, context: context) }
+            .compactMap { context.link($0.attribute("href"), at: $0) }.prefix(maximumTranslations).map(\.self)
     }
 
     /// Whether a link leads to a page in another language than the text around it.

@@ -8,6 +8,8 @@ package struct Entry: Sendable, Equatable {
     /// The publisher's identifier, trimmed and otherwise untouched (RFC 4287 §4.2.6.1).
     package var id: String?
     package var link: String?
+    /// The entry's pages in other languages, where the feed names them.
+    package var translations: [String] = []
     package var published: Date?
     package var updated: Date?
     package var categories: [String] = []
