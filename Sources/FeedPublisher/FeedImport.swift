@@ -157,10 +157,12 @@ package struct FeedImport: Sendable {
                 )
             )
         } catch {
-            refuse(outline, "'\(OutlineKeys.text(members, "url") ?? "")' \(error)")
+            refuse(outline, "'\((OutlineKeys.text(members, "url") ?? "").prefix(Self.shownCharacters))' \(error)")
         }
     }
 
+    /// Of an address or name, in reports.
+    private static let shownCharacters = 200
     private static let byHand = "put it into a list by hand, with 'local: true'"
 
     /// Of `/News/World,Politics` the innermost name of the first path.
@@ -178,7 +180,8 @@ package struct FeedImport: Sendable {
 
     private mutating func refuse(_ outline: OPMLOutline, _ reason: String) {
         let name = outline.title ?? outline.feedAddress ?? outline[.text] ?? "outline"
-        report.refused.append(FeedImportReport.Refused(line: outline.line, name: name, reason: reason))
+        let shown = String(name.prefix(Self.shownCharacters))
+        report.refused.append(FeedImportReport.Refused(line: outline.line, name: shown, reason: reason))
     }
 
     private mutating func note(_ text: String) {

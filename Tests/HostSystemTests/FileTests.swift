@@ -79,6 +79,20 @@ import Testing
     }
 }
 
+@Suite struct HostFileTests {
+    @Test func `files are replaced together, or none when one cannot be written`() throws {
+        let scratch = try ScratchDirectory()
+        let files = ["a", "b"].map { HostFile.Content(path: scratch.file($0), text: $0, permissions: 0o644) }
+        try HostFile.replace(files)
+        #expect(try files.map { try PrivateFile.read($0.path) } == ["a", "b"])
+        let other = HostFile.Content(path: scratch.file("a"), text: "new", permissions: 0o644)
+        let missing = HostFile.Content(path: scratch.file("missing/b"), text: "new", permissions: 0o644)
+        #expect(throws: HostError.self) { try HostFile.replace([other, missing]) }
+        #expect(try PrivateFile.read(scratch.file("a")) == "a")
+        #expect(scratch.names.sorted() == ["a", "b"])
+    }
+}
+
 @Suite struct TerminalTextTests {
     @Test(arguments: [
         ("plain ä 👩‍👩‍👧", "plain ä 👩‍👩‍👧"), ("a\r\nb\tc", "a  b c"), ("\u{1B}[31mred\u{1B}[0m", "[31mred[0m"),
