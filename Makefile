@@ -8,6 +8,9 @@ NEWSWIRE := .build/$(CONFIG)/newswire
 # The release carries the Swift libraries, so that it runs, and starts faster, where there is no toolchain.
 LINKING := $(if $(filter release,$(CONFIG)),--static-swift-stdlib)
 SHARE := .build/share
+# How long 'make fuzz' runs each target, and which.
+SECONDS ?= 60
+FUZZ ?= xml json dates html opml
 SCRIPTS := .ci/check-imports.swift .ci/manual-pages.swift
 PREFIX ?= /usr/local
 # Says at the end once more what failed: a hundred suites scroll by.
@@ -16,7 +19,7 @@ RUN_TESTS = set -o pipefail; \
 	{ echo "Failed:"; grep -E 'recorded an issue|error:|Fatal error' .build/test.log; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long program build bench install uninstall deb lint format deps
+.PHONY: help demo test test-long program build bench fuzz install uninstall deb lint format deps
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -52,6 +55,9 @@ bench: build ## what it costs, beside a floor and a peer; for a machine with not
 	Benchmarks/idle-publish.py $(NEWSWIRE)
 	Benchmarks/fan-out.py $(NEWSWIRE)
 
+fuzz: deps ## each reader on random documents, SECONDS=60 each; FUZZ="xml opml" chooses
+	Fuzz/run $(SECONDS) $(FUZZ)
+
 install: ## what 'make build' has made, below $(PREFIX); PREFIX and DESTDIR say otherwise
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install install
 
@@ -62,14 +68,14 @@ deb: build ## .build/newswire_VERSION_ARCH.deb
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build
 
 lint: deps ## code style, the import rule and the systemd units
-	swift format lint --strict --recursive Sources Tests Package.swift $(SCRIPTS)
+	swift format lint --strict --recursive Sources Tests Fuzz Package.swift $(SCRIPTS)
 	@mkdir -p .build/lint
 	swiftc -swift-version 6 -o .build/lint/check-imports .ci/check-imports.swift
 	swift package dump-package | .build/lint/check-imports Sources
 	.ci/check-units systemd
 
 format: ## rewrites the code in the project's style
-	swift format --in-place --recursive Sources Tests Package.swift $(SCRIPTS)
+	swift format --in-place --recursive Sources Tests Fuzz Package.swift $(SCRIPTS)
 
 # Everything that the build, and the tests, need beyond a Swift toolchain. Installs it where that is allowed, else says what to run.
 deps:

@@ -157,6 +157,20 @@ let package = Package(
     ]
 )
 
+// Fuzz targets (`make fuzz`). They link with libFuzzer alone, so an ordinary build does not know them.
+if Context.environment["NEWSWIRE_FUZZ"] != nil {
+    package.targets.append(.target(name: "FuzzCheck", path: "Fuzz/Check"))
+    for (name, folder) in [("xml", "XML"), ("json", "JSON"), ("dates", "Dates"), ("html", "HTML"), ("opml", "OPML")] {
+        package.targets.append(
+            .executableTarget(
+                name: "fuzz-\(name)",
+                dependencies: ["Feeds", "Markup", "FuzzCheck"],
+                path: "Fuzz/\(folder)"
+            )
+        )
+    }
+}
+
 extension Target.Dependency {
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
     static let crypto = product(name: "Crypto", package: "swift-crypto")
