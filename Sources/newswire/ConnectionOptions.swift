@@ -146,15 +146,6 @@ enum HubFiles {
         case full = "full.connection"
     }
 
-    static func directory(_ override: String?) throws -> StateDirectory {
-        try StateDirectory.locate(
-            role: "hub",
-            profile: nil,
-            override: override,
-            environment: ProcessInfo.processInfo.environment
-        )
-    }
-
     /// The connection file that a hub of this user has written, if there is one; makes nothing.
     ///
     /// `state` is where the hub is configured to keep its state; a unit's own `$STATE_DIRECTORY` is not the hub's.

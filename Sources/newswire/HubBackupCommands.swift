@@ -22,7 +22,7 @@ struct HubBackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let state = try HubFiles.directory(stateOptions.state)
+            let state = try stateOptions.directory(stateOptions.configuration.load())
             try HubBackups.write(database: state.file(HubFiles.database), to: file)
             Console.notice("'\(file)' is a copy of '\(state.file(HubFiles.database))'")
         }
@@ -49,7 +49,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let state = try HubFiles.directory(stateOptions.state)
+            let state = try stateOptions.directory(stateOptions.configuration.load())
             guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
                 throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
             }

@@ -21,6 +21,15 @@ struct HubStateOptions: ParsableArguments {
 
     @Option(HubSettings.state)
     var state: String?
+
+    /// The directory that flag, environment, file or default name; made if need be.
+    func directory(_ settings: Settings) throws -> StateDirectory {
+        try StateDirectory.locate(
+            role: "hub",
+            override: settings.value(HubSettings.state, flag: state),
+            environment: ProcessInfo.processInfo.environment
+        )
+    }
 }
 
 struct HubServe: AsyncParsableCommand {
@@ -78,7 +87,7 @@ struct HubServe: AsyncParsableCommand {
                     hint: "put a TLS proxy in front and listen on 127.0.0.1, or pass --insecure-listen"
                 )
             }
-            let state = try HubFiles.directory(settings.value(HubSettings.state, flag: stateOptions.state))
+            let state = try stateOptions.directory(settings)
             guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
                 throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
             }
@@ -188,7 +197,7 @@ struct HubKeysCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let settings = try stateOptions.configuration.load()
-            let state = try HubFiles.directory(settings.value(HubSettings.state, flag: stateOptions.state))
+            let state = try stateOptions.directory(settings)
             guard FileManager.default.fileExists(atPath: state.file(HubFiles.database)) else {
                 throw Failure(.badConfiguration, "there is no hub in '\(state.path)'", hint: "start one: newswire hub")
             }

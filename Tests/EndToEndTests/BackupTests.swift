@@ -70,6 +70,26 @@ import Testing
         await hub.stop()
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func `backup and restore take the hub that the configuration names`() async throws {
+        let scratch = try ScratchFolder()
+        try scratch.write("hub: {port: 0, state: desk}\n", to: "newswire.yaml")
+        let configuration = ["--config", scratch.file("newswire.yaml")]
+        let environment = ["XDG_STATE_HOME": scratch.file("state")]
+        let serve = ["hub"] + configuration
+        let hub = try await RunningProgram(serve, environment: environment, folder: scratch.path)
+        let backup = ["hub", "backup", scratch.file("copy")] + configuration
+        let taken = try await BuiltProgram.run(backup, environment: environment)
+        #expect(taken.status == 0, "\(taken.errors)")
+        let restore = ["hub", "restore", scratch.file("copy")] + configuration
+        #expect(try await BuiltProgram.run(restore, environment: environment).status == 75, "its hub is running")
+        #expect(await hub.stop() == 0)
+        let restored = try await BuiltProgram.run(restore, environment: environment)
+        #expect(restored.status == 0, "\(restored.errors)")
+        #expect(restored.errors.contains("is kept in '\(scratch.file("desk/"))"), "\(restored.errors)")
+        #expect(!FileManager.default.fileExists(atPath: scratch.file("state")))
+    }
+
     @Test func `what is no copy of a hub is refused and changes nothing`() async throws {
         let scratch = try ScratchFolder()
         try scratch.write("not a database", to: "text")

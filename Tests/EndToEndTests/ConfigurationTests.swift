@@ -84,8 +84,8 @@ import Testing
         let scratch = try ScratchFolder()
         try scratch.write("hub: {port: x, drain: y}\n", to: "newswire.yaml")
         for arguments in [
-            ["hub"], ["hub", "keys"], ["publish"], ["send", "--message", "x"], ["subscribe"], ["categories"],
-            ["feeds", "list"], ["feeds", "preview"],
+            ["hub"], ["hub", "keys"], ["hub", "backup", "x"], ["hub", "restore", "x"], ["publish"],
+            ["send", "--message", "x"], ["subscribe"], ["categories"], ["feeds", "list"], ["feeds", "preview"],
         ] {
             let outcome = try await BuiltProgram.run(arguments, environment: environment(scratch))
             #expect(outcome.status == 78, "\(arguments)")
