@@ -44,7 +44,12 @@ extension SubscriberAgent {
                 switch error {
                 case .away, .clockDiffers:
                     warnStored(error)
-                case .notFound, .foreign, .refused, .cancelled:
+                case .cancelled:
+                    // The hub may have taken it all the same: whoever listens next tells it what holds.
+                    try? await store.choose(former.categories, template: former.template)
+                    try? await store.setRegistered(nil)
+                    throw error.asAgentError
+                case .notFound, .foreign, .refused:
                     try? await store.choose(former.categories, template: former.template)
                     throw error.asAgentError
                 }

@@ -104,6 +104,27 @@ import Testing
         #expect(hub.state.puts.map { $0.tags.map(\.text) } == [["World"], ["Sports"]])
     }
 
+    @Test func `a choice that is interrupted while it is told does not hold, and a running service tells the hub so`()
+        async throws
+    {
+        let task = try stage.start(try stage.agent())
+        await hub.streams[0].connected()
+        let held = Gate()
+        // The hub may have taken it: it is the answer that does not come.
+        hub.set { $0.putReplies = [.status(200).held(by: held)] }
+        let change = try stage.start(try stage.agent(), ["Sports"])
+        while hub.server.requests.count(where: { $0.method == "PUT" }) < 2 { await Task.yield() }
+        change.cancel()
+        _ = await change.result
+        held.open()
+        #expect(try await stage.agent().choice() == ["World"])
+        world.pass(.seconds(15))
+        hub.streams[0].heartbeat("e-1")
+        await hub.streams[1].connected()
+        try await stage.stop(task)
+        #expect(hub.state.puts.map { $0.tags.map(\.text) } == [["World"], ["World"]])
+    }
+
     @Test func `a refusal leaves the former choice`() async throws {
         let agent = try stage.agent()
         _ = try await agent.chooseCategories(CategoryChoice(typed: "World"))
