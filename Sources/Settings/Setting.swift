@@ -24,10 +24,8 @@ package struct SettingEntry: Sendable {
 
     /// `NEWSWIRE_HUB_TIME_TO_LIVE` for `time-to-live` of the hub.
     package var variable: String {
-        SettingEntry.variablePrefix(section) + key.uppercased().replacing("-", with: "_")
+        "NEWSWIRE_\(section.rawValue)_\(key)".uppercased().replacing("-", with: "_")
     }
-
-    static func variablePrefix(_ section: SettingSection) -> String { "NEWSWIRE_\(section.rawValue.uppercased())_" }
 
     /// Whether the value names a file that holds a secret; the value is never shown, lest it be the secret itself.
     package var isSecretFile: Bool { nature == .secretFile }

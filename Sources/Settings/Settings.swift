@@ -6,6 +6,7 @@ internal import HostSystem
 package struct Settings: Sendable {
     package static let systemFile = "/etc/newswire/newswire.yaml"
     private static let fileVariable = "NEWSWIRE_CONFIG"
+    private static let variablePrefix = "NEWSWIRE_"
 
     /// The file that was read, if there is one.
     package let file: String?
@@ -15,26 +16,34 @@ package struct Settings: Sendable {
     /// Finds, reads and validates all that is configured, for every section.
     ///
     /// The file is the one named; else `$NEWSWIRE_CONFIG`; else ``systemFile``, if it is there; else
-    /// `newswire/newswire.yaml` in `$XDG_CONFIG_HOME` or `~/.config`, if it is there. A variable that is empty is not set.
+    /// `newswire/newswire.yaml` in `$XDG_CONFIG_HOME` or `~/.config`, if it is there. A variable that is empty is not set;
+    /// one of ours that is neither a setting's nor among `otherVariables` is a mistake.
     ///
     /// - Throws: ``SettingsError`` with *all* problems, so that one run shows what is to be mended.
     package static func load(
         file named: String? = nil,
         environment: [String: String],
+        otherVariables: [String] = [],
         systemFile: String = Self.systemFile
     ) throws(SettingsError) -> Settings {
-        let (settings, problems) = inspect(file: named, environment: environment, systemFile: systemFile)
+        let (settings, problems) = inspect(
+            file: named,
+            environment: environment,
+            otherVariables: otherVariables,
+            systemFile: systemFile
+        )
         guard problems.isEmpty else { throw SettingsError(problems) }
         return settings
     }
 
-    /// As ``load(file:environment:systemFile:)``, for somebody who wants to look at the rest as well: what is wrong is
+    /// As ``load(file:environment:otherVariables:systemFile:)``, for somebody who wants to look at the rest as well: what is wrong is
     /// left at its default.
     ///
     /// - Returns: The settings, and all problems in the order of their places.
     package static func inspect(
         file named: String? = nil,
         environment: [String: String],
+        otherVariables: [String] = [],
         systemFile: String = Self.systemFile
     ) -> (Settings, [SettingsProblem]) {
         let variables = environment.filter { !$0.value.isEmpty }
@@ -46,7 +55,7 @@ package struct Settings: Sendable {
             given = reader.read()
             problems += reader.problems
         }
-        for (id, value) in environmentValues(variables, &problems) { given[id] = value }
+        for (id, value) in environmentValues(variables, otherVariables, &problems) { given[id] = value }
         var values: [String: any Sendable] = [:]
         for entry in SettingsTable.entries {
             guard let value = given[entry.id] else { continue }
@@ -85,6 +94,7 @@ package struct Settings: Sendable {
 
     private static func environmentValues(
         _ variables: [String: String],
+        _ otherVariables: [String],
         _ problems: inout [SettingsProblem]
     ) -> [String: GivenValue] {
         var given: [String: GivenValue] = [:]
@@ -94,10 +104,9 @@ package struct Settings: Sendable {
                 given[entry.id] = GivenValue(text: text, origin: .variable(name))
             }
         }
-        let known = SettingsTable.entries.map(\.variable)
-        let prefixes = SettingSection.allCases.map(SettingEntry.variablePrefix)
-        for name in variables.keys.sorted() where !known.contains(name) {
-            guard prefixes.contains(where: name.hasPrefix) else { continue }
+        let settings = SettingsTable.entries.flatMap { [$0.variable, $0.sharedVariable].compactMap(\.self) }
+        let known = settings + [fileVariable] + otherVariables
+        for name in variables.keys.sorted() where name.hasPrefix(variablePrefix) && !known.contains(name) {
             let nearest = NearestName.of(name, among: known).map { ": did you mean \($0)?" } ?? ""
             problems.append(SettingOrigin.variable(name).problem("unknown variable\(nearest)"))
         }

@@ -7,11 +7,15 @@ package enum InboxHandler: Sendable, Equatable {
     /// A program for each row, never through a shell.
     ///
     /// Its arguments are the given ones and nothing of the message: a title that begins with `-` would be an option. The
-    /// message comes in the environment (`NEWSWIRE_ID`, `NEWSWIRE_TITLE`, `NEWSWIRE_MESSAGE`, `NEWSWIRE_LINK`,
-    /// `NEWSWIRE_CATEGORY`, `NEWSWIRE_BODY`; where they apply `NEWSWIRE_STORY`, `NEWSWIRE_STATUS`, `NEWSWIRE_REPLACES`,
-    /// `NEWSWIRE_SUPERSEDED`, `NEWSWIRE_REDELIVERY=1`, `NEWSWIRE_GAP=1`), and as the JSON object of ``json`` on standard
-    /// input.
+    /// message comes in the environment (``variables``), and as the JSON object of ``json`` on standard input.
     case exec(program: String, arguments: [String] = [])
+
+    /// What a program may find in its environment.
+    package static let variables = [
+        "NEWSWIRE_ID", "NEWSWIRE_TITLE", "NEWSWIRE_MESSAGE", "NEWSWIRE_LINK", "NEWSWIRE_CATEGORY", "NEWSWIRE_BODY",
+        "NEWSWIRE_STORY", "NEWSWIRE_STATUS", "NEWSWIRE_REPLACES", "NEWSWIRE_SUPERSEDED", "NEWSWIRE_REDELIVERY",
+        "NEWSWIRE_GAP",
+    ]
 }
 
 /// Bounds of one row's handling.

@@ -31,7 +31,11 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let (settings, mistakes) = Settings.inspect(file: configuration.config, environment: environment)
+        let (settings, mistakes) = Settings.inspect(
+            file: configuration.config,
+            environment: environment,
+            otherVariables: ConfigurationOptions.otherVariables
+        )
         let check = ConfigurationCheck(
             settings: settings,
             programs: programs.isEmpty ? SettingSection.allCases : programs,

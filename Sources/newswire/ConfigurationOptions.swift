@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HostSystem
 import Settings
+import SubscriberAgent
 
 /// Where a command finds its configuration.
 struct ConfigurationOptions: ParsableArguments {
@@ -17,12 +18,20 @@ struct ConfigurationOptions: ParsableArguments {
     )
     var config: String?
 
+    /// Variables of ours that are no settings: the secret itself, what a unit hands over, and what a handler finds, which
+    /// may run us.
+    static let otherVariables = [HubConnection.stringVariable, "NEWSWIRE_SUBSCRIBE"] + InboxHandler.variables
+
     /// Reads file and environment, and says everything that is wrong with them.
     ///
     /// - Throws: `ExitCode` 78.
     func load() throws -> Settings {
         do throws(SettingsError) {
-            return try Settings.load(file: config, environment: ProcessInfo.processInfo.environment)
+            return try Settings.load(
+                file: config,
+                environment: ProcessInfo.processInfo.environment,
+                otherVariables: Self.otherVariables
+            )
         } catch {
             for problem in error.problems { Console.error("\(problem)") }
             throw ExitCode(ExitStatus.badConfiguration.rawValue)

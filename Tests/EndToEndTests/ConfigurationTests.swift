@@ -93,6 +93,21 @@ import Testing
         }
     }
 
+    @Test func `a handler may run the program, and a mistyped variable is refused`() async throws {
+        let scratch = try ScratchFolder()
+        let state = ["XDG_STATE_HOME": scratch.path]
+        let found = ["NEWSWIRE_ID": "m1", "NEWSWIRE_GAP": "1", "NEWSWIRE_BODY": "{}", "NEWSWIRE_SUBSCRIBE": "--json"]
+        let handler = try await BuiltProgram.run(["inbox"], environment: state.merging(found) { $1 })
+        #expect(handler.status == 0, "\(handler.errors)")
+        let wrong = state.merging(["NEWSWIRE_CONECTION_STRING": Self.connection]) { $1 }
+        for arguments in [["send", "--message", "x"], ["check"]] {
+            let outcome = try await BuiltProgram.run(arguments, environment: wrong)
+            #expect(outcome.status == 78)
+            #expect(outcome.errors.contains("did you mean NEWSWIRE_CONNECTION_STRING?"), "\(outcome.errors)")
+            #expect(!outcome.errors.contains(Self.canary))
+        }
+    }
+
     @Test func `a connection string in the place of a path is refused and not shown`() async throws {
         let scratch = try ScratchFolder()
         let flag = try await BuiltProgram.run(

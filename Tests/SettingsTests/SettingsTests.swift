@@ -107,6 +107,23 @@ import Testing
         )
     }
 
+    @Test func `a variable of ours that nobody knows is a mistake, whatever it begins with`() throws {
+        let environment = [
+            "NEWSWIRE_CONECTION_FILE": "/x", "NEWSWIRE_LOG_LEVEL": "info", "NEWSWIRE_CONFIG": "", "NEWSWIRE_ID": "m1",
+            "NEWSWIRE_EMPTY": "", "HOME": "/x",
+        ]
+        let (_, problems) = Settings.inspect(
+            environment: environment,
+            otherVariables: ["NEWSWIRE_ID"],
+            systemFile: "/nonexistent"
+        )
+        #expect(
+            problems.map(\.description) == [
+                "$NEWSWIRE_CONECTION_FILE: unknown variable: did you mean NEWSWIRE_CONNECTION_FILE?"
+            ]
+        )
+    }
+
     @Test(arguments: [
         "publisher:\n  connection-file: Endpoint=http://h/;SharedAccessKeyName=a;SharedAccessKey=CANARY=\n",
         "agent:\n  connection-string: CANARY\n", "hub:\n  password: CANARY\n", "hub:\n  secret: {key: CANARY}\n",

@@ -160,6 +160,7 @@ import Testing
         try await runner(.exec(program: program)).run(record)
         #expect(stage.scratch.read("input") == InboxLine(record).json + "\n")
         let variables = runner(.exec(program: program)).variables(for: record)
+        #expect(Set(variables.keys.filter { $0.hasPrefix("NEWSWIRE_") }).isSubset(of: InboxHandler.variables))
         #expect(variables["NEWSWIRE_TITLE"]?.utf8.count == 65_536)
         #expect(variables["NEWSWIRE_TITLE"]?.hasPrefix("abé") == true)
         #expect(variables["NEWSWIRE_BODY"] == "")
