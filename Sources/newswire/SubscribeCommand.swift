@@ -18,8 +18,10 @@ struct SubscribeCommand: AsyncParsableCommand {
             $(News_French); agents print its members message or title, and link. NEWSWIRE_BODY has all of it.
 
             A program given with --exec is run once for each message, without a shell. It finds the message in \
-            NEWSWIRE_ID, NEWSWIRE_TITLE, NEWSWIRE_MESSAGE, NEWSWIRE_LINK and NEWSWIRE_CATEGORY, and as JSON on \
-            standard input; NEWSWIRE_REDELIVERY=1 says that an earlier run may have done its work.
+            NEWSWIRE_ID, NEWSWIRE_TITLE, NEWSWIRE_MESSAGE, NEWSWIRE_LINK and NEWSWIRE_CATEGORY, as the hub sent it in \
+            NEWSWIRE_BODY, and as JSON on standard input; NEWSWIRE_REDELIVERY=1 says that an earlier run may have done \
+            its work. It is also run, with NEWSWIRE_GAP=1, when the hub could not give all that was owed: then no \
+            message is there, the title says so and the JSON has 'gap'.
 
             --notify shows each message through the desktop's notification service and prints nothing; a click opens the \
             message's link. The property urgency (low, normal, critical) says how, and a message takes the place of an \

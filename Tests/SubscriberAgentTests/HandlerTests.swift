@@ -143,6 +143,31 @@ import Testing
         #expect(environment.contains("PATH="))
     }
 
+    @Test func `a program is run for a gap, too, and can tell it from a message`() async throws {
+        let program = try await stage.scratch.script(
+            "handler",
+            """
+            cd "$(dirname "$0")"
+            printf '%s|%s|%s|%s' "$NEWSWIRE_GAP" "$NEWSWIRE_TITLE" "$NEWSWIRE_MESSAGE" "$NEWSWIRE_BODY" > gap.part
+            cat > input
+            mv gap.part gap
+            """
+        )
+        let agent = try stage.agent()
+        let task = try stage.start(agent, handler: .exec(program: program))
+        hub.streams[0].gap(after: "e-1", resumesAt: 7, id: "f-6")
+        var rows: [InboxRecord] = []
+        while rows.first?.state != .done {
+            rows = try await agent.inbox(last: 9)
+            await Task.yield()
+        }
+        try await stage.stop(task)
+        let body = #"{"after":"e-1","resumesAt":7,"reason":"the log was too short"}"#
+        #expect(stage.scratch.read("gap") == "1|Messages were missed|the log was too short|\(body)")
+        #expect(stage.scratch.read("input").contains(#""gap":{"#))
+        #expect(rows.map { $0.id.hasPrefix("gap:") } == [true])
+    }
+
     @Test func `a program's failure and its time-out have reasons`() async throws {
         let failing = try await stage.scratch.script("failing", "exit 3")
         await #expect(throws: HandlerFailure.failed("'\(failing)' exited with code 3")) {
