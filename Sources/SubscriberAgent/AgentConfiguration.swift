@@ -8,8 +8,10 @@ package struct AgentConfiguration: Sendable {
     package var directory: StateDirectory
     /// As the user calls it; for messages only.
     package var profile: String
-    /// From a file or the environment; over the stored one, and stored together with a choice.
+    /// What somebody named; over the stored one, and stored together with a choice.
     package var connection: ConnectionString?
+    /// Of a hub that was found on this machine; under the stored one, and never stored: the hub keeps the file up to date.
+    package var localConnection: ConnectionString?
     /// Over the stored one; ``defaultHub`` without either.
     package var hub: HubName?
     /// Over the stored answer; `false` without either.

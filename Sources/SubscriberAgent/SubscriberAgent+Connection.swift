@@ -4,7 +4,6 @@ import HubProtocol
 
 extension SubscriberAgent {
     struct Connected {
-        let connection: ConnectionString
         let hub: String
         let allowsPlainHTTP: Bool
         let client: HubClient
@@ -13,7 +12,7 @@ extension SubscriberAgent {
     func connect() async throws(AgentError) -> Connected {
         let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
         let connection: ConnectionString
-        if let given = configuration.connection { connection = given } else { connection = try storedConnection() }
+        if let named = configuration.connection { connection = named } else { connection = try storedConnection() }
         let allowsPlainHTTP = configuration.allowsPlainHTTP ?? record.allowsPlainHTTP
         do {
             let hub = try configuration.hub ?? HubName(record.hub ?? AgentConfiguration.defaultHub)
@@ -24,7 +23,7 @@ extension SubscriberAgent {
                 allowPlainHTTP: allowsPlainHTTP,
                 now: environment.now
             )
-            return Connected(connection: connection, hub: hub.text, allowsPlainHTTP: allowsPlainHTTP, client: client)
+            return Connected(hub: hub.text, allowsPlainHTTP: allowsPlainHTTP, client: client)
         } catch {
             throw AgentError(.configuration, "\(error)")
         }
@@ -35,13 +34,14 @@ extension SubscriberAgent {
         do {
             return try ConnectionString(parsing: PrivateFile.read(path))
         } catch let error as HostError where error.isMissing {
+            if let local = configuration.localConnection { return local }
             throw AgentError(
                 .configuration,
                 "no connection string for profile '\(configuration.profile)'",
                 hint: "give the hub's Listen string in a file or the environment; 'newswire hub keys' shows it"
             )
         } catch let error as HostError {
-            throw AgentError(.configuration, "\(error)")
+            throw AgentError(error)
         } catch {
             throw AgentError(.configuration, "cannot use '\(path)': \(error)")
         }
@@ -49,9 +49,9 @@ extension SubscriberAgent {
 
     /// Stores how to reach the hub, for the service that starts without it on its command line.
     func remember(_ connected: Connected) async throws(AgentError) {
-        if configuration.connection != nil {
+        if let connection = configuration.connection {
             let path = configuration.directory.file(Self.connectionName)
-            try host { () throws(HostError) in try PrivateFile.write("\(connected.connection)\n", to: path) }
+            try host { () throws(HostError) in try PrivateFile.write("\(connection)\n", to: path) }
         }
         try await stored { () async throws(AgentStoreError) in
             try await self.store.setHub(connected.hub, allowsPlainHTTP: connected.allowsPlainHTTP)
@@ -76,7 +76,7 @@ extension SubscriberAgent {
         do {
             return try body()
         } catch {
-            throw AgentError(.configuration, "\(error)")
+            throw AgentError(error)
         }
     }
 }

@@ -40,7 +40,9 @@ struct AgentOptions: ParsableArguments {
             )
             var configuration = AgentConfiguration(directory: directory, profile: profile, variables: variables)
             let hub = try connection.resolved(settings, AgentSettings.connection)
-            configuration.connection = try agentConnection(hub, directory)
+            configuration.connection = try hub.named()
+            let hasStored = HostFile.exists(directory.file(SubscriberAgent.connectionName))
+            if configuration.connection == nil, !hasStored { configuration.localConnection = try hub.local(.listen) }
             configuration.hub = hub.isHubNamed ? hub.hub : nil
             configuration.allowsPlainHTTP = hub.allowPlainHTTP
             let http = OutboundClient(userAgent: Program.userAgent)
@@ -59,16 +61,6 @@ struct AgentOptions: ParsableArguments {
                 throw Failure(ExitStatus(rawValue: error.exit.rawValue) ?? .failed, error.description, hint: error.hint)
             }
         }
-    }
-
-    /// What was named for this start, else what the profile has stored (`nil`), else a hub of this machine.
-    private func agentConnection(
-        _ hub: HubConnection,
-        _ directory: StateDirectory
-    ) throws -> ConnectionString? {
-        if let named = try hub.named() { return named }
-        let hasStored = FileManager.default.fileExists(atPath: directory.file(SubscriberAgent.connectionName))
-        return hasStored ? nil : try hub.local(.listen)
     }
 
     static let reporter = AgentReporter(

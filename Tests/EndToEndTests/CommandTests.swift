@@ -105,6 +105,25 @@ import Testing
         await hub.stop()
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func `an agent that found its hub by itself starts with the hub's newest key`() async throws {
+        let scratch = try ScratchFolder()
+        let environment = ["XDG_STATE_HOME": scratch.path]
+        let hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        for arguments in [["subscribe", "--categories", "World"], ["subscribe"]] {
+            let agent = try await RunningProgram(arguments, environment: environment, folder: scratch.path)
+            #expect(agent.isRunning, "\(agent.errors)")
+            #expect(await agent.stop() == 0, "\(agent.errors)")
+            for _ in 0..<2 {
+                let rotate = ["hub", "keys", "--rotate", "DefaultListenSharedAccessSignature"]
+                #expect(try await BuiltProgram.run(rotate, environment: environment).status == 0)
+            }
+        }
+        let listed = try await BuiltProgram.run(["categories"], environment: environment)
+        #expect(listed.output.contains("* World"), "\(listed.errors)")
+        await hub.stop()
+    }
+
     private func send(with connection: String) async throws -> Int32 {
         try await BuiltProgram.run(
             ["send", "--message", "x"],
