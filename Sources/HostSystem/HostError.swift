@@ -31,6 +31,14 @@ package struct HostError: Error, Sendable, Equatable {
     /// Nothing is there, as opposed to something unusable.
     package var isMissing: Bool { code == ENOENT }
 
+    /// Waiting can help: a full or failing disk, too many open files, too little memory.
+    package var isTemporary: Bool {
+        switch code {
+        case ENOSPC, EDQUOT, EIO, EMFILE, ENFILE, ENOMEM: true
+        default: false
+        }
+    }
+
     private static func hint(_ code: Int32) -> String? {
         switch code {
         case ENOSPC, EDQUOT: "free some space and try again"

@@ -1,3 +1,5 @@
+internal import HostSystem
+
 /// Why an agent's command ends without having done its work: one line, what to do, and the exit code.
 package struct AgentError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Which of the exit codes of `style.md` §3 the command ends with.
@@ -19,5 +21,9 @@ package struct AgentError: Error, Sendable, Equatable, CustomStringConvertible {
         self.exit = exit
         self.description = description
         self.hint = hint
+    }
+
+    init(_ error: HostError) {
+        self.init(error.isTemporary ? .tryLater : .configuration, "\(error)")
     }
 }

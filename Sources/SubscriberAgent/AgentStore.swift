@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GRDB
 import Glibc
+import HostSystem
 import HubProtocol
 
 /// The agent's database: who it is, what it chose, how far it has read, and its inbox.
@@ -42,7 +43,7 @@ final class AgentStore: Sendable {
             // SQLite gives its side files the rights of the main one; the directory alone may be 0755 under systemd.
             let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else {
-                throw AgentStoreError.unusable(path: path, reason: String(cString: strerror(errno)))
+                throw AgentStoreError(HostError("cannot open", path, code: errno), path: path)
             }
             Glibc.close(descriptor)
             pool = try Self.retryingOnce {

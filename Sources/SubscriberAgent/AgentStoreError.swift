@@ -1,4 +1,5 @@
 import GRDB
+import HostSystem
 import SQLiteFiles
 
 /// Why the agent's database did not do what it was asked.
@@ -16,6 +17,11 @@ enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
         self =
             error.isTemporary
             ? .blocked(path: path, reason: error.reason) : .unusable(path: path, reason: error.reason)
+    }
+
+    init(_ error: HostError, path: String) {
+        let reason = error.reason
+        self = error.isTemporary ? .blocked(path: path, reason: reason) : .unusable(path: path, reason: reason)
     }
 
     var description: String {

@@ -34,7 +34,7 @@ enum ChangeLock {
         do {
             return try FileLock.acquire(path)
         } catch {
-            throw AgentError(.configuration, "\(error)")
+            throw AgentError(error)
         }
     }
 }

@@ -64,7 +64,7 @@ func reportingFailures(_ work: () async throws -> Void) async throws {
         throw ExitCode(failure.status.rawValue)
     } catch let error as HostError {
         Console.error("\(error)")
-        throw ExitCode(ExitStatus.badConfiguration.rawValue)
+        throw ExitCode((error.isTemporary ? ExitStatus.tryLater : .badConfiguration).rawValue)
     } catch let code as ExitCode {
         throw code
     } catch is CancellationError {

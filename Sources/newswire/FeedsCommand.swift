@@ -62,7 +62,7 @@ struct FeedsListCommand: AsyncParsableCommand {
             } catch let error as FeedChoiceError {
                 throw Failure(.usage, "\(error)")
             } catch let error as PublisherStoreError {
-                throw Failure(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
+                throw Failure(store: error)
             }
         }
     }
@@ -153,7 +153,7 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
                 if preview.report.failedFeeds > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
             } catch let error as PublisherStoreError {
                 await http.shutdown()
-                throw Failure(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
+                throw Failure(store: error)
             }
         }
     }

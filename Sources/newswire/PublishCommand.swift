@@ -121,7 +121,7 @@ struct PublishCommand: AsyncParsableCommand {
             if Console.isInteractive { Self.summarize(report) }
             return report
         } catch let error as PublisherStoreError {
-            throw Failure(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
+            throw Failure(store: error)
         }
     }
 
@@ -162,7 +162,7 @@ struct PublishCommand: AsyncParsableCommand {
             try PreviewOutput.print(preview, asJSON: json)
             return preview.report
         } catch let error as PublisherStoreError {
-            throw Failure(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
+            throw Failure(store: error)
         }
     }
 

@@ -81,6 +81,20 @@ import Testing
         #expect(send.errors.contains("cannot reach"))
     }
 
+    @Test func `a database that cannot be used ends every command of the publisher alike`() async throws {
+        let scratch = try ScratchFolder()
+        try FileManager.default.createDirectory(atPath: scratch.file("feeds"), withIntermediateDirectories: false)
+        try scratch.write("category: World\nfeeds:\n  - url: https://example.org/\n", to: "feeds/world.yaml")
+        try scratch.write("not a database, but long enough to be read as one", to: "publisher.sqlite")
+        let options = ["--feeds", scratch.file("feeds"), "--state", scratch.path]
+        let connection = ["NEWSWIRE_CONNECTION_STRING": ServiceTests.unreachable, "XDG_STATE_HOME": scratch.path]
+        for command in [["publish"], ["publish", "--dry-run"], ["feeds", "list"], ["feeds", "preview"]] {
+            let outcome = try await BuiltProgram.run(command + options, environment: connection)
+            #expect(outcome.status == 1, "\(command): \(outcome.errors)")
+            #expect(outcome.errors.contains("cannot use the publisher's database"), "\(command): \(outcome.errors)")
+        }
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `keys are private files and a rotated key ends the old one after a second rotation`() async throws {
         let scratch = try ScratchFolder()

@@ -70,6 +70,12 @@ import Testing
         #expect(throws: HostError.self) { try PrivateFile.read(scratch.file("pipe")) }
     }
 
+    @Test(arguments: [(ENOSPC, true), (EDQUOT, true), (EIO, true), (EMFILE, true), (ENOMEM, true), (EACCES, false)])
+    func `what waiting can mend is told apart`(code: Int32, isTemporary: Bool) {
+        #expect(HostError("cannot write", "x", code: code).isTemporary == isTemporary)
+        #expect(!HostError("cannot read", "x", because: "not UTF-8 text").isTemporary)
+    }
+
     @Test func `a failed write says what and why, and leaves the old file`() throws {
         #expect(throws: HostError.self) { try PrivateFile.write("x", to: scratch.file("missing/file")) }
         #expect(mkdir(scratch.file("taken"), 0o700) == 0)

@@ -229,6 +229,15 @@ import Testing
         #expect(error?.hint != nil)
     }
 
+    @Test func `a full disk is for later, and what is no file is not`() {
+        let full = HostError("cannot write", "/x", code: ENOSPC)
+        #expect(AgentError(full).exit == .tryLater)
+        #expect(AgentStoreError(full, path: "/x").asAgentError.exit == .tryLater)
+        let refused = HostError("cannot open", "/x", code: EACCES)
+        #expect(AgentError(refused).exit == .configuration)
+        #expect(AgentStoreError(refused, path: "/x").asAgentError.exit == .failed)
+    }
+
     @Test func `an unusable database is one line`() async throws {
         try Data("this is no database, and long enough to be looked at".utf8).write(
             to: URL(filePath: stage.scratch.file(SubscriberAgent.databaseName))
