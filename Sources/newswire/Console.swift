@@ -1,36 +1,65 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import HostSystem
 
 /// What the program says to people: on standard error, lower case, prefixed; data alone goes to standard output.
+///
+/// Whatever is said stays on one line and visible, since hubs and feeds choose some of its words.
 enum Console {
-    static func error(_ text: String) { say("error", text) }
-    static func warning(_ text: String) { say("warning", text) }
-    static func hint(_ text: String) { say("hint", text) }
-    static func notice(_ text: String) { writeLine("newswire: \(text)", to: .standardError) }
+    static func error(_ text: String) { say("error: \(text)") }
+    static func warning(_ text: String) { say("warning: \(text)") }
+    static func hint(_ text: String) { say("hint: \(text)") }
+    static func notice(_ text: String) { say(text) }
 
-    /// Prints a line of data.
-    ///
-    /// A reader that has gone away ends the program quietly.
+    /// Prints a line of data; ends the program where nobody can read it.
     static func print(_ line: String) {
-        writeLine(line, to: .standardOutput)
+        do {
+            try write(line)
+        } catch let failure as Failure {
+            error(failure.text)
+            exit(failure.status.rawValue)
+        } catch {
+            exit(0)
+        }
+    }
+
+    /// As ``print(_:)``, for work that leaves something to be cleared up.
+    ///
+    /// - Throws: ``OutputClosed`` when the reader has gone, ``Failure`` when the line cannot be written for another reason.
+    static func write(_ line: String) throws {
+        let code = put(line, STDOUT_FILENO)
+        if code == 0 { return }
+        if code == EPIPE { throw OutputClosed() }
+        let error = HostError("cannot write to", "standard output", code: code)
+        throw Failure(error.isTemporary ? .tryLater : .failed, "\(error)")
     }
 
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
 
-    private static func say(_ kind: String, _ text: String) {
-        writeLine("newswire: \(kind): \(text)", to: .standardError)
-    }
+    /// Nothing can be said about a standard error that takes nothing, and nobody is waiting for it.
+    private static func say(_ text: String) { _ = put("newswire: \(TerminalText.safe(text))", STDERR_FILENO) }
 
-    private static func writeLine(_ line: String, to handle: FileHandle) {
-        do {
-            try handle.write(contentsOf: Data((line + "\n").utf8))
-        } catch {
-            // EPIPE: nobody reads any more. Nothing can be said about it, and nothing is wrong.
-            Foundation.exit(handle === FileHandle.standardOutput ? 0 : 1)
+    /// - Returns: `errno`; 0 when all was written.
+    private static func put(_ line: String, _ descriptor: Int32) -> Int32 {
+        var rest = Array((line + "\n").utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&state, 1, -1)
+            } else if errno != EINTR {
+                return errno
+            }
         }
+        return 0
     }
 }
+
+/// The reader of our standard output has gone: the end of the work, and nothing is wrong.
+struct OutputClosed: Error {}
 
 /// The exit codes of the program, after `sysexits.h`.
 enum ExitStatus: Int32 {
@@ -69,6 +98,7 @@ func reportingFailures(_ work: () async throws -> Void) async throws {
         throw code
     } catch is CancellationError {
         // A signal asked for the end.
+    } catch is OutputClosed {
     } catch {
         Console.error("\(error)")
         throw ExitCode.failure

@@ -63,7 +63,7 @@ struct Demo: Sendable {
         guard let listen = strings.first, let full = strings.last else {
             throw Failure(.failed, "the demo's hub has no rules")
         }
-        Console.print("hub         ready at \(endpoint)")
+        try Console.write("hub         ready at \(endpoint)")
         let client = try HubClient(connection: full, hub: try HubName(ConnectionSettings.defaultHub), http: http)
         let subscribers = try Self.choices.map { try subscriber($0.0, $0.1, listen, http) }
         let listening = subscribers.map { _ in Signal<Void>() }
@@ -73,7 +73,8 @@ struct Demo: Sendable {
         work.append {
             for (subscriber, listening) in zip(subscribers, listening) {
                 try await listening.value()
-                Console.print("agent       \(subscriber.name) chose \(subscriber.categories.joined(separator: ", "))")
+                let names = subscriber.categories.joined(separator: ", ")
+                try Console.write("agent       \(subscriber.name) chose \(names)")
             }
             try await firstToEnd([
                 { try await announce(client, http, feedPort: ports.feeds, to: subscribers) },
@@ -133,11 +134,11 @@ struct Demo: Sendable {
         let store = try PublisherStore(path: "\(scratch)/publisher.sqlite")
         defer { try? store.close() }
         let baseline = try await publish(lists, store, client, http)
-        Console.print("publisher   first pass: \(baseline.recorded) entries recorded, \(baseline.sent) announced")
+        try Console.write("publisher   first pass: \(baseline.recorded) entries recorded, \(baseline.sent) announced")
         samples.moveOn()
         let start = Date()
         let pass = try await publish(lists, store, client, http)
-        Console.print("publisher   second pass: \(pass.announced) new entries, \(pass.sent) messages sent")
+        try Console.write("publisher   second pass: \(pass.announced) new entries, \(pass.sent) messages sent")
         // Streams are in order: whoever has this has everything that came before it.
         let last = MessageProperties(["title": Self.broadcast, "messageParam": Self.broadcast])
         _ = try await client.send(last.encoded(), tags: nil, idempotencyKey: "demo")
@@ -147,7 +148,7 @@ struct Demo: Sendable {
             isComplete = try report(subscriber, received, since: start) && isComplete
         }
         guard isComplete else { throw Failure(.failed, "the agents did not receive what they were owed") }
-        Console.print("every expected message arrived once, and no other")
+        try Console.write("every expected message arrived once, and no other")
     }
 
     private func publish(
@@ -205,11 +206,11 @@ struct Demo: Sendable {
         let received = records.map(\.content.title)
         let slowest = records.map { $0.receivedAt.timeIntervalSince(start) }.max() ?? 0
         let count = "\(received.count) of \(expected.count) messages"
-        Console.print("\(subscriber.name): \(count), the last \(Int(slowest * 1000)) ms after the feeds were asked")
+        try Console.write("\(subscriber.name): \(count), the last \(Int(slowest * 1000)) ms after the feeds were asked")
         for record in records {
             let delay = Int(record.receivedAt.timeIntervalSince(start) * 1000)
             let category = record.content.category.isEmpty ? "everybody" : record.content.category
-            Console.print("  \(delay) ms  \(TerminalText.safe("\(category): \(record.content.title)"))")
+            try Console.write("  \(delay) ms  \(TerminalText.safe("\(category): \(record.content.title)"))")
         }
         return expected.sorted() == received.sorted()
     }
@@ -218,7 +219,7 @@ struct Demo: Sendable {
         let file = "\(scratch)/\(HubFiles.Connection.full.rawValue)"
         try PrivateFile.write("\(connection)\n", to: file)
         let program = CommandLine.arguments.first ?? "newswire"
-        Console.print(
+        try Console.write(
             """
 
             The demo stays up until Ctrl-C. In another terminal, try:
@@ -240,7 +241,15 @@ private struct LabelledOutput: HandlerOutput {
 
     func write(_ bytes: [UInt8], within limit: Duration) async throws(HandlerFailure) {
         let name = label.padding(toLength: 11, withPad: " ", startingAt: 0)
-        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") { Console.print("\(name) \(line)") }
+        do {
+            for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+                try Console.write("\(name) \(line)")
+            }
+        } catch let failure as Failure {
+            throw .failed(failure.text)
+        } catch {
+            throw .outputClosed
+        }
     }
 }
 
