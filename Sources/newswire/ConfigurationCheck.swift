@@ -111,12 +111,13 @@ struct ConfigurationCheck {
 
     private func connectionProblems(_ connection: ConnectionSettings) -> [String] {
         let allowsPlainHTTP = settings.value(connection.allowPlainHTTP)
-        if let text = environment[HubConnection.stringVariable], !text.isEmpty {
-            return stringProblem(text, "$\(HubConnection.stringVariable)", allowsPlainHTTP: allowsPlainHTTP)
+        let file = settings.value(connection.connectionFile)
+        return switch ConnectionSource(flag: nil, file: file, environment: environment) {
+        case .file(let path): connectionProblems(path, allowsPlainHTTP: allowsPlainHTTP)
+        case .variable(let text):
+            stringProblem(text, "$\(HubConnection.stringVariable)", allowsPlainHTTP: allowsPlainHTTP)
+        case nil: []
         }
-        return settings.value(connection.connectionFile).map {
-            connectionProblems($0, allowsPlainHTTP: allowsPlainHTTP)
-        } ?? []
     }
 
     private func connectionProblems(_ path: String, allowsPlainHTTP: Bool) -> [String] {

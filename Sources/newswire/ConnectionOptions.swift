@@ -40,6 +40,33 @@ struct ConnectionOptions: ParsableArguments {
     }
 }
 
+/// Where the connection string stands that is in force.
+enum ConnectionSource {
+    case file(String)
+    /// The text of ``HubConnection/stringVariable``.
+    case variable(String)
+
+    /// The name of the credential in `LoadCredential=connection:…`.
+    private static let credential = "connection"
+
+    /// In this order: the flag; the variable with the string itself; `file`, of the configuration; the unit's credential.
+    init?(flag: String?, file: String?, environment: [String: String]) {
+        if let flag {
+            self = .file(flag)
+        } else if let text = environment[HubConnection.stringVariable], !text.isEmpty {
+            self = .variable(text)
+        } else if let file {
+            self = .file(file)
+        } else {
+            // What systemd's LoadCredential= fills; a unit may have other credentials and not this one.
+            guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else { return nil }
+            let path = "\(directory)/\(Self.credential)"
+            guard HostFile.exists(path) else { return nil }
+            self = .file(path)
+        }
+    }
+}
+
 /// How a command reaches its hub, once flags, environment and file are read.
 struct HubConnection: Sendable {
     let hub: HubName
@@ -55,24 +82,16 @@ struct HubConnection: Sendable {
     let hubState: String?
 
     static let stringVariable = "NEWSWIRE_CONNECTION_STRING"
-    /// The name of the credential in `LoadCredential=connection:…`.
-    static let credential = "connection"
 
     /// Finds the connection string that a flag, the environment, the file or the unit's credentials name.
     ///
     /// - Throws: ``Failure`` 78 when it cannot be read.
     func named() throws -> ConnectionString? {
-        if let fileFlag { return try read(fileFlag) }
-        if let text = ProcessInfo.processInfo.environment[Self.stringVariable], !text.isEmpty {
-            return try parse(text, from: Self.stringVariable)
+        switch ConnectionSource(flag: fileFlag, file: file, environment: ProcessInfo.processInfo.environment) {
+        case .file(let path): try read(path)
+        case .variable(let text): try parse(text, from: Self.stringVariable)
+        case nil: nil
         }
-        if let file { return try read(file) }
-        // What systemd's LoadCredential= fills; a unit may have other credentials and not this one.
-        if let directory = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") {
-            let path = "\(directory)/\(Self.credential)"
-            if FileManager.default.fileExists(atPath: path) { return try read(path) }
-        }
-        return nil
     }
 
     /// Reads the connection string that a hub of this user's on this machine has written.

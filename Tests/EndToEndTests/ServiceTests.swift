@@ -42,5 +42,8 @@ import Testing
         let outcome = try await BuiltProgram.run(["send", "--message", "x"], environment: environment)
         #expect(outcome.status == status, "\(label): \(outcome.errors)")
         #expect(!outcome.errors.contains("eA=="))
+        let check = try await BuiltProgram.run(["check", "publisher", "agent"], environment: environment)
+        let isWrong = (variable ?? file) == "nonsense"
+        #expect(check.errors.contains("cannot be used") == isWrong, "\(label): \(check.errors)")
     }
 }
