@@ -138,6 +138,9 @@ struct ConfigurationCheck {
     }
 
     private func stringProblem(_ text: String, _ place: String, allowsPlainHTTP: Bool) -> [String] {
+        guard text != ConnectionSource.missing else {
+            return ["the file that the unit's LoadCredential= names is not there; has the hub ever run?"]
+        }
         do throws(ConnectionStringError) {
             _ = try ConnectionString(parsing: text).baseURL(allowingPlainHTTP: allowsPlainHTTP)
             return []

@@ -48,6 +48,8 @@ enum ConnectionSource {
 
     /// The name of the credential in `LoadCredential=connection:…`.
     private static let credential = "connection"
+    /// What the units' `SetCredential=` puts in the place of a file that is not there: systemd would end them unexplained.
+    static let missing = "missing"
 
     /// In this order: the flag; the variable with the string itself; `file`, of the configuration; the unit's credential.
     init?(flag: String?, file: String?, environment: [String: String]) {
@@ -142,6 +144,13 @@ struct HubConnection: Sendable {
     }
 
     func parse(_ text: String, from source: String) throws -> ConnectionString {
+        guard text != ConnectionSource.missing else {
+            throw Failure(
+                .tryLater,
+                "the file that the unit's LoadCredential= names is not there",
+                hint: "start the hub of this machine, or name another file: LoadCredential=connection:PATH"
+            )
+        }
         do {
             return try ConnectionString(parsing: text)
         } catch {

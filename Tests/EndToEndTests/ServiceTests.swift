@@ -24,6 +24,7 @@ import Testing
         ("the credential is taken", unreachable + "\n", nil, 69),
         ("the environment comes first", unreachable, "nonsense", 78),
         ("a wrong credential is refused", "nonsense", nil, 78),
+        ("a file that is not there yet", "missing", nil, 75),
         ("credentials without ours are passed over", nil, nil, 78),
     ]
 
@@ -42,6 +43,7 @@ import Testing
         let outcome = try await BuiltProgram.run(["send", "--message", "x"], environment: environment)
         #expect(outcome.status == status, "\(label): \(outcome.errors)")
         #expect(!outcome.errors.contains("eA=="))
+        if status == 75 { #expect(outcome.errors.contains("LoadCredential= names is not there")) }
         let check = try await BuiltProgram.run(["check", "publisher", "agent"], environment: environment)
         let isWrong = (variable ?? file) == "nonsense"
         #expect(check.errors.contains("cannot be used") == isWrong, "\(label): \(check.errors)")
