@@ -8,7 +8,7 @@ import Dispatch
 /// its own because calls of the bus block.
 package final class DesktopNotifier: @unchecked Sendable {
     /// For all that one notification takes: connecting, and two calls, for which a service may have to be started.
-    static let timeout = Duration.seconds(5)
+    package static let timeout = Duration.seconds(5)
     /// For a browser that the desktop is asked to start.
     private static let openTimeout = Duration.seconds(5)
     /// How long a service that did not answer is left alone, so that it does not hold up every message.

@@ -35,7 +35,15 @@ actor DesktopHandler {
         }
     }
 
-    func close() async { await notifier.close() }
+    /// Shows what was counted and lets the desktop go.
+    func close() async {
+        do throws(DesktopError) {
+            try await showPassedOver(within: DesktopNotifier.timeout)
+        } catch {
+            failed(error)
+        }
+        await notifier.close()
+    }
 
     /// Shows a row, or counts it among those that one notification stands for; `waiting` rows are behind it.
     ///

@@ -39,6 +39,8 @@ struct HandlerWorker: Sendable {
                 await flow.waitForArrivals()
                 continue
             }
+            // What is shown depends on how much waits, which is known when the hub has given all that it kept for us.
+            if runner.desktop != nil { await flow.waitUntilCaughtUp() }
             if Task.isCancelled {
                 settlement = .released(record.ordinal)
                 continue

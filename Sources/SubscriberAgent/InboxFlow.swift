@@ -1,12 +1,15 @@
 import Synchronization
 
-/// What the receiver and the worker of one inbox tell each other: that rows came, and that there is room again.
+/// What the receiver and the worker of one inbox tell each other: that rows came, that there is room again, and whether
+/// more of what came in our absence is on its way.
 final class InboxFlow: Sendable {
     /// Rows waiting for a handler; starts at what the last run left.
     private let waiting: Mutex<Int>
+    private let isCatchingUp = Mutex(true)
     private let limit: Int
     private let arrivals = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     private let departures = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    private let catchUps = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     init(waiting: Int, limit: Int) {
         self.waiting = Mutex(waiting)
@@ -38,6 +41,22 @@ final class InboxFlow: Sendable {
     func waitForRoom() async {
         while waiting.withLock({ $0 > limit / 2 }), !Task.isCancelled {
             for await _ in departures.stream { break }
+        }
+    }
+
+    /// A stream was opened: what the hub has kept for us comes first.
+    func beginCatchingUp() { isCatchingUp.withLock { $0 = true } }
+
+    /// All of that has come, or no more of it does for now.
+    func caughtUp() {
+        isCatchingUp.withLock { $0 = false }
+        catchUps.continuation.yield()
+    }
+
+    /// Returns when ``others`` tells the whole of what waits, or on cancellation; for one worker.
+    func waitUntilCaughtUp() async {
+        while isCatchingUp.withLock({ $0 }), !Task.isCancelled {
+            for await _ in catchUps.stream { break }
         }
     }
 }

@@ -101,11 +101,13 @@ struct StreamReceiver {
         }
         guard record.categories != nil else { return .unsubscribed }
         if flow.isFull {
+            flow.caughtUp()
             await flow.waitForRoom()
             return nil
         }
         let stream = try await open(record)
         defer { stream.cancel() }
+        flow.beginCatchingUp()
         unknownInRow = 0
         hasSaidClock = false
         if presence.opened() { sayBack() }
@@ -135,6 +137,7 @@ struct StreamReceiver {
     }
 
     private mutating func conclude(_ end: StreamEnd, hadEvents: Bool) async -> SubscribeEnding? {
+        flow.caughtUp()
         // Not after another process has unsubscribed, or the next subscription would begin at the end of this one.
         if let unsavedCursor, (try? await store.record())?.categories != nil {
             // Lost, it costs the hub a few heartbeats' worth of looking.
@@ -288,6 +291,7 @@ struct StreamReceiver {
     /// Moves the cursor, on disk now and then only, and looks whether another process could not tell the hub of a choice.
     private mutating func heartbeat(_ event: ServerSentEvent) async throws(AgentStoreError) -> StreamEnd? {
         guard let id = event.id else { return nil }
+        if event.data == nil { flow.caughtUp() }
         unsavedCursor = id
         let now = environment.elapsed()
         guard now - (cursorSavedAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return nil }
@@ -340,6 +344,7 @@ struct StreamReceiver {
     }
 
     private mutating func wait(retryAfter: Duration? = nil) async {
+        flow.caughtUp()
         // Cut short by a stop, which the caller's loop sees.
         try? await environment.sleep(backoff.next(retryAfter: retryAfter, random: environment.random()))
     }

@@ -3,6 +3,7 @@ import DesktopTestServer
 import Foundation
 import HubTestServer
 import ServerSentEvents
+import Synchronization
 import Testing
 
 @testable import SubscriberAgent
@@ -19,7 +20,9 @@ import Testing
         ["PATH": "/usr/bin:/bin", "HOME": stage.scratch.path].merging(more) { $1 }
     }
 
+    /// Of a stream that has caught up: the hub says so before and after.
     private func message(_ number: Int, _ members: String) {
+        stage.hub.streams[0].heartbeat("e-\(number - 1)")
         stage.hub.streams[0].send(
             .init(id: "e-\(number)", data: #"{"id":"m\#(number)","template":"newswire","body":{\#(members)}}"#)
         )
@@ -91,8 +94,16 @@ import Testing
         let bus = try await TestBus(folder: stage.scratch.path)
         let service = try NotificationService(bus)
         let agent = try stage.agent(variables: variables(bus.environment))
-        try await agent.store.receive((1...20).map { .sample($0) }, cursor: nil, at: .sample)
+        try await agent.store.receive((1...10).map { .sample($0) }, cursor: nil, at: .sample)
         let task = try stage.start(agent, notifying: true)
+        await stage.hub.streams[0].connected()
+        // One by one, as the hub's log gives them: the queue of the agent alone does not tell how many are to come.
+        for number in 11...20 {
+            stage.hub.streams[0].message(number, id: "e-\(number)")
+            while try await agent.inbox(last: 99).count < number { await Task.yield() }
+        }
+        #expect(service.shown.elements.isEmpty)
+        stage.hub.streams[0].heartbeat("e-20")
         let shown = await service.shown.elements(atLeast: 6)
         await output.wait(forLines: 20)
         try await stage.stop(task)
@@ -143,6 +154,36 @@ import Testing
         await desktop.close()
         #expect(shown.map(\.summary) == ["Flood", "Cancelled: Flood", "One earlier message", "Storm is over"])
         #expect(shown.map(\.replaces) == [0, 1, 0, 0])
+    }
+
+    @Test func `what was only counted is told when the agent stops`() async throws {
+        let bus = try await TestBus(folder: stage.scratch.path)
+        let service = try NotificationService(bus)
+        let agent = try stage.agent(variables: variables(bus.environment))
+        try await agent.store.receive((1...9).map { .sample($0) }, cursor: nil, at: .sample)
+        let gate = Gate()
+        output.hold(at: gate)
+        let task = try stage.start(agent, notifying: true)
+        stage.hub.streams[0].heartbeat("e-1")
+        await output.waitForStart()
+        task.cancel()
+        gate.open()
+        #expect(try await task.value == .stopped)
+        #expect(service.shown.elements.map(\.summary) == ["One earlier message"])
+        #expect(try await agent.inbox(last: 9).map(\.state) == [.done] + Array(repeating: .pending, count: 8))
+    }
+
+    @Test func `what is left of an earlier run is shown also while the hub is away`() async throws {
+        let bus = try await TestBus(folder: stage.scratch.path)
+        let service = try NotificationService(bus)
+        let agent = try stage.agent(variables: variables(bus.environment))
+        try await agent.store.receive([.sample(1)], cursor: nil, at: .sample)
+        stage.hub.set { $0.streamReplies = [ScriptedHub.error(503, "busy")] }
+        stage.world.onSleep.withLock { $0 = { _ in await stage.output.wait(forLines: 1) } }
+        let task = try stage.start(agent, notifying: true)
+        #expect(await service.shown.elements(atLeast: 1).map(\.summary) == ["title 1"])
+        await output.wait(forLines: 1)
+        try await stage.stop(task)
     }
 
     @Test func `a program that fails is tried again, and its message shown once`() async throws {

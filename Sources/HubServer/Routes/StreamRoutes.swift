@@ -27,7 +27,7 @@ enum StreamRoutes {
         },
         Route(method: .get, path: "/installations/:id/pending", right: .listen) { request, hubs in
             let wait = TimeAmount.seconds(Int64(try wait(request)))
-            let (output, session) = try await open(request, hubs)
+            let (output, session) = try await open(request, hubs, isPoll: true)
             defer { output.end() }
             session.loop.eventLoop.execute { session.loop.beat(session, in: wait) }
             var events = ByteBuffer()
@@ -52,11 +52,12 @@ enum StreamRoutes {
 
     private static func open(
         _ request: HubRequest,
-        _ hubs: HubDirectory
+        _ hubs: HubDirectory,
+        isPoll: Bool = false
     ) async throws -> (output: BodyOutput, session: StreamSession) {
         let output = BodyOutput()
         let (loop, index) = hubs.anyLoop(for: request.hub)
-        let session = StreamSession(loop: loop, output: output)
+        let session = StreamSession(loop: loop, output: output, isPoll: isPoll)
         output.serve(session)
         let stream = StreamRequest(
             installation: try request.installationID(),

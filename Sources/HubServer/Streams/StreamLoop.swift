@@ -256,7 +256,9 @@ final class StreamLoop: @unchecked Sendable {
         switch session.state {
         case .requested, .ended: return
         case .catchingUp(let through): askForPage(session, through: through)
-        case .live: session.hasPending ? writePending(session) : writeOwedPosition(session)
+        case .live:
+            if session.hasPending { writePending(session) }
+            writeOwedPosition(session)
         }
     }
 
@@ -284,14 +286,13 @@ final class StreamLoop: @unchecked Sendable {
         }
         session.cursor = max(session.cursor, through)
         guard let owed else { return }
-        session.owesPosition = false
         session.hasProgress = true
         counters.written.add(owed.messages)
         session.write(owed.bytes)
     }
 
     private func writeOwedPosition(_ session: StreamSession) {
-        guard session.owesPosition else { return }
+        guard session.owesPosition, session.isLive, !session.hasPending else { return }
         session.owesPosition = false
         writePosition(session)
     }
@@ -345,7 +346,6 @@ final class StreamLoop: @unchecked Sendable {
             }
         }
         if let bytes = page.bytes {
-            session.owesPosition = false
             session.hasProgress = true
             counters.written.add(page.messages)
             session.write(bytes)
@@ -392,8 +392,7 @@ final class StreamLoop: @unchecked Sendable {
         if !progress.isEmpty { noteProgress(progress) }
     }
 
-    /// Writes a stream its position after a while, as a heartbeat does, unless something else was written before; for
-    /// polls, which it ends.
+    /// Writes a poll its position after a while, as a heartbeat does, which ends it unless something else has before.
     func beat(_ session: StreamSession, in wait: TimeAmount) {
         eventLoop.scheduleTask(in: wait) {
             session.owesPosition = true

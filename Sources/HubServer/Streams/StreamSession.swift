@@ -33,16 +33,18 @@ final class StreamSession: @unchecked Sendable {
     var awaitsPage = false
     /// Something that matters was written since the progress was last noted.
     var hasProgress = false
-    /// The position is to be written as soon as nothing else waits.
-    var owesPosition = false
+    /// The position is to be written as soon as nothing else waits: to a stream once it has all that waited for it, so
+    /// that its reader can tell what is new; to a poll at its end.
+    var owesPosition: Bool
     /// Why the hub ended it, `nil` when the client or its connection did.
     var ending: StreamEnd?
     /// Seconds of the loop's clock at the last write.
     var lastWrite: UInt32 = 0
 
-    init(loop: StreamLoop, output: any StreamOutput) {
+    init(loop: StreamLoop, output: any StreamOutput, isPoll: Bool = false) {
         self.loop = loop
         self.output = output
+        self.owesPosition = !isPoll
     }
 
     func attached(ordinal: Int64, cohort: CohortLog, cursor: Int64) {
