@@ -41,7 +41,13 @@ import Testing
             #expect(outcome.status == 0, "\(outcome.errors)")
             said += [outcome.errors, outcome.output]
         }
-        said.append(try await BuiltProgram.run(["inbox", "--state", scratch.file("agent")]).errors)
+        // Until the agent has handled it; each run is a process of its own, which is pause enough.
+        var inbox = try await BuiltProgram.run(["inbox", "--state", scratch.file("agent")])
+        for _ in 0..<100 where !inbox.output.contains("done  ") {
+            inbox = try await BuiltProgram.run(["inbox", "--state", scratch.file("agent")])
+        }
+        #expect(inbox.output.contains("done  ") && inbox.output.contains("canary-headline"), "\(inbox.output)")
+        said.append(inbox.errors)
         said.append(try await BuiltProgram.run(["check"], environment: environment).errors)
         for path in ["news/messages", "news/installations/canary-id", "metrics"] {
             for authorization in ["SharedAccessSignature canary-token", "Bearer canary-token", nil] {
