@@ -96,11 +96,13 @@ package final class HubService: Sendable {
     ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop.
     ///   - watchdog: Is told again and again that the hub works, as long as it does.
     ///   - onRunning: Called with the port when connections are accepted.
+    ///   - onStopping: Called when a stop begins.
     /// - Throws: ``HubListenError``, or why a part of the hub has failed.
     package func run(
         stopsOnSignals: Bool = false,
         watchdog: HubWatchdog? = nil,
-        onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+        onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+        onStopping: @escaping @Sendable () -> Void = {}
     ) async throws {
         for member in directory.all { member.loops.forEach { $0.start() } }
         let responses = ResponseCounts()
@@ -134,7 +136,7 @@ package final class HubService: Sendable {
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))
         }
-        services.append(StreamCloser(hubs: directory))
+        services.append(StreamCloser(hubs: directory, onStopping: onStopping))
         var group = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: stopsOnSignals ? [.sigterm, .sigint] : [],
@@ -181,9 +183,11 @@ extension ServiceGroup {
 /// Ends all streams as soon as a stop is asked for: open ones would hold the server up.
 private struct StreamCloser: Service {
     let hubs: HubDirectory
+    let onStopping: @Sendable () -> Void
 
     func run() async throws {
         try? await gracefulShutdown()
+        onStopping()
         for member in hubs.all { await member.hub.endStreams() }
     }
 }

@@ -146,6 +146,8 @@ struct HubServe: AsyncParsableCommand {
                     metadata: ["listen.address": "\(listen):\(boundPort)", "state.path": "\(state.path)"]
                 )
                 notifier?.ready()
+            } onStopping: {
+                notifier?.stopping()
             }
         } catch let error as HubListenError {
             throw Failure(
@@ -154,7 +156,6 @@ struct HubServe: AsyncParsableCommand {
                 hint: "pass another --port"
             )
         }
-        notifier?.stopping()
     }
 
     /// Leaves the connection strings in the state directory, and shows them to a person at a terminal.

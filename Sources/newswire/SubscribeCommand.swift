@@ -89,7 +89,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             let bounds = limits
             let isNotifying = settings.value(AgentSettings.notify, flag: notify)
             let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
-            let ending = try await untilStopped {
+            let ending = try await untilStopped(onStopping: { notifier?.stopping() }) {
                 let subscribe = {
                     try await agent.subscribe(
                         choosing: choice,
@@ -105,7 +105,6 @@ struct SubscribeCommand: AsyncParsableCommand {
                 // Its tasks run and its database answers; the stream has an idle time-out of its own.
                 return try await notifier.feedingWatchdog(probe: { _ = try await agent.choice() }, during: subscribe)
             }
-            notifier?.stopping()
             report(ending)
             if ending.exitCode != 0 { throw ExitCode(ending.exitCode) }
         }
@@ -128,11 +127,15 @@ struct SubscribeCommand: AsyncParsableCommand {
 
 /// Runs work until it ends or SIGTERM or SIGINT asks for its cancellation.
 func untilStopped<Output: Sendable>(
+    onStopping: @escaping @Sendable () -> Void = {},
     _ work: @escaping @Sendable () async throws -> Output
 ) async throws -> Output {
     let task = Task { try await work() }
     let watcher = Task {
-        for await _ in TerminationSignals.stream() { task.cancel() }
+        for await _ in TerminationSignals.stream() {
+            onStopping()
+            task.cancel()
+        }
     }
     defer { watcher.cancel() }
     return try await withTaskCancellationHandler {

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// The program under a service manager.
@@ -18,6 +19,42 @@ import Testing
         for _ in 1...3 { await program.waitForNotice("WATCHDOG=1") }
         #expect(program.isRunning)
         #expect(await program.stop() == 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a stop is told when it begins, and waits for the handler in progress`() async throws {
+        let scratch = try ScratchFolder()
+        for pipe in ["begun", "released"] { try #require(mkfifo(scratch.file(pipe), 0o600) == 0) }
+        try scratch.write(
+            """
+            #!/bin/sh
+            : > '\(scratch.file("begun"))'
+            read x < '\(scratch.file("released"))'
+            exit 0
+            """,
+            to: "handler"
+        )
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scratch.file("handler"))
+        let environment = ["XDG_STATE_HOME": scratch.path]
+        let hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        let agent = try await RunningProgram(
+            ["subscribe", "--categories", "World", "--exec", scratch.file("handler")],
+            environment: environment,
+            folder: scratch.path
+        )
+        let sent = try await BuiltProgram.run(["send", "--message", "x"], environment: environment)
+        #expect(sent.status == 0, "\(sent.errors)")
+        let (begun, released) = (scratch.file("begun"), scratch.file("released"))
+        // Opening a pipe returns when the other end is open, too.
+        await Task.detached { _ = close(open(begun, O_RDONLY)) }.value
+        agent.signal(SIGTERM)
+        await agent.waitForNotice("STOPPING=1")
+        #expect(agent.isRunning)
+        await Task.detached { _ = close(open(released, O_WRONLY)) }.value
+        #expect(await agent.end() == 0)
+        hub.signal(SIGTERM)
+        await hub.waitForNotice("STOPPING=1")
+        #expect(await hub.end() == 0)
     }
 
     static let credentials: [(label: String, file: String?, variable: String?, status: Int32)] = [

@@ -4,9 +4,9 @@ import Testing
 @testable import Settings
 
 @Suite struct SettingsReferenceTests {
-    private static let document = URL(filePath: #filePath)
+    private static let repository = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "docs/configuration.md")
+    private static let document = repository.appending(path: "docs/configuration.md")
 
     @Test func `the reference in docs is the code's own table`() throws {
         let text = try String(contentsOf: Self.document, encoding: .utf8)
@@ -16,6 +16,13 @@ import Testing
             tables == SettingsReference.sections,
             "put this at the end of docs/configuration.md:\n\(SettingsReference.sections)"
         )
+    }
+
+    @Test(arguments: ["systemd/newswire-hub.service", "systemd/user/newswire-hub.service"])
+    func `a unit gives a stop more time than the longest drain`(path: String) throws {
+        let text = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("TimeoutStopSec=") })
+        #expect(throws: SettingValueError.self) { try HubSettings.drain.parse("\(line.dropFirst(15))s") }
     }
 
     @Test func `the example in docs can be used`() throws {
