@@ -3,24 +3,39 @@ package enum NearestName {
     /// Longer names are not compared: they are no slips of the finger.
     private static let maximumLength = 64
 
-    /// The known name with the fewest changed letters, whatever their case; `nil` when nothing is known.
+    /// The known name that is fewest changes of letters away, whatever their case.
+    ///
+    /// - Returns: `nil` when even that is more than two away and more than a third of the longer name: a guess so far
+    ///   off only misleads.
     package static func of(_ name: String, among known: [String]) -> String? {
-        known.min { distance(name, $0) < distance(name, $1) }
+        let name = folded(name)
+        let candidates = known.map { known in
+            let letters = folded(known)
+            return (name: known, length: max(name.count, letters.count), distance: distance(name, letters))
+        }
+        guard let best = candidates.min(by: { $0.distance < $1.distance }), best.distance <= max(2, best.length / 3)
+        else { return nil }
+        return best.name
     }
 
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let left = Array(left.lowercased().prefix(maximumLength))
-        let right = Array(right.lowercased().prefix(maximumLength))
-        var row = Array(0...right.count)
-        for (i, letter) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, other) in right.enumerated() {
-                let substituted = diagonal + (letter == other ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(substituted, row[j] + 1, row[j + 1] + 1)
+    private static func folded(_ name: String) -> [Character] { Array(name.lowercased().prefix(maximumLength)) }
+
+    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+        var beforeLast: [Int] = []
+        var last = Array(0...right.count)
+        for i in 0..<left.count {
+            var row = [i + 1]
+            for j in 0..<right.count {
+                var least = min(last[j + 1] + 1, row[j] + 1, last[j] + (left[i] == right[j] ? 0 : 1))
+                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
+                    least = min(least, beforeLast[j - 1] + 1)
+                }
+                row.append(least)
             }
+            beforeLast = last
+            last = row
         }
-        return row[right.count]
+        return last[right.count]
     }
 }

@@ -107,8 +107,11 @@ package struct Settings: Sendable {
         let settings = SettingsTable.entries.flatMap { [$0.variable, $0.sharedVariable].compactMap(\.self) }
         let known = settings + [fileVariable] + otherVariables
         for name in variables.keys.sorted() where name.hasPrefix(variablePrefix) && !known.contains(name) {
-            let nearest = NearestName.of(name, among: known).map { ": did you mean \($0)?" } ?? ""
-            problems.append(SettingOrigin.variable(name).problem("unknown variable\(nearest)"))
+            // What all of them begin with says nothing on how near they are.
+            let ending = { (name: String) in String(name.dropFirst(variablePrefix.count)) }
+            let nearest = NearestName.of(ending(name), among: known.map(ending))
+            let hint = nearest.map { ": did you mean \(variablePrefix)\($0)?" } ?? ""
+            problems.append(SettingOrigin.variable(name).problem("unknown variable\(hint)"))
         }
         return given
     }

@@ -1,3 +1,4 @@
+import HostSystem
 import HubProtocol
 
 /// Categories as a person typed them: valid tags, each once, in the order typed.
@@ -45,7 +46,7 @@ package struct CategoryChoice: Sendable, Equatable {
         var checked: [String] = []
         for category in categories {
             guard let spelled = spelling[Self.folded(category)] else {
-                let nearest = Self.nearest(to: category, among: known).map { ", did you mean '\($0)'?" } ?? ""
+                let nearest = NearestName.of(category, among: known).map { ", did you mean '\($0)'?" } ?? ""
                 let list = known.isEmpty ? "the hub has no categories" : "known: \(known.joined(separator: ", "))"
                 throw AgentError(.usage, "unknown category '\(category)'\(nearest)", hint: list)
             }
@@ -65,35 +66,6 @@ package struct CategoryChoice: Sendable, Equatable {
 
     private static func spellings(of known: [String]) -> [String: String] {
         Dictionary(known.map { (folded($0), $0) }) { first, _ in first }
-    }
-
-    /// The known category that is fewest changes away, if that is at most a third of the longer name, and two at least.
-    private static func nearest(to typed: String, among known: [String]) -> String? {
-        let typed = Array(typed.lowercased())
-        let candidates = known.map { name in (name: name, distance: distance(typed, Array(name.lowercased()))) }
-        guard let best = candidates.min(by: { $0.distance < $1.distance }),
-            best.distance <= max(2, max(typed.count, best.name.count) / 3)
-        else { return nil }
-        return best.name
-    }
-
-    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
-    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
-        var beforeLast: [Int] = []
-        var last = Array(0...right.count)
-        for i in 0..<left.count {
-            var row = [i + 1]
-            for j in 0..<right.count {
-                var least = min(last[j + 1] + 1, row[j] + 1, last[j] + (left[i] == right[j] ? 0 : 1))
-                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
-                    least = min(least, beforeLast[j - 1] + 1)
-                }
-                row.append(least)
-            }
-            beforeLast = last
-            last = row
-        }
-        return last[right.count]
     }
 
     private init(checked categories: [String]) { self.categories = categories }
