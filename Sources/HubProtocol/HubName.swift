@@ -4,6 +4,8 @@
 package struct HubName: Sendable, Codable, CustomStringConvertible {
     /// Longest name, in characters (protocol §3.8).
     package static let maximumLength = 260
+    /// Of a hub that nobody has named (design §10).
+    package static let standard = "news"
     /// First segments that the server itself answers (design §6).
     package static let refused = ["api", "healthz", "readyz", "metrics", "$Resources"]
 

@@ -19,7 +19,13 @@ package enum HubSettings {
         false,
         "Listen on an address that other machines reach, although there is no TLS."
     )
-    package static let name = Setting(.hub, "name", .hubName, "news", "The name of the hub that the first start makes.")
+    package static let name = Setting(
+        .hub,
+        "name",
+        .hubName,
+        HubName.standard,
+        "The name of the hub that the first start makes."
+    )
     package static let state = OpenSetting(
         .hub,
         "state",
@@ -176,7 +182,7 @@ package struct ConnectionSettings: Sendable {
     package let allowPlainHTTP: Setting<Bool>
 
     init(_ section: SettingSection) {
-        hub = Setting(section, "hub", .hubName, Self.defaultHub, "The hub's name.")
+        hub = Setting(section, "hub", .hubName, HubName.standard, "The hub's name.")
         connectionFile = OpenSetting(
             section,
             "connection-file",
@@ -192,8 +198,6 @@ package struct ConnectionSettings: Sendable {
             "Send keys and news over plain HTTP to a hub on another machine."
         )
     }
-
-    package static let defaultHub = "news"
 
     var entries: [SettingEntry] { [hub.entry, connectionFile.entry, allowPlainHTTP.entry] }
 }

@@ -3,8 +3,6 @@ package import HubProtocol
 
 /// Which profile, and with which hub it speaks.
 package struct AgentConfiguration: Sendable {
-    package static let defaultHub = "news"
-
     package var directory: StateDirectory
     /// As the user calls it; for messages only.
     package var profile: String
@@ -12,7 +10,7 @@ package struct AgentConfiguration: Sendable {
     package var connection: ConnectionString?
     /// Of a hub that was found on this machine; under the stored one, and never stored: the hub keeps the file up to date.
     package var localConnection: ConnectionString?
-    /// Over the stored one; ``defaultHub`` without either.
+    /// Over the stored one; ``HubName/standard`` without either.
     package var hub: HubName?
     /// Over the stored answer; `false` without either.
     package var allowsPlainHTTP: Bool?

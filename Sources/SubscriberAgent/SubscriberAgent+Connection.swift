@@ -15,7 +15,7 @@ extension SubscriberAgent {
         if let named = configuration.connection { connection = named } else { connection = try storedConnection() }
         let allowsPlainHTTP = configuration.allowsPlainHTTP ?? record.allowsPlainHTTP
         do {
-            let hub = try configuration.hub ?? HubName(record.hub ?? AgentConfiguration.defaultHub)
+            let hub = try configuration.hub ?? HubName(record.hub ?? HubName.standard)
             let client = try HubClient(
                 connection: connection,
                 hub: hub,

@@ -64,7 +64,7 @@ struct Demo: Sendable {
             throw Failure(.failed, "the demo's hub has no rules")
         }
         try Console.write("hub         ready at \(endpoint)")
-        let client = try HubClient(connection: full, hub: try HubName(ConnectionSettings.defaultHub), http: http)
+        let client = try HubClient(connection: full, hub: try HubName(HubName.standard), http: http)
         let subscribers = try Self.choices.map { try subscriber($0.0, $0.1, listen, http) }
         let listening = subscribers.map { _ in Signal<Void>() }
         var work: [@Sendable () async throws -> Void] = zip(subscribers, listening).map { subscriber, listening in
@@ -95,7 +95,7 @@ struct Demo: Sendable {
     private func makeHub() async throws -> HubService {
         var configuration = HubConfiguration(
             databasePath: "\(scratch)/\(HubFiles.database)",
-            hubName: try HubName(ConnectionSettings.defaultHub)
+            hubName: try HubName(HubName.standard)
         )
         configuration.port = 0
         return try await HubService(configuration, logger: Program.logger("newswire.hub"))
