@@ -45,20 +45,21 @@ struct AgentOptions: ParsableArguments {
             if configuration.connection == nil, !hasStored { configuration.localConnection = try hub.local(.listen) }
             configuration.hub = hub.isHubNamed ? hub.hub : nil
             configuration.allowsPlainHTTP = hub.allowPlainHTTP
-            let http = OutboundClient(userAgent: Program.userAgent)
-            do {
-                let agent = try SubscriberAgent(
-                    configuration,
-                    environment: AgentEnvironment(reporter: Self.reporter),
-                    http: http,
-                    logger: Program.logger("newswire.agent", settings.value(AgentSettings.logLevel, flag: logLevel))
-                )
-                try await work(agent, settings)
-                agent.close()
-                await http.shutdown()
-            } catch let error as AgentError {
-                await http.shutdown()
-                throw Failure(ExitStatus(rawValue: error.exit.rawValue) ?? .failed, error.description, hint: error.hint)
+            let logger = Program.logger("newswire.agent", settings.value(AgentSettings.logLevel, flag: logLevel))
+            try await withHTTP { http in
+                do {
+                    let agent = try SubscriberAgent(
+                        configuration,
+                        environment: AgentEnvironment(reporter: Self.reporter),
+                        http: http,
+                        logger: logger
+                    )
+                    defer { agent.close() }
+                    try await work(agent, settings)
+                } catch let error as AgentError {
+                    let status = ExitStatus(rawValue: error.exit.rawValue) ?? .failed
+                    throw Failure(status, error.description, hint: error.hint)
+                }
             }
         }
     }

@@ -6,6 +6,22 @@ import HubProtocol
 import OutboundHTTP
 import Settings
 
+/// Runs work with a client for all that goes out, whose connections are let go before this returns.
+func withHTTP<Output>(
+    userAgent: String = Program.userAgent,
+    _ work: (OutboundClient) async throws -> Output
+) async throws -> Output {
+    let http = OutboundClient(userAgent: userAgent)
+    let result: Result<Output, any Error>
+    do {
+        result = .success(try await work(http))
+    } catch {
+        result = .failure(error)
+    }
+    await http.shutdown()
+    return try result.get()
+}
+
 /// How a command finds its hub.
 ///
 /// The connection string is a secret: a file or the environment, never an argument.

@@ -40,16 +40,16 @@ struct Demo: Sendable {
         let hubPort = Signal<Int>()
         let feedPort = Signal<Int>()
         let hub = try await makeHub()
-        let http = OutboundClient(userAgent: Program.userAgent)
-        try await firstToEnd([
-            { try await hub.run { hubPort.send($0) } },
-            { try await samples.serve { feedPort.send($0) } },
-            {
-                let ports = (hub: try await hubPort.value(), feeds: try await feedPort.value())
-                try await show(hub, http, ports, staysUp: staysUp)
-            },
-        ])
-        await http.shutdown()
+        try await withHTTP { http in
+            try await firstToEnd([
+                { try await hub.run { hubPort.send($0) } },
+                { try await samples.serve { feedPort.send($0) } },
+                {
+                    let ports = (hub: try await hubPort.value(), feeds: try await feedPort.value())
+                    try await show(hub, http, ports, staysUp: staysUp)
+                },
+            ])
+        }
     }
 
     private func show(

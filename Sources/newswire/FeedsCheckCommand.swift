@@ -94,7 +94,6 @@ struct FeedsCheckCommand: AsyncParsableCommand {
     private func fetched(_ address: String) async throws -> Source {
         let settings = try configuration.load()
         let contact = settings.value(PublisherSettings.contact, flag: contact)
-        let http = OutboundClient(userAgent: Program.userAgent(contact: contact))
         let request = OutboundRequest(
             url: address,
             headers: [(name: "Accept", value: Self.accept)],
@@ -102,14 +101,14 @@ struct FeedsCheckCommand: AsyncParsableCommand {
             addresses: local ? .any : .publicOnly
         )
         do {
-            let response = try await untilStopped { try await http.send(request) }
-            await http.shutdown()
+            let response = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
+                try await untilStopped { try await http.send(request) }
+            }
             guard (200..<300).contains(response.status) else {
                 throw Failure(.failed, "'\(address)' answered \(response.status)")
             }
             return (response.body, url ?? response.url, contentType ?? response.headers.first("Content-Type"))
         } catch let error as OutboundError {
-            await http.shutdown()
             let isPrivate = if case .refusedAddress = error { true } else { false }
             throw Failure(
                 .failed,

@@ -138,21 +138,20 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
         try await reportingFailures {
             let settings = try lists.configuration.load()
             let feeds = try chosenLists(settings)
-            let http = OutboundClient(
-                userAgent: Program.userAgent(contact: settings.value(PublisherSettings.contact, flag: contact))
-            )
             var options = PublishOptions()
             options.announceExisting = announceExisting
             options.cap = settings.value(PublisherSettings.cap, flag: cap).limit
             options.announceWithin = settings.value(PublisherSettings.announceWithin)
             options.force = true
+            let path = try lists.storePath(settings)
+            let contact = settings.value(PublisherSettings.contact, flag: contact)
             do {
-                let preview = try await preview(feeds, try lists.storePath(settings), http, options)
-                await http.shutdown()
+                let preview = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
+                    try await preview(feeds, path, http, options)
+                }
                 try PreviewOutput.print(preview, asJSON: json)
                 if preview.report.failedFeeds > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
             } catch let error as PublisherStoreError {
-                await http.shutdown()
                 throw Failure(store: error)
             }
         }

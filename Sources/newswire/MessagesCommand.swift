@@ -29,15 +29,15 @@ struct InquiryOptions: ParsableArguments {
     ) async throws -> Answer {
         let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
         let string = try hub.sending()
-        let http = OutboundClient(userAgent: Program.userAgent)
-        defer { Task { await http.shutdown() } }
-        let client = try hub.client(string, http: http)
-        do throws(HubClientError) {
-            return try await question(client)
-        } catch {
-            // What is not there is no mistake in the configuration.
-            if case .refused(404, _, _, _) = error { throw Failure(.failed, "\(error)") }
-            throw Failure(hub: error)
+        return try await withHTTP { http in
+            let client = try hub.client(string, http: http)
+            do throws(HubClientError) {
+                return try await question(client)
+            } catch {
+                // What is not there is no mistake in the configuration.
+                if case .refused(404, _, _, _) = error { throw Failure(.failed, "\(error)") }
+                throw Failure(hub: error)
+            }
         }
     }
 }

@@ -65,17 +65,11 @@ struct PublishCommand: AsyncParsableCommand {
         try await reportingFailures {
             let settings = try lists.configuration.load()
             let feeds = try lists.lists(settings)
-            let http = OutboundClient(
-                userAgent: Program.userAgent(contact: settings.value(PublisherSettings.contact, flag: contact))
-            )
-            do {
-                let report = try await dryRun ? preview(feeds, settings, http) : publish(feeds, settings, http)
-                await http.shutdown()
-                if report.exit != .done { throw ExitCode(report.exit.rawValue) }
-            } catch {
-                await http.shutdown()
-                throw error
+            let contact = settings.value(PublisherSettings.contact, flag: contact)
+            let report = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
+                try await dryRun ? preview(feeds, settings, http) : publish(feeds, settings, http)
             }
+            if report.exit != .done { throw ExitCode(report.exit.rawValue) }
         }
     }
 

@@ -45,19 +45,19 @@ struct SendCommand: AsyncParsableCommand {
             let properties = try properties()
             let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
             let string = try hub.sending()
-            let http = OutboundClient(userAgent: Program.userAgent)
-            defer { Task { await http.shutdown() } }
-            let client = try hub.client(string, http: http)
-            let key = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
-            let counts: RecipientCounts?
-            let id: MessageID?
-            do throws(HubClientError) {
-                counts = try await client.recipients(tags: tags ?? "")
-                id = try await client.send(properties.encoded(), tags: tags, idempotencyKey: key)
-            } catch {
-                throw Failure(hub: error)
+            try await withHTTP { http in
+                let client = try hub.client(string, http: http)
+                let key = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
+                let counts: RecipientCounts?
+                let id: MessageID?
+                do throws(HubClientError) {
+                    counts = try await client.recipients(tags: tags ?? "")
+                    id = try await client.send(properties.encoded(), tags: tags, idempotencyKey: key)
+                } catch {
+                    throw Failure(hub: error)
+                }
+                try report(id, counts)
             }
-            try report(id, counts)
         }
     }
 
