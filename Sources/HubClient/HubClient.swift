@@ -51,34 +51,6 @@ extension HubClient {
         try await succeed(call)
     }
 
-    /// - Returns: `nil` when there is none, or none that this secret opens.
-    package func installation(
-        _ id: InstallationID,
-        channel: PushChannelSecret? = nil
-    ) async throws(HubClientError) -> Installation? {
-        var call = HubCall("GET", path(id))
-        call.channel = channel
-        guard let reply = try await succeed(call, unless: [404]) else { return nil }
-        do throws(ProtocolError) {
-            return try Installation(json: reply.body, id: id, as: .reply)
-        } catch {
-            throw .malformedReply("the installation cannot be read: \(error.detail)")
-        }
-    }
-
-    /// Changes parts of an installation, by the JSON array of protocol §4.4.
-    package func patch(
-        _ id: InstallationID,
-        operations: [UInt8],
-        channel: PushChannelSecret? = nil
-    ) async throws(HubClientError) {
-        var call = HubCall("PATCH", path(id))
-        call.body = operations
-        call.contentType = "application/json-patch+json"
-        call.channel = channel
-        try await succeed(call)
-    }
-
     /// - Returns: `false` when the hub said that there was none; some hubs answer the same in both cases.
     @discardableResult
     package func delete(

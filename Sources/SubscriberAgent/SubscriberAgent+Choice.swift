@@ -1,24 +1,12 @@
-import HostSystem
 import HubClient
 
 extension SubscriberAgent {
     /// Stores a choice and tells the hub, without listening.
     ///
-    /// With the hub away it is stored unchecked with a warning. A refusal leaves the former choice in place.
+    /// What is `nil` stays as it is stored. With the hub away a choice is stored unchecked with a warning. A refusal leaves
+    /// the former choice in place.
     ///
     /// - Throws: ``AgentError``; with exit 64 for a category that the hub does not know.
-    package func chooseCategories(
-        _ choice: CategoryChoice,
-        template: TemplateChoice? = nil
-    ) async throws(AgentError) -> ChoiceOutcome {
-        let path = configuration.directory.file(Self.lockName)
-        let lock = try host { () throws(HostError) in try FileLock.acquire(path) }
-        // Not held: a service that starts meanwhile finds the new choice, or is told of it.
-        lock?.close()
-        return try await choose(choice, template, isListening: lock == nil)
-    }
-
-    /// What is `nil` stays as it is stored.
     func choose(
         _ choice: CategoryChoice?,
         _ template: TemplateChoice?,

@@ -44,7 +44,6 @@ struct ConnectionOptions: ParsableArguments {
                 isHubNamed: hub != nil || settings.origin(of: connection.hub.entry) != nil,
                 fileFlag: connectionFile,
                 file: settings.value(connection.connectionFile),
-                fileOrigin: settings.origin(of: connection.connectionFile.entry),
                 allowPlainHTTP: allowPlainHttp
                     ?? (settings.origin(of: connection.allowPlainHTTP.entry) == nil
                         ? nil : settings.value(connection.allowPlainHTTP)),
@@ -93,7 +92,6 @@ struct HubConnection: Sendable {
     let fileFlag: String?
     /// Of the environment or the file.
     let file: String?
-    let fileOrigin: SettingOrigin?
     /// `nil` when nothing was said about it.
     let allowPlainHTTP: Bool?
     /// Where a hub of this machine is configured to keep its state.

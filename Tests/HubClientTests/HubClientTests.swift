@@ -80,31 +80,15 @@ struct ScriptedHub {
         #expect(token.expiresAt == hub.clock.seconds + 3_600)
     }
 
-    @Test func `an installation is read, and its absence is nil`() async throws {
-        let installation = try installation()
-        let hub = try ScriptedHub { request in
-            request.path.hasSuffix("agent%3A1")
-                ? .status(200, body: installation.encodedJSON(as: .reply)) : ScriptedHub.refusal(404, "not found")
-        }
-        let read = try await hub.client.installation(installation.id, channel: secret)
-        #expect(read?.tags == installation.tags)
-        #expect(try await hub.client.installation(InstallationID("other")) == nil)
-    }
-
-    @Test func `what is not an installation is a malformed reply`() async throws {
+    @Test func `what is no list of categories is a malformed reply`() async throws {
         let hub = try ScriptedHub { _ in .status(200, body: "<html>") }
-        await #expect(throws: HubClientError.self) {
-            try await hub.client.installation(try InstallationID("a"))
-        }
+        await #expect(throws: HubClientError.self) { try await hub.client.categories() }
     }
 
-    @Test func `a patch and a deletion name the installation`() async throws {
-        let hub = try ScriptedHub { $0.method == "DELETE" ? .status(204) : .status(200) }
-        let id = try InstallationID("a")
-        try await hub.client.patch(id, operations: Array("[]".utf8), channel: secret)
-        #expect(try await hub.client.delete(id, channel: secret))
-        #expect(hub.server.requests.map(\.method) == ["PATCH", "DELETE"])
-        #expect(hub.server.requests.first?.header("Content-Type") == "application/json-patch+json")
+    @Test func `a deletion names the installation`() async throws {
+        let hub = try ScriptedHub { _ in .status(204) }
+        #expect(try await hub.client.delete(try InstallationID("a"), channel: secret))
+        #expect(hub.server.requests.map(\.method) == ["DELETE"])
         #expect(hub.server.requests.allSatisfy { $0.header("Newswire-Push-Channel") == secret.text })
     }
 
