@@ -192,10 +192,18 @@ final class Stage: Sendable {
 
 extension SubscriberAgent {
     /// What `subscribe --categories` does beside a process that listens; without one, the lock is held as it would.
-    func chooseCategories(_ choice: CategoryChoice) async throws -> ChoiceOutcome {
+    func chooseCategories(
+        _ choice: CategoryChoice,
+        template: TemplateChoice? = nil
+    ) async throws -> ChoiceOutcome {
         let lock = try FileLock.acquire(configuration.directory.file(Self.lockName))
         defer { lock?.close() }
-        let ending = try await subscribe(choosing: choice, handler: .json, output: FakeOutput())
+        let ending = try await subscribe(
+            choosing: choice,
+            template: template,
+            handler: .json,
+            output: FakeOutput()
+        )
         guard case .choiceStored(let outcome) = ending else { throw AgentError(.failed, "ended as \(ending)") }
         return outcome
     }
