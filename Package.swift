@@ -92,7 +92,8 @@ let package = Package(
             name: "newswire",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
-                "SubscriberAgent", "Settings", .argumentParser, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "SubscriberAgent", "Settings", .argumentParser, .hummingbird, .httpTypes, .log, .nioCore,
+                .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -138,7 +139,7 @@ let package = Package(
             name: "FeedPublisherTests",
             dependencies: [
                 "FeedPublisher", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "HubTestServer",
-                .grdb,
+                .crypto, .grdb,
             ]
         ),
         .testTarget(

@@ -1,0 +1,90 @@
+internal import FoundationEssentials
+
+/// One link of an HTTP `Link` field.
+///
+/// Source: RFC 8288 §3.
+struct LinkField: Sendable, Equatable {
+    /// Absolute.
+    let target: String
+    /// In lower case.
+    let relations: [String]
+
+    /// Links read of one answer; a header is at most some hundred kilobytes long.
+    private static let maximumLinks = 64
+
+    /// Reads the fields of one answer, whose address is the base of relative targets.
+    ///
+    /// What cannot be read is passed over.
+    static func links(_ fields: [String], base: String) -> [LinkField] {
+        var links: [LinkField] = []
+        for field in fields {
+            var rest = Array(field.utf8)[...]
+            while links.count < maximumLinks, let link = next(&rest, base: base) {
+                if let link = link.value { links.append(link) }
+            }
+        }
+        return links
+    }
+
+    /// A link that was read over, and its value if it has one.
+    private struct Step {
+        let value: LinkField?
+    }
+
+    private static func next(_ rest: inout ArraySlice<UInt8>, base: String) -> Step? {
+        guard let start = rest.firstIndex(of: UInt8(ascii: "<")),
+            let end = rest[start...].firstIndex(of: UInt8(ascii: ">"))
+        else { return nil }
+        let target = String(decoding: rest[rest.index(after: start)..<end], as: UTF8.self)
+        rest = rest[rest.index(after: end)...]
+        var relations: [String]?
+        while let parameter = parameter(&rest) {
+            // Only the first `rel` counts (§3.3).
+            if parameter.name == "rel", relations == nil {
+                relations = parameter.value.lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" }).map(
+                    String.init
+                )
+            }
+        }
+        guard let address = URL(string: target, relativeTo: URL(string: base))?.absoluteString, let relations else {
+            return Step(value: nil)
+        }
+        return Step(value: LinkField(target: address, relations: relations))
+    }
+
+    /// The next `; name=value`; `nil` at the end of a link.
+    private static func parameter(_ rest: inout ArraySlice<UInt8>) -> (name: String, value: String)? {
+        rest = rest.drop(while: isSpace)
+        guard rest.first == UInt8(ascii: ";") else { return nil }
+        rest = rest.dropFirst().drop(while: isSpace)
+        let name = rest.prefix { !isSpace($0) && !"=;,".utf8.contains($0) }
+        rest = rest[name.endIndex...].drop(while: isSpace)
+        var value: [UInt8] = []
+        if rest.first == UInt8(ascii: "=") {
+            rest = rest.dropFirst().drop(while: isSpace)
+            value = rest.first == UInt8(ascii: "\"") ? quoted(&rest) : plain(&rest)
+        }
+        return (String(decoding: name, as: UTF8.self).lowercased(), String(decoding: value, as: UTF8.self))
+    }
+
+    private static func plain(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
+        let value = rest.prefix { !isSpace($0) && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }
+        rest = rest[value.endIndex...]
+        return Array(value)
+    }
+
+    private static func quoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
+        var value: [UInt8] = []
+        rest = rest.dropFirst()
+        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+            if byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() {
+                value.append(escaped)
+            } else {
+                value.append(byte)
+            }
+        }
+        return value
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}

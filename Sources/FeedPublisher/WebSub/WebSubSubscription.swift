@@ -1,0 +1,178 @@
+internal import FoundationEssentials
+
+/// One subscription of ours at a feed's hub, from the wish for it to its end.
+///
+/// A value: ``PublisherStore`` reads, changes and writes it in one transaction, because hubs confirm and deliver at any
+/// time, even before they have answered the request.
+///
+/// Source: WebSub §5.
+struct WebSubSubscription: Sendable, Equatable {
+    enum State: String, Sendable {
+        /// Not confirmed: to be asked for, or asked for and awaited.
+        case pending
+        /// Confirmed, until its lease ends.
+        case active
+        /// The hub does not want us.
+        case denied
+        /// No longer wanted; the hub is asked to end it.
+        case leaving
+    }
+
+    /// What is asked for; hubs grant what they like.
+    static let wantedLease: Duration = .seconds(10 * 86_400)
+    /// A longer grant is renewed as if it were this long: hubs forget.
+    static let maximumLease: Duration = .seconds(30 * 86_400)
+    /// Granted where the hub does not say.
+    static let standardLease: Duration = .seconds(86_400)
+    /// Between two requests, however short the lease.
+    static let minimumPause: Duration = .seconds(300)
+    static let maximumPause: Duration = .seconds(86_400)
+    /// Before another topic or hub of the feed is believed.
+    static let minimumAge: Duration = .seconds(3_600)
+    /// Requests to end a subscription, after which the hub is left alone with it.
+    static let farewells = 3
+    /// The shortest polling interval beside a hub that delivers: hubs fail without a word (feeds.md §10).
+    static let pollingInterval: Duration = .seconds(3_600)
+
+    let id: Int64
+    /// ``FeedRecord/id``.
+    let feed: Int64
+    let hub: String
+    let topic: String
+    /// Whole address that the hub calls; its last part is known to the hub and us alone.
+    let callback: String
+    /// `nil` towards a hub that is not reached over TLS: then its deliveries prove nothing and are taken as pings.
+    let secret: String?
+    let created: Date
+
+    var state = State.pending
+    /// When the hub is asked (again).
+    var due: Date
+    /// Requests since the last confirmation.
+    var failures = 0
+    var leaseEnd: Date?
+    /// The last that was proved to come from the hub.
+    var lastDelivery: Date?
+    /// When polling found what the hub had not delivered; over with the next delivery.
+    var missedSince: Date?
+    /// Why it is not active, as the hub or the network gave it.
+    var reason: String?
+    /// Deliveries that were proved.
+    var deliveries = 0
+    /// Deliveries that were not, and were thrown away.
+    var discarded = 0
+
+    /// Whether the hub can be left to tell what is new.
+    func isReliable(at now: Date) -> Bool {
+        guard state == .active, let leaseEnd, lastDelivery != nil, missedSince == nil else { return false }
+        return leaseEnd > now
+    }
+
+    /// Whether deliveries are welcome; some hubs deliver while they confirm, or a little beyond the lease.
+    var takesDeliveries: Bool { state == .active || state == .pending }
+
+    /// Whether another offer of its feed takes its place: some feeds name themselves otherwise at each request.
+    func yields(to offer: PushOffer?, base: String, now: Date) -> Bool {
+        guard let offer, callback.hasPrefix(base) else { return true }
+        if offer == PushOffer(hub: hub, topic: topic) { return false }
+        return abs(now.timeIntervalSince(created)) >= Self.minimumAge.inSeconds
+    }
+
+    /// Whether to give up on ending it.
+    func isOver(at now: Date) -> Bool {
+        state == .leaving && due <= now && (failures >= Self.farewells || leaseEnd.map { $0 <= now } ?? true)
+    }
+
+    /// The form of the request that is due.
+    var request: WebSubForm {
+        var pairs = [
+            (name: "hub.mode", value: state == .leaving ? "unsubscribe" : "subscribe"),
+            (name: "hub.topic", value: topic), (name: "hub.callback", value: callback),
+        ]
+        if state != .leaving {
+            pairs.append((name: "hub.lease_seconds", value: "\(Self.wantedLease.components.seconds)"))
+        }
+        if let secret, state != .leaving { pairs.append((name: "hub.secret", value: secret)) }
+        return WebSubForm(pairs)
+    }
+
+    /// Whether a hub's question names our topic, also where the hub did not escape a `+` in it.
+    func isAbout(_ question: WebSubForm) -> Bool {
+        question["hub.topic"]?.replacing("+", with: " ") == topic.replacing("+", with: " ")
+    }
+
+    // MARK: Changes
+
+    /// The hub is about to be asked; unless it confirms, it is asked again after a while.
+    mutating func ask(now: Date, random: UInt64) {
+        failures += 1
+        let pause = min(Self.minimumPause * (1 << min(failures - 1, 9)), Self.maximumPause)
+        due = now.addingTimeInterval(pause.inSeconds * (0.8 + 0.4 * Self.fraction(random)))
+        if state == .denied { state = .pending }
+    }
+
+    /// The hub, or the way there, refused the request.
+    mutating func fail(_ reason: String, retryAfter: Duration?, now: Date) {
+        self.reason = reason
+        if let retryAfter {
+            due = max(due, now.addingTimeInterval(min(retryAfter, PollSchedule.maximumRetryAfter).inSeconds))
+        }
+    }
+
+    /// Answers the hub's question whether we asked for this.
+    ///
+    /// A hub may ask again of its own accord while the subscription is active. The lease is renewed at a random moment
+    /// between half and nine tenths of it.
+    mutating func confirms(_ question: WebSubForm, now: Date, random: UInt64) -> Bool {
+        guard isAbout(question) else { return false }
+        switch question["hub.mode"] {
+        case "subscribe" where state == .active || (state == .pending && failures > 0):
+            let granted = question["hub.lease_seconds"].flatMap { Int64($0) }.map { max(0, min($0, 1 << 32)) }
+            let lease = min(granted.map { .seconds($0) } ?? Self.standardLease, Self.maximumLease)
+            state = .active
+            failures = 0
+            reason = nil
+            leaseEnd = now.addingTimeInterval(lease.inSeconds)
+            let renewal = max(lease * (0.5 + 0.4 * Self.fraction(random)), Self.minimumPause)
+            due = now.addingTimeInterval(renewal.inSeconds)
+            return true
+        case "unsubscribe":
+            return state == .leaving && failures > 0
+        default:
+            return false
+        }
+    }
+
+    /// The hub does not want us, now or any more; it is asked again the next day.
+    mutating func deny(_ reason: String?, now: Date) {
+        guard state != .leaving else { return }
+        state = .denied
+        failures = 0
+        leaseEnd = nil
+        self.reason = reason ?? "the hub gives no reason"
+        due = now.addingTimeInterval(Self.maximumPause.inSeconds)
+    }
+
+    /// The lease is over and was not renewed.
+    mutating func lapse(now: Date) {
+        guard state == .active, let leaseEnd, leaseEnd <= now else { return }
+        state = .pending
+        reason = reason ?? "the hub did not renew it"
+    }
+
+    mutating func leave(now: Date) {
+        guard state != .leaving else { return }
+        state = .leaving
+        failures = 0
+        due = now
+    }
+
+    /// The hub delivered, and proved to be the hub.
+    mutating func delivered(now: Date) {
+        deliveries += 1
+        lastDelivery = now
+        missedSince = nil
+    }
+
+    private static func fraction(_ random: UInt64) -> Double { Double(random >> 11) / Double(1 << 53) }
+}
