@@ -12,7 +12,9 @@ package struct DocumentReading: Sendable {
     package let furtherKeys: @Sendable (_ unknown: Set<EntryKey>) -> [SeenKey]
     /// Keys by which stories are known across the feeds of a category.
     package let stories: @Sendable (_ unknown: Set<EntryKey>, _ edited: Set<EntryKey>) -> [EntryKey]
-    package let judge: @Sendable (SeenState) -> Verdict
+    package var judge: @Sendable (SeenState) -> Verdict
+    /// Whether it may hold new entries only, so that what is not in it says nothing.
+    package var isPartial = false
 }
 
 /// What is to be written because of a document.

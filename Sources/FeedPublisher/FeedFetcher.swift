@@ -82,7 +82,8 @@ package struct FeedFetcher: Sendable {
         let answer = FetchResult.Answer(
             url: response.url,
             movedTo: response.movedPermanentlyTo,
-            wish: ServerWish(response.headers, now: now())
+            wish: ServerWish(response.headers, now: now()),
+            links: response.headers.all("Link")
         )
         switch response.status {
         case 200..<300:

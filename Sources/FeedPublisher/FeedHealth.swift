@@ -27,8 +27,18 @@ package struct FeedHealth: Sendable {
     package let failingSince: Date?
     /// What is wrong, as it was said when it began.
     package let trouble: String?
+    /// How its hub fares; `nil` when none is known.
+    package let push: PushHealth?
 
-    init(_ list: FeedList, _ source: FeedSource, _ record: FeedRecord?, hostWait: DueTime?, now: Date) {
+    init(
+        _ list: FeedList,
+        _ source: FeedSource,
+        _ record: FeedRecord?,
+        push: PushHealth?,
+        hostWait: DueTime?,
+        now: Date
+    ) {
+        self.push = push
         category = list.category.text
         address = source.address
         title = source.title ?? record?.title
@@ -69,12 +79,14 @@ extension FeedLists {
     func health(of store: PublisherStore, now: Date) throws -> [FeedHealth] {
         let records = try store.feeds()
         let waits = try store.hostWaits()
+        let pushes = try store.pushHealth(at: now)
         return lists.flatMap { list in
             list.feeds.map { source in
                 FeedHealth(
                     list,
                     source,
                     records[source.address.text],
+                    push: pushes[source.address.text],
                     hostWait: waits[records[source.address.text]?.asked(source).host ?? source.address.host],
                     now: now
                 )

@@ -53,7 +53,38 @@ extension FeedLists {
             [.init(report.sent, ["outcome": "sent"]), .init(report.refused, ["outcome": "refused"])]
         )
         add(feeds, to: &page)
+        addPushes(feeds, to: &page)
         return page.text
+    }
+
+    private func addPushes(_ feeds: [FeedHealth], to page: inout PrometheusText) {
+        let pushed = feeds.compactMap { feed in feed.push.map { (feed.category, feed.address.publicText, $0) } }
+        page.add(
+            "newswire_feed_push_state",
+            .gauge,
+            "1 for the state of the subscription at a feed's hub: active, unproven, pending, denied.",
+            pushed.map { category, feed, push in
+                .init(1, ["category": category, "feed": feed, "hub": push.hub, "state": push.state.rawValue])
+            }
+        )
+        page.add(
+            "newswire_feed_deliveries_total",
+            .counter,
+            "What came in the name of a feed's hub, by what became of it.",
+            pushed.flatMap { category, feed, push in
+                [("taken", push.deliveries), ("discarded", push.discarded)].map { outcome, count in
+                    .init(count, ["category": category, "feed": feed, "outcome": outcome])
+                }
+            }
+        )
+        page.add(
+            "newswire_feed_last_delivery_timestamp_seconds",
+            .gauge,
+            "When a feed's hub last delivered.",
+            pushed.compactMap { category, feed, push in
+                push.lastDelivery.map { .init($0.timeIntervalSince1970, ["category": category, "feed": feed]) }
+            }
+        )
     }
 
     private func add(_ feeds: [FeedHealth], to page: inout PrometheusText) {

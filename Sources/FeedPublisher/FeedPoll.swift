@@ -7,9 +7,6 @@ internal import HubProtocol
 struct FeedPoll: Sendable {
     /// Documents not read to their end after which what there is becomes the baseline: some feeds are always broken.
     private static let incompleteBaseline = 3
-    /// How long a permanent redirect must last before it is believed (feeds.md §10), and at how many polls.
-    private static let moveAge: Duration = .seconds(7 * 86_400)
-    private static let movePolls = 3
     /// A feed that fails longer is reported once more.
     private static let longTrouble: Duration = .seconds(14 * 86_400)
 
@@ -33,6 +30,7 @@ struct FeedPoll: Sendable {
         /// The host wants quiet.
         var hostWait: HostWait?
         var isCancelled = false
+        var discovery = PushDiscovery.untold
     }
 
     /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing of this fetch was.
@@ -106,6 +104,8 @@ struct FeedPoll: Sendable {
         }
         var outcome = Outcome()
         succeed(&record, &outcome, document.answer)
+        let offer = PushOffer(fields: document.answer.links, url: document.url, feed: feed)
+        if feed.isComplete { outcome.discovery = offer.map(PushDiscovery.offer) ?? .none }
         if !feed.isComplete { report(incomplete: feed, before, &record, &outcome) }
         let verdict = try store.commit(record, reading: reading(judge, feed, before), now: now)
         let judgement = verdict?.judgement
@@ -124,7 +124,7 @@ struct FeedPoll: Sendable {
         return outcome
     }
 
-    private func reading(_ judge: NewsJudge, _ feed: Feed, _ before: FeedRecord) -> DocumentReading {
+    func reading(_ judge: NewsJudge, _ feed: Feed, _ before: FeedRecord) -> DocumentReading {
         let composer = MessageComposer(list: list)
         let title = source.title ?? feed.title ?? source.address.host
         let environment = environment
@@ -187,6 +187,8 @@ struct FeedPoll: Sendable {
         var record = record
         var outcome = Outcome(isUnchanged: true)
         succeed(&record, &outcome, answer)
+        let offer = PushOffer(fields: answer.links, url: answer.url, feed: nil)
+        outcome.discovery = offer.map(PushDiscovery.offer) ?? .untold
         try store.commit(record, now: environment.now())
         return outcome
     }
@@ -272,42 +274,5 @@ struct FeedPoll: Sendable {
         outcome.lines.removeAll { $0.level == .notice }
         outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
         record.trouble = FeedTrouble(kind: kind, line: line)
-    }
-
-    /// Believes a permanent redirect after some polls and days; at once when only the scheme became `https`, or when it
-    /// leads back to the list's own address.
-    private func follow(_ target: String?, _ record: inout FeedRecord, _ outcome: inout Outcome) {
-        guard let target, let address = try? FeedAddress(parsing: target, allowsFile: false),
-            address.comparable != source.address.comparable
-        else {
-            record.move = nil
-            if target != nil { record.movedURL = nil }
-            return
-        }
-        let asked = record.asked(source)
-        guard address.comparable != asked.comparable else { return }
-        let now = environment.now()
-        var move = record.move ?? MoveCandidate(url: target, firstSeen: now, polls: 0)
-        if move.url != target { move = MoveCandidate(url: target, firstSeen: now, polls: 0) }
-        move.polls += 1
-        record.move = move
-        let isUpgrade =
-            address.comparableWithoutScheme == asked.comparableWithoutScheme
-            && address.text.hasPrefix("https:")
-        let isOld =
-            move.polls >= Self.movePolls
-            && now.timeIntervalSince(move.firstSeen) >= Self.moveAge.inSeconds
-        guard isUpgrade || isOld else { return }
-        record.movedURL = target
-        record.move = nil
-        if !isUpgrade {
-            outcome.lines.append(
-                PublishLine(
-                    .hint,
-                    "feed '\(source.address.display)' has moved for good to '\(address.display)'; "
-                        + "change it in '\(list.file)'"
-                )
-            )
-        }
     }
 }

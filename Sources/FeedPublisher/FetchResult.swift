@@ -14,6 +14,8 @@ enum FetchResult: Sendable {
         /// Where the leading run of permanent redirects led.
         var movedTo: String?
         var wish = ServerWish()
+        /// Its `Link` fields.
+        var links: [String] = []
     }
 }
 

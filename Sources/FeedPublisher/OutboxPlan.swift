@@ -8,6 +8,8 @@ struct OutboxPlan: Sendable, Equatable {
     var single: [OutboxRow] = []
     /// Oldest first; empty when there is nothing to fold.
     var folded: [OutboxRow] = []
+    /// When more can be said of those that are neither sent nor folded yet; `nil` when there are none.
+    var waitsUntil: Date?
     /// Why rows are folded, by their numbers.
     var reasons: [Int64: FoldReason] = [:]
 
@@ -16,10 +18,20 @@ struct OutboxPlan: Sendable, Equatable {
     /// Without a cap all are sent singly, but for those older than `announceWithin`, which are no news by themselves.
     /// What takes the place of a message that was shown is never folded: a digest would leave what is wrong on people's
     /// screens. It is no flood, being at most one for each message that was shown, and counts in the cap.
-    init(_ rows: [OutboxRow], cap: Int?, announceWithin: Duration, now: Date) {
+    ///
+    /// In a publisher that stays, which sends whenever something is new, the cap counts for a window of time: what exceeds
+    /// it is folded at once, and then waits until the window has passed or there is room again.
+    init(
+        _ rows: [OutboxRow],
+        cap: Int?,
+        recent: RecentMessages? = nil,
+        announceWithin: Duration,
+        now: Date
+    ) {
         // The hub may have these already: only their own bytes and keys can be sent without repeating them.
         let attempted = rows.count { $0.wasAttempted && !$0.message.isDigest }
-        var room = cap.map { max(0, $0 - attempted) } ?? .max
+        var room = cap.map { max(0, $0 - attempted - (recent?.times.count ?? 0)) } ?? .max
+        var excess: [OutboxRow] = []
         for row in rows {
             let isOld = now.timeIntervalSince(row.isDue) > announceWithin.inSeconds
             if row.wasAttempted {
@@ -27,14 +39,21 @@ struct OutboxPlan: Sendable, Equatable {
             } else if !row.message.replaces.isEmpty {
                 room = max(0, room - 1)
                 single.append(row)
-            } else if row.message.isDigest || isOld || room == 0 {
+            } else if row.message.isDigest || isOld {
                 folded.append(row)
-                reasons[row.id] =
-                    row.message.isDigest ? .earlierDigest : isOld ? .tooOld(announceWithin) : .overCap(cap ?? 0)
-            } else {
+                reasons[row.id] = row.message.isDigest ? .earlierDigest : .tooOld(announceWithin)
+            } else if room > 0 {
                 room -= 1
                 single.append(row)
+            } else {
+                excess.append(row)
             }
+        }
+        if !excess.isEmpty, folded.isEmpty, let end = recent?.endOfWait {
+            waitsUntil = end
+        } else {
+            for row in excess { reasons[row.id] = .overCap(cap ?? 0) }
+            folded = (folded + excess).sorted { $0.id < $1.id }
         }
         // A digest that a killed pass left behind needs no second one around it.
         if folded.count == 1, folded[0].message.isDigest {
@@ -42,5 +61,20 @@ struct OutboxPlan: Sendable, Equatable {
             folded = []
             reasons = [:]
         }
+    }
+}
+
+/// What of a category was sent within a window of time.
+struct RecentMessages: Sendable, Equatable {
+    let window: Duration
+    /// When messages were sent singly, oldest first.
+    let times: [Date]
+    /// When a digest was.
+    let digest: Date?
+
+    /// When there is room again, or a digest can follow the last; `nil` when one can at once.
+    var endOfWait: Date? {
+        guard let digest else { return nil }
+        return min(digest, times.first ?? digest).addingTimeInterval(window.inSeconds)
     }
 }

@@ -32,6 +32,7 @@ struct OutboxSender: Sendable {
         /// Why sending stopped early.
         var trouble: HubClientError?
         var wasContacted = false
+        var waitsUntil: Date?
     }
 
     /// - Throws: ``PublisherStoreError``. What was sent before is marked, but for at most one row, which is sent
@@ -45,7 +46,14 @@ struct OutboxSender: Sendable {
         }
         for category in categories(of: pending) {
             let rows = pending.filter { $0.message.category == category }
-            let plan = OutboxPlan(rows, cap: options.cap, announceWithin: options.announceWithin, now: now)
+            let plan = OutboxPlan(
+                rows,
+                cap: options.cap,
+                recent: try recent(category),
+                announceWithin: options.announceWithin,
+                now: now
+            )
+            outcome.waitsUntil = [outcome.waitsUntil, plan.waitsUntil].compactMap(\.self).min()
             for row in plan.single where !row.wasAttempted {
                 guard try await send(row, &outcome) else { return try stop(outcome) }
             }
@@ -56,6 +64,12 @@ struct OutboxSender: Sendable {
         }
         if outcome.wasContacted { try store.forgetFinished() }
         return outcome
+    }
+
+    private func recent(_ category: String) throws -> RecentMessages? {
+        guard let window = options.capWindow else { return nil }
+        let start = now.addingTimeInterval(-window.inSeconds)
+        return try store.recentMessages(of: category, since: start, window: window)
     }
 
     /// - Returns: Whether to go on.

@@ -9,6 +9,8 @@ package struct PublishOptions: Sendable {
     package var announceExisting = ExistingEntries.none
     /// `nil`: no cap.
     package var cap: Int? = PublishOptions.standardCap
+    /// For how long the cap counts in a publisher that stays; `nil`: for each pass.
+    package var capWindow: Duration?
     package var announceWithin = PublishOptions.standardAnnounceWithin
     /// Also polls what is not due and what was retired.
     package var force = false

@@ -25,6 +25,8 @@ package struct PublishPass: Sendable {
     /// In a dry run.
     private let preview: PreviewCollector?
     private let options: PublishOptions
+    /// In a publisher that stays.
+    private let resident: ResidentTurns?
     private let environment: PublishEnvironment
     private let reporter: PublishReporter
     private let logger: Logger
@@ -47,8 +49,34 @@ package struct PublishPass: Sendable {
             store: store,
             http: http,
             hub: hub,
+            options: options,
+            resident: nil,
+            environment: environment,
+            reporter: reporter,
+            logger: logger
+        )
+    }
+
+    /// The work of a publisher that stays: it asks for what is due and sends in its own time.
+    init(
+        lists: FeedLists,
+        store: PublisherStore,
+        http: OutboundClient,
+        hub: HubClient,
+        options: PublishOptions,
+        resident: ResidentTurns?,
+        environment: PublishEnvironment,
+        reporter: PublishReporter,
+        logger: Logger
+    ) {
+        self.init(
+            lists: lists,
+            store: store,
+            http: http,
+            hub: hub,
             preview: nil,
             options: options,
+            resident: resident,
             environment: environment,
             reporter: reporter,
             logger: logger
@@ -79,6 +107,7 @@ package struct PublishPass: Sendable {
             hub: hub,
             preview: collector,
             options: options,
+            resident: nil,
             environment: environment,
             reporter: reporter,
             logger: logger
@@ -93,6 +122,7 @@ package struct PublishPass: Sendable {
         hub: HubClient?,
         preview: PreviewCollector?,
         options: PublishOptions,
+        resident: ResidentTurns?,
         environment: PublishEnvironment,
         reporter: PublishReporter,
         logger: Logger
@@ -103,6 +133,7 @@ package struct PublishPass: Sendable {
         self.hub = hub
         self.preview = preview
         self.options = options
+        self.resident = resident
         self.environment = environment
         self.reporter = reporter
         self.logger = logger
@@ -116,7 +147,7 @@ package struct PublishPass: Sendable {
     package func run() async throws -> PublishReport {
         let start = environment.now()
         var report = PublishReport()
-        try await poll(start, &report)
+        try await poll(try due(start).hosts, start, &report)
         try await send(start, &report)
         report.pending = try store.counts().pending
         return report
@@ -124,7 +155,7 @@ package struct PublishPass: Sendable {
 
     // MARK: Feeds
 
-    private struct Turn: Sendable {
+    struct Turn: Sendable {
         let list: FeedList
         let source: FeedSource
         let record: FeedRecord
@@ -132,8 +163,9 @@ package struct PublishPass: Sendable {
         let host: String
     }
 
-    private func poll(_ start: Date, _ report: inout PublishReport) async throws {
-        var lanes = try dueByHost(start).flatMap(Self.lanes)[...]
+    /// Asks for feeds that are due, host by host; `start` is when they were found to be.
+    func poll(_ hosts: [[Turn]], _ start: Date, _ report: inout PublishReport) async throws {
+        var lanes = hosts.flatMap(Self.lanes)[...]
         let quiet = QuietHosts()
         try await withThrowingTaskGroup(of: [FeedPoll.Outcome].self) { group in
             for _ in 0..<Self.concurrentFeeds {
@@ -160,6 +192,7 @@ package struct PublishPass: Sendable {
     private func poll(_ turns: [Turn], _ start: Date, _ quiet: QuietHosts) async throws -> [FeedPoll.Outcome] {
         var outcomes: [FeedPoll.Outcome] = []
         for (position, turn) in turns.enumerated() {
+            defer { resident?.turns.release(turn.record.id) }
             if quiet.contains(turn.host) { continue }
             if position > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
             guard !Task.isCancelled else { break }
@@ -173,7 +206,8 @@ package struct PublishPass: Sendable {
                 start: start,
                 preview: preview
             )
-            let outcome = try await poll.run(turn.record)
+            let outcome =
+                if let resident { try await resident.poll(turn, poll) } else { try await poll.run(turn.record) }
             guard !outcome.isCancelled else { break }
             for line in outcome.lines { reporter.line(line) }
             logger.debug(
@@ -190,16 +224,19 @@ package struct PublishPass: Sendable {
         return outcomes
     }
 
-    private func dueByHost(_ now: Date) throws -> [[Turn]] {
+    /// The feeds that are due, by host, and when the next of the others is.
+    func due(_ now: Date) throws -> (hosts: [[Turn]], next: Date?) {
         let feeds = lists.lists.flatMap { list in list.feeds.map { (list, $0) } }
         let records = try store.enroll(feeds.map(\.1.address))
         let waits = try store.hostWaits()
         var order: [String] = []
         var turns: [String: [Turn]] = [:]
+        var next: Date?
         for (list, source) in feeds {
             guard let record = records[source.address.text] else { continue }
             let asked = record.asked(source).host
             if !options.force, let reason = notAsked(source, record, waits[asked], now) {
+                next = [next, reason.until].compactMap(\.self).min()
                 preview?.add(
                     FeedPreview(
                         category: list.category.text,
@@ -212,10 +249,12 @@ package struct PublishPass: Sendable {
             }
             // Files share no host that could mind.
             let host = source.address.isFile ? source.address.text : asked
+            if let resident, resident.turns.isBusy(host) { continue }
             if turns[host] == nil { order.append(host) }
             turns[host, default: []].append(Turn(list: list, source: source, record: record, host: asked))
         }
-        return order.compactMap { turns[$0] }
+        for host in order { resident?.turns.take(turns[host, default: []].map(\.record.id), host) }
+        return (order.compactMap { turns[$0] }, next)
     }
 
     /// `nil` when it is due.
@@ -241,7 +280,8 @@ package struct PublishPass: Sendable {
 
     // MARK: The hub
 
-    private func send(_ start: Date, _ report: inout PublishReport) async throws {
+    /// Sends what waits.
+    func send(_ start: Date, _ report: inout PublishReport) async throws {
         let target: any MessageHub
         if let preview {
             target = PreviewHub(client: hub, collector: preview)
@@ -269,6 +309,7 @@ package struct PublishPass: Sendable {
         report.sent = outcome.sent
         report.digests = outcome.digests
         report.refused = outcome.refused
+        report.waitsUntil = outcome.waitsUntil
         guard preview == nil else { return }
         if outcome.trouble != nil || outcome.wasContacted { try settle(outcome.trouble, &report) }
     }

@@ -37,6 +37,14 @@ package enum NotAsked: Sendable, Equatable {
     case hostQuiet(until: Date)
     /// It answered that it is gone for good.
     case gone(since: Date)
+
+    /// When it can be asked.
+    var until: Date? {
+        switch self {
+        case .notDue(let date), .hostQuiet(let date): date
+        case .gone: nil
+        }
+    }
 }
 
 /// What a pass would make of one entry.

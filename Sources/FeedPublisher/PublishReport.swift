@@ -1,3 +1,5 @@
+package import FoundationEssentials
+
 /// How a pass ended.
 package enum PublishExit: Int32, Sendable {
     case done = 0
@@ -29,8 +31,22 @@ package struct PublishReport: Sendable, Equatable {
     package var refused = 0
     /// Messages that still wait.
     package var pending = 0
+    /// When the first of the messages that ``PublishOptions/capWindow`` holds back can go.
+    package var waitsUntil: Date?
 
     package init() {}
+
+    /// Adds the figures of another part of the work; how that ended, and what waits, is another matter.
+    mutating func add(_ other: PublishReport) {
+        polled += other.polled
+        unchanged += other.unchanged
+        failedFeeds += other.failedFeeds
+        announced += other.announced
+        recorded += other.recorded
+        sent += other.sent
+        digests += other.digests
+        refused += other.refused
+    }
 }
 
 /// One line for people, to be prefixed by its level.

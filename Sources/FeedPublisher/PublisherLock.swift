@@ -3,6 +3,9 @@ package import HostSystem
 /// Keeps two publishers from working on one store.
 package enum PublisherLock {
     /// A pass that takes longer is stuck, or the timer fires too often: worth a line.
+    ///
+    /// A publisher that stays renews the lock's age while it works (``FileLock/refresh()``): a pass beside it is needless and
+    /// no trouble.
     package static let longPass: Duration = .seconds(10 * 60)
 
     package enum Attempt: Sendable {
@@ -23,10 +26,15 @@ package enum PublisherLock {
         if let lock = try FileLock.acquire(path) { return .acquired(lock) }
         let age = FileLock.heldFor(path)
         if !isWatched, let age, age < longPass { return .busy(exit: .done, line: nil) }
-        let since = age.map { " since \($0.components.seconds / 60) min" } ?? ""
+        let minutes = age.map { $0.components.seconds / 60 } ?? 0
+        let since = minutes > 0 ? " since \(minutes) min" : ""
         return .busy(
             exit: .tryLater,
-            line: PublishLine(.warning, "another publisher is at work\(since) (it holds '\(path)'); nothing was done")
+            line: PublishLine(
+                .warning,
+                "another publisher is at work\(since) (it holds '\(path)', which 'publish --watch' does as long as it runs); "
+                    + "nothing was done"
+            )
         )
     }
 }

@@ -65,6 +65,26 @@ extension PublisherStore {
         }
     }
 
+    /// What of a category was sent within a window of time that began then.
+    func recentMessages(of category: String, since start: Date, window: Duration) throws -> RecentMessages {
+        try read { db in
+            let rows = try self.rows(
+                db,
+                """
+                SELECT finished, is_digest FROM outbox WHERE state = 'sent' AND category = ? AND finished > ?
+                """,
+                [category, Self.milliseconds(start)]
+            ).map { row in
+                (Self.date(try row.decode(forColumn: "finished")), try row.decode(Bool.self, forColumn: "is_digest"))
+            }
+            return RecentMessages(
+                window: window,
+                times: rows.filter { !$0.1 }.map(\.0).sorted(),
+                digest: rows.filter(\.1).map(\.0).max()
+            )
+        }
+    }
+
     /// Forgets finished rows, but for the newest ``keptFinishedRows``.
     package func forgetFinished() throws {
         try write { db in

@@ -103,6 +103,27 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("6 websub") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE websub (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        feed INTEGER NOT NULL REFERENCES feed(id) ON DELETE CASCADE,
+                        hub TEXT NOT NULL, topic TEXT NOT NULL,
+                        callback TEXT NOT NULL,
+                        path_hash BLOB NOT NULL UNIQUE CHECK (length(path_hash) = 32),
+                        secret TEXT,
+                        created INTEGER NOT NULL,
+                        state TEXT NOT NULL CHECK (state IN ('pending', 'active', 'denied', 'leaving')),
+                        due INTEGER NOT NULL,
+                        failures INTEGER NOT NULL DEFAULT 0,
+                        lease_end INTEGER, last_delivery INTEGER, missed_since INTEGER, reason TEXT,
+                        deliveries INTEGER NOT NULL DEFAULT 0, discarded INTEGER NOT NULL DEFAULT 0
+                    ) STRICT;
+                    CREATE UNIQUE INDEX websub_wanted ON websub (feed) WHERE state <> 'leaving';
+                    """
+            )
+        }
         return migrator
     }
 }

@@ -94,6 +94,10 @@ extension PublisherStore {
                 ]
             )
         }
+    }
+
+    /// Forgets the oldest keys, as far as the document's length allows; now and then.
+    func forgetMarks(_ db: Database, _ keys: [SeenKey], of record: FeedRecord) throws {
         // What was read in the same document goes together, so there is no hurry.
         guard record.readings % NewsJudge.refreshPeriod == 0 else { return }
         for kind in SeenKind.allCases {

@@ -150,6 +150,7 @@ package final class PublisherStore: Sendable {
             if let reading {
                 let judged = reading.judge(try self.seenState(db, of: record, reading))
                 try self.mark(db, judged.marks, reading.entries, of: record, now: now)
+                if !reading.isPartial { try self.forgetMarks(db, judged.marks, of: record) }
                 for (row, message) in judged.amended { try self.amend(db, row, message) }
                 let category = reading.category
                 for change in judged.closed {
@@ -159,7 +160,8 @@ package final class PublisherStore: Sendable {
                     try self.apply(db, story.change, story.message, in: category, feed: record.id, now: now)
                 }
                 if !judged.stories.isEmpty || !judged.closed.isEmpty { try self.forgetStories(db, in: category) }
-                record.heldUntil = judged.judgement.heldUntil
+                let held = [reading.isPartial ? record.heldUntil : nil, judged.judgement.heldUntil]
+                record.heldUntil = held.compactMap(\.self).min()
                 if judged.judgement.announcesUpdate { record.lastUpdate = now }
                 verdict = judged
             }
@@ -219,7 +221,7 @@ package final class PublisherStore: Sendable {
         )
     }
 
-    private static func record(_ row: Row) throws -> FeedRecord {
+    static func record(_ row: Row) throws -> FeedRecord {
         var record = FeedRecord(id: try row.decode(forColumn: "id"), url: try row.decode(forColumn: "url"))
         record.movedURL = try row.decode(forColumn: "moved_url")
         if let url = try row.decode(String?.self, forColumn: "move_url"),

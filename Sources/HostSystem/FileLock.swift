@@ -50,6 +50,13 @@ package final class FileLock: Sendable {
         return max(age, .zero)
     }
 
+    /// Makes the lock look as if it was just taken: its holder, who keeps it for long, is alive and at work.
+    package func refresh() {
+        descriptor.withLock { descriptor in
+            if let descriptor { _ = futimens(descriptor.number, nil) }
+        }
+    }
+
     package func close() {
         descriptor.withLock { descriptor in
             // Closing alone leaves the lock with a child that another thread has forked and that has not yet executed.

@@ -98,6 +98,26 @@ final class Newsroom: Sendable {
         )
     }
 
+    /// A publisher that stays, to be moved by ``PublishWatch/step()``.
+    func watch(
+        _ lists: FeedLists,
+        store: PublisherStore,
+        callback: String? = PushedRoom.base,
+        hubs: AddressPolicy = .any
+    ) -> PublishWatch {
+        PublishWatch(
+            lists: lists,
+            directory: folder.path,
+            store: store,
+            http: http,
+            hub: hub.client,
+            callback: callback,
+            hubs: hubs,
+            environment: environment,
+            reporter: reporter
+        )
+    }
+
     func store() throws -> PublisherStore { try PublisherStore(path: storePath) }
 
     var now: Date { shared.state.withLock { $0.now } }

@@ -12,7 +12,7 @@ import Testing
 
     /// Read whole once a pass: small tables, and rows of which a bounded number is kept.
     private static let readWhole = [
-        "SCAN feed", "SCAN host_wait", "SCAN outbox USING COVERING INDEX outbox_by_state",
+        "SCAN feed", "SCAN host_wait", "SCAN websub", "SCAN outbox USING COVERING INDEX outbox_by_state",
         "SCAN outbox USING INDEX outbox_finished",
     ]
 
@@ -29,8 +29,16 @@ import Testing
         room.site.set("/w", FakeSite.Document(body: FakeSite.rss(items)))
         room.advance(60)
         _ = try await room.pass(lists, store: store)
+        let offer = [("Link", "<http://127.0.0.1:1/hub>; rel=hub, <http://127.0.0.1:1/topic>; rel=self")]
+        room.site.set("/w", FakeSite.Document(body: FakeSite.rss(items + [FakeSite.Item("more")]), headers: offer))
+        let watch = room.watch(lists, store: store)
+        for _ in 1...2 {
+            room.advance(600)
+            try await watch.step()
+        }
+        _ = watch.answer("0123", query: "")
         let queries = statements.seen.withLock { $0 }.filter { $0 != "BEGIN" && $0 != "COMMIT" }
-        #expect(queries.count > 12)
+        #expect(queries.count > 20)
         try await DatabaseQueue(path: room.storePath).read { db in
             for sql in queries {
                 let statement = try db.makeStatement(sql: "EXPLAIN QUERY PLAN " + sql)

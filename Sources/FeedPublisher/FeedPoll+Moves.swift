@@ -1,0 +1,44 @@
+internal import FoundationEssentials
+
+extension FeedPoll {
+    /// How long a permanent redirect must last before it is believed (feeds.md §10), and at how many polls.
+    private static let moveAge: Duration = .seconds(7 * 86_400)
+    private static let movePolls = 3
+
+    /// Believes a permanent redirect after some polls and days; at once when only the scheme became `https`, or when it
+    /// leads back to the list's own address.
+    func follow(_ target: String?, _ record: inout FeedRecord, _ outcome: inout Outcome) {
+        guard let target, let address = try? FeedAddress(parsing: target, allowsFile: false),
+            address.comparable != source.address.comparable
+        else {
+            record.move = nil
+            if target != nil { record.movedURL = nil }
+            return
+        }
+        let asked = record.asked(source)
+        guard address.comparable != asked.comparable else { return }
+        let now = environment.now()
+        var move = record.move ?? MoveCandidate(url: target, firstSeen: now, polls: 0)
+        if move.url != target { move = MoveCandidate(url: target, firstSeen: now, polls: 0) }
+        move.polls += 1
+        record.move = move
+        let isUpgrade =
+            address.comparableWithoutScheme == asked.comparableWithoutScheme
+            && address.text.hasPrefix("https:")
+        let isOld =
+            move.polls >= Self.movePolls
+            && now.timeIntervalSince(move.firstSeen) >= Self.moveAge.inSeconds
+        guard isUpgrade || isOld else { return }
+        record.movedURL = target
+        record.move = nil
+        if !isUpgrade {
+            outcome.lines.append(
+                PublishLine(
+                    .hint,
+                    "feed '\(source.address.display)' has moved for good to '\(address.display)'; "
+                        + "change it in '\(list.file)'"
+                )
+            )
+        }
+    }
+}

@@ -1,0 +1,28 @@
+internal import Synchronization
+
+/// The feed lists that a publisher that stays works by, which may change under it.
+final class ListedFeeds: Sendable {
+    private struct State {
+        var lists: FeedLists
+        var feeds: [String: (FeedList, FeedSource)] = [:]
+    }
+
+    private let state: Mutex<State>
+
+    init(_ lists: FeedLists) { state = Mutex(Self.state(lists)) }
+
+    var lists: FeedLists { state.withLock { $0.lists } }
+
+    /// A feed by its address as its list gives it.
+    subscript(_ url: String) -> (list: FeedList, source: FeedSource)? { state.withLock { $0.feeds[url] } }
+
+    func replace(by lists: FeedLists) {
+        let new = Self.state(lists)
+        state.withLock { $0 = new }
+    }
+
+    private static func state(_ lists: FeedLists) -> State {
+        let pairs = lists.lists.flatMap { list in list.feeds.map { ($0.address.text, (list, $0)) } }
+        return State(lists: lists, feeds: Dictionary(pairs) { first, _ in first })
+    }
+}

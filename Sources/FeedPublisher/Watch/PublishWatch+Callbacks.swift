@@ -1,0 +1,20 @@
+/// What feeds' hubs ask and deliver.
+extension PublishWatch {
+    /// Answers a hub's question; never throws, so that a hub asks again when our disk is full.
+    package func answer(_ path: String, query: String) -> WebSubAnswer {
+        do {
+            return try subscriber?.answer(path, query: query) ?? .unknown
+        } catch {
+            return .busy
+        }
+    }
+
+    /// Takes a hub's delivery, as ``answer(_:query:)`` without throwing.
+    package func take(_ delivery: WebSubDelivery, body: () async throws -> [UInt8]?) async -> WebSubAnswer {
+        do {
+            return try await subscriber?.take(delivery, body: body) ?? .unknown
+        } catch {
+            return .busy
+        }
+    }
+}

@@ -1,0 +1,40 @@
+internal import Synchronization
+
+/// Feed lists that change while the publisher stays.
+extension PublishWatch {
+    /// Between two looks at the files.
+    private static let listPause: Duration = .seconds(5)
+
+    /// Reads the feed lists now.
+    package func reload() { wakeLists.signal() }
+
+    func keepReading() async {
+        var known = FeedLists.fingerprint(directory: directory)
+        while !Task.isCancelled {
+            await wakeLists.sleep(for: Self.listPause)
+            let found = FeedLists.fingerprint(directory: directory)
+            guard found != known, !Task.isCancelled else { continue }
+            known = found
+            readLists()
+        }
+    }
+
+    /// Takes new lists over; such as cannot be read leave the former in force, which is said once.
+    func readLists() {
+        do {
+            let lists = try FeedLists.load(directory: directory)
+            state.withLock { $0.listTrouble = nil }
+            feeds.replace(by: lists)
+            reporter.line(PublishLine(.notice, "the feed lists were read again: \(lists.feedCount) feeds"))
+            for wake in [wakePolls, wakeSender, subscriber?.wakeRequests] { wake?.signal() }
+        } catch {
+            let isKnown = state.withLock { state in
+                defer { state.listTrouble = error.description }
+                return state.listTrouble == error.description
+            }
+            guard !isKnown else { return }
+            for problem in error.problems { reporter.line(PublishLine(.error, problem.description)) }
+            reporter.line(PublishLine(.hint, "the feed lists of before stay in force until these are mended"))
+        }
+    }
+}

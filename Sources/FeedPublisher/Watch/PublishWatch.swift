@@ -1,0 +1,281 @@
+internal import FoundationEssentials
+package import HubClient
+package import Logging
+package import OutboundHTTP
+internal import Synchronization
+
+/// A publisher that stays: it asks for each feed when its time has come, takes what hubs deliver, and sends at once.
+///
+/// Only one publisher may use a store at a time (``PublisherLock``).
+package final class PublishWatch: Sendable {
+    /// For how long the cap of a category counts: as often as the timer would start a pass.
+    package static let capWindow: Duration = .seconds(300)
+    /// Passes at the same time: one that waits for slow hosts does not hold up the others.
+    private static let maximumPasses = 4
+    /// Between two looks at what is due, and the longest: the wall clock may be set meanwhile.
+    private static let turn: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
+    /// After the store could not be written: no feed is asked in vain.
+    private static let storePause: Duration = .seconds(120)
+    /// Between two tries to send while the hub is away or refuses us; doubles up to the second.
+    private static let hubPause: (first: Duration, longest: Duration) = (.seconds(15), .seconds(300))
+
+    struct State {
+        var passes = 0
+        /// When it was last looked what is due.
+        var lastLook = ContinuousClock.now
+        var report = PublishReport()
+        /// What is wrong with the store, and was said.
+        var storeTrouble: String?
+        /// What is wrong with the feed lists, and was said.
+        var listTrouble: String?
+    }
+
+    let directory: String
+    let feeds: ListedFeeds
+    private let store: PublisherStore
+    private let http: OutboundClient
+    private let hub: HubClient
+    private let options: PublishOptions
+    private let environment: PublishEnvironment
+    let reporter: PublishReporter
+    private let logger: Logger
+    private let turns = FeedTurns()
+    let subscriber: WebSubSubscriber?
+    let wakePolls = WakeUp()
+    let wakeSender = WakeUp()
+    let wakeLists = WakeUp()
+    let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - lists: As they were read from `directory`, where later changes are looked for.
+    ///   - directory: Of the feed lists.
+    ///   - store: Of this publisher.
+    ///   - http: For feeds and their hubs; its user agent names us.
+    ///   - hub: That the messages go to.
+    ///   - options: As for a pass.
+    ///   - callback: The public address below which hubs reach us; `nil`: feeds are polled only.
+    ///   - hubs: Where feeds' hubs may be.
+    ///   - environment: Clock and chance.
+    ///   - reporter: Where lines for people go.
+    ///   - logger: Where facts go.
+    package init(
+        lists: FeedLists,
+        directory: String,
+        store: PublisherStore,
+        http: OutboundClient,
+        hub: HubClient,
+        options: PublishOptions = PublishOptions(),
+        callback: String? = nil,
+        hubs: AddressPolicy = .publicOnly,
+        environment: PublishEnvironment = PublishEnvironment(),
+        reporter: PublishReporter,
+        logger: Logger = Logger(label: "newswire.publish")
+    ) {
+        self.directory = directory
+        self.store = store
+        self.http = http
+        self.hub = hub
+        self.environment = environment
+        self.reporter = reporter
+        self.logger = logger
+        var options = options
+        options.capWindow = Self.capWindow
+        self.options = options
+        let feeds = ListedFeeds(lists)
+        self.feeds = feeds
+        let (turns, wakePolls, wakeSender) = (turns, wakePolls, wakeSender)
+        subscriber = callback.map { callback in
+            WebSubSubscriber(
+                base: callback,
+                feeds: feeds,
+                store: store,
+                http: http,
+                hubs: hubs,
+                turns: turns,
+                environment: environment,
+                reporter: reporter,
+                logger: logger,
+                wakePolls: wakePolls,
+                wakeSender: wakeSender
+            )
+        }
+    }
+
+    /// Works until the task is cancelled; that ends it between two feeds or messages.
+    ///
+    /// - Throws: ``PublisherStoreError`` when the store cannot be used and waiting does not help.
+    package func run() async throws {
+        try subscriber?.catchUp()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.keepPolling() }
+            group.addTask { try await self.keepSending() }
+            group.addTask { await self.keepReading() }
+            if let subscriber {
+                group.addTask {
+                    try await self.keep(subscriber.wakeRequests) {
+                        let next = try await subscriber.maintain()
+                        return next.map { self.pause(until: $0) } ?? Self.turn.upperBound
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// One round of all that is due, one thing after the other.
+    ///
+    /// - Returns: What was done.
+    @discardableResult
+    func step() async throws -> PublishReport {
+        var report = PublishReport()
+        let (pass, now) = (pass, environment.now())
+        try await pass.poll(try pass.due(now).hosts, now, &report)
+        _ = try await subscriber?.maintain()
+        try await pass.send(now, &report)
+        return report
+    }
+
+    /// What was done since this was last asked.
+    package func takeReport() throws -> PublishReport {
+        var report = state.withLock { state in
+            defer {
+                let exit = state.report.exit
+                state.report = PublishReport()
+                state.report.exit = exit
+            }
+            return state.report
+        }
+        report.pending = try store.counts().pending
+        return report
+    }
+
+    /// The lists in force.
+    package var lists: FeedLists { feeds.lists }
+
+    /// One line for the service manager.
+    package func status() throws -> String {
+        let active = try store.subscriptions().count { $0.subscription.state == .active }
+        let pushed = subscriber == nil ? "" : ", \(active) of them pushed by their hubs"
+        return "\(lists.feedCount) feeds\(pushed); \(try store.counts().pending) messages wait"
+    }
+
+    /// Proves that what has to happen again and again does.
+    ///
+    /// - Throws: When nobody has looked for long what is due, or the store cannot be read.
+    package func probe() throws {
+        _ = try store.note(.hubTrouble)
+        let age = state.withLock { $0.lastLook }.duration(to: .now)
+        guard age < Self.turn.upperBound * 3 + Self.storePause else { throw CancellationError() }
+    }
+
+    // MARK: Polls
+
+    private var pass: PublishPass {
+        let subscriber = subscriber
+        let wakeSender = wakeSender
+        return PublishPass(
+            lists: feeds.lists,
+            store: store,
+            http: http,
+            hub: hub,
+            options: options,
+            resident: ResidentTurns(turns: turns, store: store) { poll, before, outcome in
+                if outcome.announced > 0 { wakeSender.signal() }
+                try subscriber?.polled(poll, before, outcome)
+            },
+            environment: environment,
+            reporter: reporter,
+            logger: logger
+        )
+    }
+
+    private func keepPolling() async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            try await keep(wakePolls) {
+                let passes = state.withLock { state in
+                    state.lastLook = .now
+                    return state.passes
+                }
+                guard passes < Self.maximumPasses else { return Self.turn.upperBound }
+                let pass = pass
+                let now = environment.now()
+                let (hosts, next) = try pass.due(now)
+                if !hosts.isEmpty {
+                    state.withLock { $0.passes += 1 }
+                    group.addTask { try await self.poll(pass, hosts, now) }
+                }
+                return next.map { pause(until: $0) } ?? Self.turn.upperBound
+            }
+        }
+    }
+
+    private func poll(_ pass: PublishPass, _ hosts: [[PublishPass.Turn]], _ now: Date) async throws {
+        var report = PublishReport()
+        do {
+            try await pass.poll(hosts, now, &report)
+        } catch let error as PublisherStoreError where error.isTemporary {
+            say(error)
+            try? await Task.sleep(for: Self.storePause)
+        }
+        for turn in hosts.joined() { turns.release(turn.record.id) }
+        state.withLock { state in
+            state.passes -= 1
+            state.report.add(report)
+        }
+        wakePolls.signal()
+    }
+
+    // MARK: Messages
+
+    private func keepSending() async throws {
+        var pause = Duration.zero
+        try await keep(wakeSender) {
+            let now = self.environment.now()
+            var report = PublishReport()
+            try await self.pass.send(now, &report)
+            let exit = report.exit
+            self.state.withLock { state in
+                state.report.add(report)
+                state.report.exit = exit
+            }
+            guard exit != .done else {
+                pause = .zero
+                return report.waitsUntil.map { self.pause(until: $0) } ?? Self.hubPause.longest
+            }
+            // New messages do not make it sooner: each try of a message is a try of all.
+            pause = min(max(pause * 2, Self.hubPause.first), Self.hubPause.longest)
+            try? await Task.sleep(for: pause)
+            return .zero
+        }
+    }
+
+    // MARK: Loops
+
+    /// Repeats some work until the task is cancelled, each time after the pause it asks for or when it is woken.
+    private func keep(_ wake: WakeUp, _ work: () async throws -> Duration) async throws {
+        while !Task.isCancelled {
+            do {
+                let pause = try await work()
+                state.withLock { $0.storeTrouble = nil }
+                await wake.sleep(for: pause)
+            } catch let error as PublisherStoreError where error.isTemporary {
+                say(error)
+                try? await Task.sleep(for: Self.storePause)
+            }
+        }
+    }
+
+    private func say(_ error: PublisherStoreError) {
+        let isKnown = state.withLock { state in
+            defer { state.storeTrouble = error.reason }
+            return state.storeTrouble == error.reason
+        }
+        guard !isKnown else { return }
+        reporter.line(PublishLine(.warning, "\(error); nothing is lost, and it is tried again"))
+    }
+
+    private func pause(until date: Date) -> Duration {
+        let seconds = date.timeIntervalSince(environment.now())
+        return min(max(.seconds(seconds), Self.turn.lowerBound), Self.turn.upperBound)
+    }
+}

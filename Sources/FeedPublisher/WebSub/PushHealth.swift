@@ -1,0 +1,54 @@
+package import FoundationEssentials
+
+/// How a feed's hub fares, for people.
+package struct PushHealth: Sendable {
+    package enum State: String, Sendable, CaseIterable {
+        /// The hub confirmed, and delivers.
+        case active
+        /// The hub confirmed, and has delivered nothing yet or not all.
+        case unproven
+        /// The hub was asked, or is to be.
+        case pending
+        /// The hub does not want us.
+        case denied
+    }
+
+    /// Its host.
+    package let hub: String
+    package let state: State
+    package let leaseEnd: Date?
+    package let lastDelivery: Date?
+    /// Deliveries that were taken.
+    package let deliveries: Int
+    /// Deliveries that nothing proved.
+    package let discarded: Int
+    /// Why it is not active.
+    package let reason: String?
+
+    init?(_ subscription: WebSubSubscription, at now: Date) {
+        switch subscription.state {
+        case .active: state = subscription.isReliable(at: now) ? .active : .unproven
+        case .pending: state = .pending
+        case .denied: state = .denied
+        case .leaving: return nil
+        }
+        hub = subscription.hubName
+        leaseEnd = subscription.leaseEnd
+        lastDelivery = subscription.lastDelivery
+        deliveries = subscription.deliveries
+        discarded = subscription.discarded
+        reason = subscription.missedSince == nil ? subscription.reason : "it did not deliver everything"
+    }
+}
+
+extension PublisherStore {
+    /// By the address of the feed.
+    func pushHealth(at now: Date) throws -> [String: PushHealth] {
+        var health: [String: PushHealth] = [:]
+        for subscribed in try subscriptions() {
+            guard let push = PushHealth(subscribed.subscription, at: now) else { continue }
+            health[subscribed.url] = push
+        }
+        return health
+    }
+}

@@ -1,0 +1,82 @@
+internal import FoundationEssentials
+internal import OutboundHTTP
+
+/// Asks hubs for subscriptions.
+///
+/// Source: WebSub §5.1.
+struct WebSubClient: Sendable {
+    enum Answer: Sendable, Equatable {
+        /// The hub will ask back.
+        case accepted
+        case refused(String, retryAfter: Duration?)
+        /// We were stopped; nothing is known.
+        case cancelled
+    }
+
+    private static let timeout: Duration = .seconds(30)
+    private static let maximumReplyBytes = 65_536
+    private static let maximumRedirects = 3
+    /// Of what a hub says for people.
+    private static let reasonLimit = 200
+
+    let http: OutboundClient
+    /// Hubs are named by strangers, so their addresses must be public (design.md §7); a test has them on this machine.
+    let addresses: AddressPolicy
+    let now: @Sendable () -> Date
+
+    func ask(_ hub: String, _ form: WebSubForm) async -> Answer {
+        var address = hub
+        for _ in 0...Self.maximumRedirects {
+            let response: OutboundResponse
+            do {
+                response = try await http.send(request(address, form))
+            } catch {
+                if case .cancelled = error { return .cancelled }
+                return .refused("\(error)", retryAfter: nil)
+            }
+            switch response.status {
+            case 200..<300:
+                return .accepted
+            case 307, 308:
+                guard let target = target(of: response, from: address) else {
+                    return .refused("it redirects to an address that cannot be used", retryAfter: nil)
+                }
+                address = target
+            default:
+                let retryAfter = response.headers.retryAfter(now: Int64(now().timeIntervalSince1970))
+                return .refused(Self.reason(response), retryAfter: retryAfter)
+            }
+        }
+        return .refused("it redirects more than \(Self.maximumRedirects) times", retryAfter: nil)
+    }
+
+    /// Redirects are followed here: the form holds a secret, which must not leave TLS.
+    private func request(_ address: String, _ form: WebSubForm) -> OutboundRequest {
+        OutboundRequest(
+            method: "POST",
+            url: address,
+            headers: [(name: "Content-Type", value: WebSubForm.contentType)],
+            body: form.encoded,
+            totalTimeout: Self.timeout,
+            maximumBodyBytes: Self.maximumReplyBytes,
+            maximumRedirects: 0,
+            addresses: addresses,
+            redirectAddresses: addresses
+        )
+    }
+
+    private func target(of response: OutboundResponse, from address: String) -> String? {
+        guard let location = response.headers["Location"],
+            let target = URL(string: location, relativeTo: URL(string: address))?.absoluteString,
+            (try? FeedAddress(parsing: target, allowsFile: false)) != nil
+        else { return nil }
+        let isDowngrade = address.lowercased().hasPrefix("https:") && !target.lowercased().hasPrefix("https:")
+        return isDowngrade ? nil : target
+    }
+
+    private static func reason(_ response: OutboundResponse) -> String {
+        let text = String(decoding: response.body.prefix(reasonLimit), as: UTF8.self)
+        let line = text.split(whereSeparator: \.isNewline).first.map { ": \($0)" } ?? ""
+        return "it answers \(response.status)\(text.contains("<") ? "" : line)"
+    }
+}

@@ -1,0 +1,165 @@
+internal import Feeds
+internal import FoundationEssentials
+internal import Logging
+internal import Synchronization
+
+/// What hubs ask and deliver.
+extension WebSubSubscriber {
+    /// Deliveries in progress, each up to ``FeedReader/maximumBytes``: in all, and of one subscription.
+    private static let maximumDeliveries = 16
+    private static let maximumDeliveriesEach = 4
+    /// Between two polls that pings ask for.
+    private static let pingPause: Duration = .seconds(5)
+    private static let maximumChallengeBytes = 4_096
+
+    /// Answers a hub that asks whether a request came from us, or tells that it denies one.
+    ///
+    /// `path` is the last part of the callback's.
+    ///
+    /// - Throws: ``PublisherStoreError``.
+    func answer(_ path: String, query: String) throws -> WebSubAnswer {
+        guard let known = try store.subscription(path: path) else { return .unknown }
+        let question = WebSubForm(query: query)
+        if question["hub.mode"] == "denied" { return try deny(known, question) }
+        guard let challenge = question["hub.challenge"], !challenge.isEmpty,
+            challenge.utf8.count <= Self.maximumChallengeBytes
+        else { return .unknown }
+        var isConfirmed = false
+        try store.change(known.id) { subscription in
+            isConfirmed = subscription.confirms(question, now: environment.now(), random: environment.random())
+            return isConfirmed && subscription.state == .leaving
+        }
+        wakeRequests.signal()
+        return isConfirmed ? WebSubAnswer(status: 200, body: challenge) : .unknown
+    }
+
+    private func deny(_ known: WebSubSubscription, _ question: WebSubForm) throws -> WebSubAnswer {
+        guard known.isAbout(question) else { return .unknown }
+        let denied = try store.change(known.id) { subscription in
+            subscription.deny(question["hub.reason"].flatMap(Self.reason), now: environment.now())
+            return subscription.state == .leaving
+        }
+        guard let denied else { return WebSubAnswer(status: 200) }
+        if let url = try store.feed(denied.feed)?.url, let source = feeds[url]?.source, known.state != .denied {
+            reporter.line(
+                PublishLine(
+                    .warning,
+                    "hub '\(denied.hubName)' denies us feed '\(source.address.display)': \(denied.reason ?? ""); "
+                        + "the feed is polled"
+                )
+            )
+        }
+        try pollAsUsual(denied)
+        wakeRequests.signal()
+        return WebSubAnswer(status: 200)
+    }
+
+    private static func reason(_ text: String) -> String? {
+        text.isEmpty ? nil : String(text.prefix(200))
+    }
+
+    /// Takes what a hub delivers.
+    ///
+    /// What is answered with 202 is on disk, or is polled for, or was thrown away because nothing proves that the hub sent
+    /// it.
+    ///
+    /// `body` reads it up to ``FeedReader/maximumBytes``, and returns `nil` when it is larger.
+    ///
+    /// - Throws: ``PublisherStoreError``, or why the body did not come.
+    func take(_ delivery: WebSubDelivery, body: () async throws -> [UInt8]?) async throws -> WebSubAnswer {
+        guard let subscription = try store.subscription(path: delivery.path) else { return .unknown }
+        guard subscription.takesDeliveries else { return .ended }
+        guard enter(subscription.id) else { return .busy }
+        defer { leave(subscription.id) }
+        guard let body = try await body() else { return .tooLarge }
+        let now = environment.now()
+        if let secret = subscription.secret,
+            !WebSubSignature.isValid(delivery.signature, of: body, secret: secret)
+        {
+            try discard(subscription)
+            return .done
+        }
+        try store.change(subscription.id) { subscription in
+            subscription.delivered(now: now)
+            return false
+        }
+        let announced = try await announce(delivery, body, subscription)
+        logger.debug(
+            "delivery taken",
+            metadata: [
+                "feed.id": "\(subscription.feed)", "push.hub": "\(subscription.hubName)",
+                "feed.announced": "\(announced.map(String.init) ?? "left to a poll")",
+            ]
+        )
+        return .done
+    }
+
+    /// - Returns: How many entries are announced; `nil` when the feed is polled instead.
+    private func announce(
+        _ delivery: WebSubDelivery,
+        _ body: [UInt8],
+        _ subscription: WebSubSubscription
+    ) async throws -> Int? {
+        try await turns.holding(subscription.feed) { () -> Int? in
+            guard let record = try store.feed(subscription.feed), let (list, source) = feeds[record.url] else {
+                return 0
+            }
+            if subscription.secret != nil, !body.isEmpty, delivery.isReadable {
+                let poll = FeedPoll(
+                    list: list,
+                    source: source,
+                    store: store,
+                    fetcher: FeedFetcher(http: http, now: environment.now),
+                    environment: environment,
+                    existing: .none,
+                    start: environment.now()
+                )
+                let outcome = try poll.take(
+                    body,
+                    contentType: delivery.contentType,
+                    topic: subscription.topic,
+                    record
+                )
+                if let outcome {
+                    if outcome.announced > 0 { wakeSender.signal() }
+                    return outcome.announced
+                }
+            }
+            state.withLock { _ = $0.pinged.insert(record.id) }
+            try hasten(record, after: Self.pingPause)
+            wakePolls.signal()
+            return nil
+        }
+    }
+
+    private func discard(_ subscription: WebSubSubscription) throws {
+        let after = try store.change(subscription.id) { subscription in
+            subscription.discarded += 1
+            return false
+        }
+        guard after?.discarded == 1 else { return }
+        reporter.line(
+            PublishLine(
+                .warning,
+                "a delivery in the name of hub '\(subscription.hubName)' was thrown away: its signature is missing or wrong"
+            )
+        )
+    }
+
+    private func enter(_ subscription: Int64) -> Bool {
+        state.withLock { state in
+            let own = state.deliveries[subscription, default: 0]
+            guard own < Self.maximumDeliveriesEach, state.deliveries.values.reduce(0, +) < Self.maximumDeliveries
+            else { return false }
+            state.deliveries[subscription] = own + 1
+            return true
+        }
+    }
+
+    private func leave(_ subscription: Int64) {
+        state.withLock { state in
+            let rest = state.deliveries[subscription, default: 1] - 1
+            state.deliveries[subscription] = rest > 0 ? rest : nil
+        }
+    }
+}

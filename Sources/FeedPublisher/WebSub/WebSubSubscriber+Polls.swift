@@ -1,0 +1,67 @@
+internal import FoundationEssentials
+internal import Synchronization
+
+/// What polls tell of hubs, and hubs of polls.
+extension WebSubSubscriber {
+    /// Draws conclusions from a poll: where the feed is pushed from, and whether its hub keeps its word.
+    func polled(_ poll: FeedPoll, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {
+        let wasPinged = state.withLock { $0.pinged.remove(before.id) } != nil
+        switch outcome.discovery {
+        case .untold: break
+        case .none: try subscribe(before.id, to: nil)
+        case .offer(let offer): try subscribe(before.id, to: offer)
+        }
+        guard !outcome.isFailed, let subscription = try store.subscription(ofFeed: before.id) else { return }
+        let now = environment.now()
+        let isMissed = outcome.announced + outcome.recorded > 0 && before.baseline != nil && !wasPinged
+        if isMissed, subscription.isReliable(at: now) {
+            try store.change(subscription.id) { subscription in
+                subscription.missedSince = now
+                return false
+            }
+            reporter.line(
+                PublishLine(
+                    .notice,
+                    "hub ''\(subscription.hubName)' did not deliver what is new in feed '\(poll.source.address.display)'; "
+                        + "the feed is polled at its own interval until it does"
+                )
+            )
+        } else if !isMissed, subscription.isReliable(at: now) {
+            let interval = max((poll.source.interval ?? .standard).duration, WebSubSubscription.pollingInterval)
+            let jitter = 0.9 + 0.1 * Double(environment.random() >> 11) / Double(1 << 53)
+            var due = DueTime(after: interval * jitter, from: now)
+            // Entries that wait for their dates are read again when these have come.
+            if let held = try store.feed(before.id)?.heldUntil, held < due.at {
+                due = DueTime(at: held, wait: due.wait)
+            }
+            try store.reschedule(before.id, due, isLater: true)
+        }
+    }
+
+    private func subscribe(_ feed: Int64, to offer: PushOffer?) throws {
+        let isSecret = offer.map { trustsPlainHubs || $0.hub.lowercased().hasPrefix("https:") } ?? false
+        let isNew = try store.subscribe(
+            feed,
+            to: offer,
+            base: base,
+            path: environment.idempotencyKey(),
+            secret: isSecret ? environment.idempotencyKey() + environment.idempotencyKey() : nil,
+            now: environment.now()
+        )
+        if isNew { wakeRequests.signal() }
+    }
+
+    /// Has a feed polled at its own interval again.
+    func pollAsUsual(_ subscription: WebSubSubscription) throws {
+        guard let record = try store.feed(subscription.feed), let source = feeds[record.url]?.source else { return }
+        let interval = max((source.interval ?? .standard).duration, record.pace.interval ?? .zero)
+        try hasten(record, after: interval)
+        wakePolls.signal()
+    }
+
+    func hasten(_ record: FeedRecord, after pause: Duration) throws {
+        let now = environment.now()
+        let due = max(now, record.lastSuccess?.addingTimeInterval(pause.inSeconds) ?? now)
+        try store.reschedule(record.id, DueTime(at: due, wait: pause), isLater: false)
+    }
+}

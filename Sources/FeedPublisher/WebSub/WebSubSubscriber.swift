@@ -1,0 +1,137 @@
+internal import FoundationEssentials
+internal import Logging
+internal import OutboundHTTP
+internal import Synchronization
+
+/// Keeps subscriptions at the hubs of listed feeds, and takes what these deliver.
+///
+/// Nothing hangs on a hub's good will: what it does not deliver is polled, and what it delivers is judged as if polled.
+///
+/// Source: WebSub (W3C Recommendation); feeds.md §10.
+final class WebSubSubscriber: Sendable {
+    /// Requests to hubs at the same time.
+    private static let concurrentRequests = 8
+
+    struct State {
+        /// In progress, by subscription.
+        var deliveries: [Int64: Int] = [:]
+        /// Feeds that are to be polled because their hub rang.
+        var pinged: Set<Int64> = []
+    }
+
+    /// Ends with a slash.
+    let base: String
+    let feeds: ListedFeeds
+    let store: PublisherStore
+    let http: OutboundClient
+    let client: WebSubClient
+    /// Whether a secret may go to hubs without TLS: for tests, whose hub is this machine.
+    let trustsPlainHubs: Bool
+    let turns: FeedTurns
+    let environment: PublishEnvironment
+    let reporter: PublishReporter
+    let logger: Logger
+    let wakePolls: WakeUp
+    let wakeSender: WakeUp
+    let wakeRequests = WakeUp()
+    let state = Mutex(State())
+
+    init(
+        base: String,
+        feeds: ListedFeeds,
+        store: PublisherStore,
+        http: OutboundClient,
+        hubs: AddressPolicy,
+        turns: FeedTurns,
+        environment: PublishEnvironment,
+        reporter: PublishReporter,
+        logger: Logger,
+        wakePolls: WakeUp,
+        wakeSender: WakeUp
+    ) {
+        self.base = base.hasSuffix("/") ? base : base + "/"
+        self.feeds = feeds
+        self.store = store
+        self.http = http
+        client = WebSubClient(http: http, addresses: hubs, now: environment.now)
+        trustsPlainHubs = hubs == .any
+        self.turns = turns
+        self.environment = environment
+        self.reporter = reporter
+        self.logger = logger
+        self.wakePolls = wakePolls
+        self.wakeSender = wakeSender
+    }
+
+    // MARK: Requests
+
+    /// Looks after all subscriptions after a start: what hubs delivered meanwhile is lost, and polls bring it.
+    func catchUp() throws {
+        for subscribed in try store.subscriptions() { try pollAsUsual(subscribed.subscription) }
+    }
+
+    /// Sends the requests that are due: new ones, renewals, and the ends of what is no longer wanted.
+    ///
+    /// - Returns: When the next is due.
+    func maintain() async throws -> Date? {
+        var due: [WebSubSubscription] = []
+        var next: Date?
+        for subscribed in try store.subscriptions() {
+            let isWanted =
+                feeds[subscribed.url] != nil && !subscribed.isRetired
+                && subscribed.subscription.callback.hasPrefix(base)
+            let now = environment.now()
+            let before = subscribed.subscription
+            let after = try store.change(before.id) { subscription in
+                if !isWanted { subscription.leave(now: now) }
+                subscription.lapse(now: now)
+                return subscription.isOver(at: now)
+            }
+            guard let after else { continue }
+            if before.state == .active, after.state != .active { try pollAsUsual(after) }
+            if after.due <= now {
+                due.append(after)
+            } else {
+                next = [next, after.due, after.state == .active ? after.leaseEnd : nil].compactMap(\.self).min()
+            }
+        }
+        var rest = due[...]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<Self.concurrentRequests {
+                guard let subscription = rest.popFirst() else { break }
+                group.addTask { try await self.ask(subscription) }
+            }
+            while try await group.next() != nil, !Task.isCancelled {
+                if let subscription = rest.popFirst() { group.addTask { try await self.ask(subscription) } }
+            }
+        }
+        return due.isEmpty ? next : environment.now()
+    }
+
+    private func ask(_ subscription: WebSubSubscription) async throws {
+        // Before the request: the hub may ask back before it answers.
+        let asked = try store.change(subscription.id) { subscription in
+            subscription.ask(now: environment.now(), random: environment.random())
+            return false
+        }
+        guard let asked else { return }
+        let answer = await client.ask(asked.hub, asked.request)
+        logger.debug(
+            "hub asked",
+            metadata: [
+                "feed.id": "\(asked.feed)", "push.hub": "\(asked.hubName)", "push.state": "\(asked.state.rawValue)",
+                "push.outcome": "\(answer)",
+            ]
+        )
+        guard case .refused(let reason, let retryAfter) = answer else { return }
+        try store.change(asked.id) { subscription in
+            subscription.fail(reason, retryAfter: retryAfter, now: environment.now())
+            return false
+        }
+    }
+}
+
+extension WebSubSubscription {
+    /// For people: the hub's host.
+    var hubName: String { (try? FeedAddress(parsing: hub, allowsFile: false))?.host ?? "" }
+}

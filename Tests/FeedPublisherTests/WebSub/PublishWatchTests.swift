@@ -1,0 +1,151 @@
+import Foundation
+import HubClient
+import HubProtocol
+import HubTestServer
+import OutboundHTTP
+import Testing
+
+@testable import FeedPublisher
+
+/// The publisher that stays, at work by itself.
+@Suite struct PublishWatchTests {
+    /// A notification hub whose messages can be waited for.
+    private final class Inbox: Sendable {
+        let titles = Counter<String>()
+        let client: HubClient
+        private let server: ScriptedHTTPServer
+        private let http = OutboundClient(userAgent: "newswire-tests")
+
+        init(answer: @escaping @Sendable () -> Int = { 201 }) throws {
+            let titles = titles
+            server = try ScriptedHTTPServer { request in
+                guard request.path == "/news/messages/" else { return .status(200) }
+                let status = answer()
+                if status == 201 { titles.append((try? MessageProperties(json: request.body))?["title"] ?? "") }
+                return .status(status, headers: [("Location", "http://127.0.0.1/news/messages/m1?api-version=1")])
+            }
+            let key = String(repeating: "A", count: 43)
+            let text = "Endpoint=\(server.baseURL)/;SharedAccessKeyName=Publisher;SharedAccessKey=\(key)="
+            client = try HubClient(connection: ConnectionString(parsing: text), hub: HubName("news"), http: http)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a signed delivery is sent at once, without a poll`() async throws {
+        let pushed = try PushedRoom()
+        try await pushed.step()
+        let request = try #require(pushed.pushHub.requests.first)
+        let inbox = try Inbox()
+        let polls = pushed.room.site.requests("/w").count
+        let http = OutboundClient(userAgent: "newswire-tests")
+        let watch = PublishWatch(
+            lists: pushed.lists,
+            directory: pushed.room.folder.path,
+            store: pushed.store,
+            http: http,
+            hub: inbox.client,
+            callback: PushedRoom.base,
+            hubs: .any,
+            // The store was written at the time of the room.
+            environment: PublishEnvironment(now: { [room = pushed.room] in room.now }),
+            reporter: PublishReporter { _ in }
+        )
+        let work = Task { try await watch.run() }
+        let query = FakePushHub.question(request)
+        #expect(watch.answer(FakePushHub.path(request), query: query).status == 200)
+        for title in ["one", "two"] {
+            let body = FakeSite.rss([FakeSite.Item(title)])
+            let fields = ["X-Hub-Signature": FakePushHub.signature(body, for: request)]
+            let delivery = WebSubDelivery(path: FakePushHub.path(request)) { fields[$0] }
+            #expect(await watch.take(delivery) { Array(body.utf8) } == .done)
+            #expect(await inbox.titles.elements(atLeast: title == "one" ? 1 : 2).last == title)
+        }
+        #expect(pushed.room.site.requests("/w").count == polls)
+        work.cancel()
+        try await work.value
+        await http.shutdown()
+    }
+
+    @Test func `the cap counts for five minutes, and what exceeds it is one digest in them`() async throws {
+        let pushed = try PushedRoom()
+        let request = try await pushed.subscribe()
+        for number in 1...12 {
+            _ = try await pushed.deliver(FakeSite.rss([FakeSite.Item("n\(number)")]), request)
+            pushed.room.advance(5)
+        }
+        #expect(pushed.room.hub.titles == ["n1", "n2", "n3", "n4", "n5", "1 more World story"])
+        pushed.room.advance(300)
+        try await pushed.step()
+        #expect(pushed.room.hub.titles.dropFirst(6) == ["n7", "n8", "n9", "n10", "n11", "1 more World story"])
+    }
+
+    @Test func `the metrics tell of subscriptions and deliveries`() async throws {
+        let pushed = try PushedRoom()
+        let request = try await pushed.subscribe()
+        _ = try await pushed.deliver("", request, fields: [:])
+        _ = try await pushed.deliver(FakeSite.rss([FakeSite.Item("new")]), request)
+        let text = try pushed.lists.metrics(of: pushed.store, after: PublishReport(), now: pushed.room.now)
+        let labels = "category=\"World\",feed=\"\(pushed.room.site.url("/w"))\""
+        #expect(text.contains("newswire_feed_push_state{\(labels),hub=\"127.0.0.1\",state=\"active\"} 1\n"))
+        #expect(text.contains("newswire_feed_deliveries_total{\(labels),outcome=\"taken\"} 1\n"))
+        #expect(text.contains("newswire_feed_deliveries_total{\(labels),outcome=\"discarded\"} 1\n"))
+        #expect(text.contains("newswire_feed_last_delivery_timestamp_seconds{\(labels)} "))
+    }
+
+    @Test func `lists that cannot be used leave the former in force, which is said once`() async throws {
+        let pushed = try PushedRoom()
+        let file = pushed.room.folder.file("w.yaml")
+        try "category: World\nfeeds: nonsense\n".write(toFile: file, atomically: true, encoding: .utf8)
+        for _ in 1...2 { pushed.watch.readLists() }
+        #expect(pushed.watch.lists.feedCount == 1)
+        #expect(pushed.room.lines().count { $0.hasPrefix("error: ") } == 1)
+        try "category: World\nfeeds: []\n".write(toFile: file, atomically: true, encoding: .utf8)
+        pushed.watch.readLists()
+        #expect(pushed.watch.lists.feedCount == 0)
+    }
+
+    @Test func `a store that cannot be written asks no feed in vain, and the hub to come again`() async throws {
+        let pushed = try PushedRoom()
+        let request = try await pushed.subscribe()
+        // The next write does not fit.
+        try pushed.store.limitPages(to: 1)
+        let body = FakeSite.rss((1...2_000).map { FakeSite.Item("a rather long title of entry \($0)") })
+        let fields = ["X-Hub-Signature": FakePushHub.signature(body, for: request)]
+        let delivery = WebSubDelivery(path: FakePushHub.path(request)) { fields[$0] }
+        #expect(await pushed.watch.take(delivery) { Array(body.utf8) } == .busy)
+        try pushed.store.limitPages(to: 1_000_000)
+        #expect(await pushed.watch.take(delivery) { Array(body.utf8) } == .done)
+    }
+
+    @Test func `work on one feed is done in the order of the calls, one after the other`() async throws {
+        let turns = FeedTurns()
+        let log = Counter<String>()
+        let gate = Gate()
+        let first = Task {
+            try await turns.holding(1) {
+                log.append("first begins")
+                await gate.opened()
+                log.append("first ends")
+            }
+        }
+        _ = await log.elements(atLeast: 1)
+        let second = Task { try await turns.holding(1) { log.append("second") } }
+        try await turns.holding(2) { log.append("another feed") }
+        gate.open()
+        try await first.value
+        try await second.value
+        #expect(log.elements == ["first begins", "another feed", "first ends", "second"])
+    }
+
+    @Test func `a sleeper wakes when it is called, also before it sleeps, and when its task ends`() async {
+        let wake = WakeUp()
+        wake.signal()
+        await wake.sleep(for: .seconds(3_600))
+        let sleeper = Task { await wake.sleep(for: .seconds(3_600)) }
+        sleeper.cancel()
+        await sleeper.value
+        let other = Task { await wake.sleep(for: .seconds(3_600)) }
+        wake.signal()
+        await other.value
+    }
+}
