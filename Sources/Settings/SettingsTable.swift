@@ -118,6 +118,19 @@ package enum PublisherSettings {
         .path,
         "Where each pass leaves its metrics for Prometheus' node_exporter (a name that ends in .prom)."
     )
+    package static let callback = OpenSetting(
+        .publisher,
+        "callback",
+        .callback,
+        "The public address below which feeds' hubs reach 'publish --watch'. Without it feeds are polled only."
+    )
+    package static let listen = Setting(
+        .publisher,
+        "listen",
+        .listenAddress,
+        ListenAddress(host: "127.0.0.1", port: 8_789),
+        "Where 'publish --watch' listens for hubs, behind a TLS proxy that has the callback's address; port 0 takes any free one."
+    )
     package static let state = OpenSetting(
         .publisher,
         "state",
@@ -136,8 +149,8 @@ package enum PublisherSettings {
     static let entries =
         [feeds.entry] + connection.entries
         + [
-            publisher.entry, cap.entry, announceWithin.entry, contact.entry, metricsFile.entry, state.entry,
-            logLevel.entry,
+            publisher.entry, cap.entry, announceWithin.entry, contact.entry, metricsFile.entry,
+            callback.entry, listen.entry, state.entry, logLevel.entry,
         ]
 }
 

@@ -84,6 +84,8 @@ extension SettingEntry {
     private var valueName: String {
         switch type {
         case "whole number": "number"
+        case "address and port": "address:port"
+        case "https URL": "url"
         case "whole number or none": "N|none"
         case "hub name": "name"
         case "URL or e-mail address": "address"

@@ -48,6 +48,17 @@ struct FeedsListCommand: AsyncParsableCommand {
         let failures: Int
         let failingSince: Date?
         let trouble: String?
+        let push: Push?
+    }
+
+    fileprivate struct Push: Encodable {
+        let hub: String
+        let state: String
+        let leaseEnd: Date?
+        let lastDelivery: Date?
+        let deliveries: Int
+        let discarded: Int
+        let reason: String?
     }
 
     func run() async throws {
@@ -75,6 +86,19 @@ struct FeedsListCommand: AsyncParsableCommand {
         let parts = [feed.category, feed.state.rawValue, read, due] + failures + [feed.address.display]
         Console.print(TerminalText.safe(parts.joined(separator: "  ")))
         if let trouble = feed.trouble { Console.print("  \(TerminalText.safe(trouble))") }
+        if let push = feed.push { Console.print("  \(TerminalText.safe(Self.text(push)))") }
+    }
+
+    private static func text(_ push: PushHealth) -> String {
+        let lease = push.leaseEnd.map { ", lease until \($0.formatted(.iso8601))" } ?? ""
+        let delivered = push.lastDelivery.map { ", last delivery \($0.formatted(.iso8601))" } ?? ""
+        let reason = push.reason.map { ": \($0)" } ?? ""
+        return switch push.state {
+        case .active: "pushed by \(push.hub)\(lease)\(delivered)"
+        case .unproven: "pushed by \(push.hub)\(lease)\(delivered), and polled as well\(reason)"
+        case .pending: "not pushed by \(push.hub) yet\(reason)"
+        case .denied: "not pushed: \(push.hub) denies it\(reason)"
+        }
     }
 }
 
@@ -90,7 +114,18 @@ extension FeedsListCommand.Row {
             nextDue: feed.nextDue,
             failures: feed.failures,
             failingSince: feed.failingSince,
-            trouble: feed.trouble
+            trouble: feed.trouble,
+            push: feed.push.map { push in
+                FeedsListCommand.Push(
+                    hub: push.hub,
+                    state: push.state.rawValue,
+                    leaseEnd: push.leaseEnd,
+                    lastDelivery: push.lastDelivery,
+                    deliveries: push.deliveries,
+                    discarded: push.discarded,
+                    reason: push.reason
+                )
+            }
         )
     }
 }

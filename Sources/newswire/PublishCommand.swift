@@ -14,8 +14,13 @@ struct PublishCommand: AsyncParsableCommand {
             One pass, for cron or a systemd timer; a pass with nothing to say prints nothing. The first pass records \
             what the feeds hold and announces none of it.
 
+            With --watch it stays: each feed is asked when its time has come, changed feed lists are read again, and \
+            messages go at once. With --callback as well it subscribes to the hubs that feeds name (WebSub), and a story \
+            arrives seconds after it was published; what a hub does not deliver is polled.
+
             EXAMPLES
               newswire publish
+              newswire publish --watch --callback https://news.example.org/websub/
               newswire publish --dry-run --force --announce-existing 3
               */5 * * * * newswire publish --feeds /etc/newswire/feeds
             """
@@ -48,6 +53,15 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(PublisherSettings.logLevel)
     var logLevel: LogLevel?
 
+    @Flag(help: "Stay, and publish what comes when it comes.")
+    var watch = false
+
+    @Option(PublisherSettings.callback)
+    var callback: String?
+
+    @Option(PublisherSettings.listen)
+    var listen: ListenAddress?
+
     @Flag(help: "Poll feeds that are not due, too.")
     var force = false
 
@@ -59,6 +73,8 @@ struct PublishCommand: AsyncParsableCommand {
 
     func validate() throws {
         if json, !dryRun { throw ValidationError("--json needs --dry-run") }
+        if watch, dryRun || force { throw ValidationError("--watch goes neither with --dry-run nor with --force") }
+        if !watch, callback != nil || listen != nil { throw ValidationError("--callback and --listen need --watch") }
     }
 
     func run() async throws {
@@ -73,7 +89,7 @@ struct PublishCommand: AsyncParsableCommand {
         }
     }
 
-    private func options(_ settings: Settings) -> PublishOptions {
+    func options(_ settings: Settings) -> PublishOptions {
         var options = PublishOptions()
         options.announceExisting = announceExisting
         options.cap = settings.value(PublisherSettings.cap, flag: cap).limit
@@ -101,25 +117,37 @@ struct PublishCommand: AsyncParsableCommand {
         let client = try hub.client(try hub.sending(), http: http)
         do {
             let store = try PublisherStore(path: directory.file(PublisherFiles.database))
-            let pass = PublishPass(
-                lists: feeds,
-                store: store,
-                http: http,
-                hub: client,
-                options: options(settings),
-                reporter: PublishReporter(line: Console.say),
-                logger: Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
-            )
-            let report = try await untilStopped { try await pass.run() }
-            try leaveMetrics(feeds, store, report, settings)
-            if Console.isInteractive { Self.summarize(report) }
-            return report
+            guard watch else { return try await pass(feeds, settings, store, http, client) }
+            try await stay(feeds, settings, store, http, client, lock)
+            return PublishReport()
         } catch let error as PublisherStoreError {
             throw Failure(store: error)
         }
     }
 
-    private func leaveMetrics(
+    private func pass(
+        _ feeds: FeedLists,
+        _ settings: Settings,
+        _ store: PublisherStore,
+        _ http: OutboundClient,
+        _ hub: HubClient
+    ) async throws -> PublishReport {
+        let pass = PublishPass(
+            lists: feeds,
+            store: store,
+            http: http,
+            hub: hub,
+            options: options(settings),
+            reporter: PublishReporter(line: Console.say),
+            logger: Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
+        )
+        let report = try await untilStopped { try await pass.run() }
+        try leaveMetrics(feeds, store, report, settings)
+        if Console.isInteractive { Self.summarize(report) }
+        return report
+    }
+
+    func leaveMetrics(
         _ feeds: FeedLists,
         _ store: PublisherStore,
         _ report: PublishReport,

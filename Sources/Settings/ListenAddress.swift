@@ -1,0 +1,57 @@
+/// Where a server of this machine listens: `127.0.0.1:8789`, `[::1]:8789`, `localhost:0`.
+package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
+    /// Without brackets.
+    package let host: String
+    /// 0 takes any free one.
+    package let port: Int
+
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty, host.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !"/[]".utf8.contains($0) }) else { return nil }
+        self.init(host: String(host), port: Int(port))
+    }
+}
+
+extension SettingFormat<ListenAddress> {
+    static let listenAddress = SettingFormat("address and port", show: { "\($0)" }) {
+        text throws(SettingValueError) in
+        guard let address = ListenAddress(text) else {
+            throw SettingValueError("must be an address of this machine and a port, such as 127.0.0.1:8789")
+        }
+        return address
+    }
+}
+
+extension SettingFormat<String> {
+    /// What strangers reach us at; the secret of a subscription stands in it, so it has TLS unless it is this machine.
+    static let callback = SettingFormat("https URL", show: { $0 }) { text throws(SettingValueError) in
+        let loopback = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
+        let isOwn = loopback.contains { own in
+            text.hasPrefix(own) && [nil, ":", "/"].contains(text.dropFirst(own.count).first)
+        }
+        let rest = text.drop { $0 != ":" }.dropFirst(3)
+        guard text.hasPrefix("https://") || isOwn, let first = rest.first, first != "/",
+            text.utf8.count <= 1_000, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !"?#@<>\"".utf8.contains($0) })
+        else {
+            throw SettingValueError(
+                "must be an address such as https://news.example.org/websub/, without '?', '#' and '@'"
+            )
+        }
+        return text.hasSuffix("/") ? text : text + "/"
+    }
+}

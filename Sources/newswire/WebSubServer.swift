@@ -1,0 +1,78 @@
+import FeedPublisher
+import Feeds
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import Settings
+
+/// Where feeds' hubs reach a publisher that stays.
+///
+/// Any path is taken whose last part is a subscription's: proxies differ in what they leave of the rest. Strangers learn
+/// nothing but 404.
+enum WebSubServer {
+    /// A hub that is silent for longer in the middle of a request is let go.
+    private static let idleTimeout: TimeAmount = .seconds(30)
+
+    /// Calls `onRunning` with the port.
+    static func application(
+        _ watch: PublishWatch,
+        _ listen: ListenAddress,
+        logger: Logger,
+        onRunning: @escaping @Sendable (Int) -> Void
+    ) -> some ApplicationProtocol {
+        let router = Router()
+        router.get("**") { request, _ in
+            response(watch.answer(path(request), query: request.uri.query ?? ""))
+        }
+        router.post("**") { request, _ in
+            let delivery = WebSubDelivery(path: path(request)) { name in
+                HTTPField.Name(name).flatMap { request.headers[$0] }
+            }
+            return response(await watch.take(delivery) { try await body(request) })
+        }
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .warning)
+        return Application(
+            router: router,
+            server: .http1(configuration: .init(idleTimeout: idleTimeout)),
+            configuration: ApplicationConfiguration(
+                address: .hostname(listen.host, port: listen.port),
+                serverName: "newswire"
+            ),
+            onServerRunning: { channel in onRunning(channel.localAddress?.port ?? 0) },
+            logger: quiet
+        )
+    }
+
+    private static func path(_ request: Request) -> String {
+        request.uri.path.split(separator: "/").last.map(String.init) ?? ""
+    }
+
+    /// `nil` above what is read of a feed.
+    private static func body(_ request: Request) async throws -> [UInt8]? {
+        let announced = request.headers[.contentLength].flatMap { Int($0) } ?? 0
+        guard announced <= FeedReader.maximumBytes else { return nil }
+        do {
+            let buffer = try await request.body.collect(upTo: FeedReader.maximumBytes)
+            return [UInt8](buffer.readableBytesView)
+        } catch is NIOTooManyBytesError {
+            return nil
+        }
+    }
+
+    private static func response(_ answer: WebSubAnswer) -> Response {
+        var headers = HTTPFields()
+        headers[.contentType] = "text/plain; charset=utf-8"
+        // A challenge is a stranger's text.
+        headers[.xContentTypeOptions] = "nosniff"
+        headers[.cacheControl] = "no-store"
+        if let seconds = answer.retryAfter { headers[.retryAfter] = "\(seconds)" }
+        return Response(
+            status: HTTPResponse.Status(code: answer.status),
+            headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(string: answer.body))
+        )
+    }
+}
