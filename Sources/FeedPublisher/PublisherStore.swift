@@ -109,7 +109,8 @@ package final class PublisherStore: Sendable {
 
     /// Gives each listed feed its number; those already known keep theirs.
     ///
-    /// A feed whose address was corrected in its list to where it had moved keeps its number and its memory.
+    /// A feed whose address was corrected in its list keeps its number and what it knows of entries; what was found out
+    /// about the former address is nothing against the new one.
     package func enroll(_ addresses: [FeedAddress]) throws -> [String: FeedRecord] {
         let known = try feeds()
         let new = addresses.filter { known[$0.text] == nil }
@@ -122,7 +123,12 @@ package final class PublisherStore: Sendable {
                     let former = unlisted.remove(at: index)
                     try self.run(
                         db,
-                        "UPDATE feed SET url = ?, moved_url = NULL WHERE id = ?",
+                        """
+                        UPDATE feed SET url = ?, moved_url = NULL, move_url = NULL, move_first_seen = NULL,
+                        move_polls = NULL, etag = NULL, last_modified = NULL, validator_url = NULL, body_hash = NULL,
+                        identical_answers = 0, due = NULL, wait = NULL, failures = 0, failing_since = NULL,
+                        trouble_kind = NULL, trouble = NULL, retired = NULL WHERE id = ?
+                        """,
                         [address.text, former.id]
                     )
                 } else {

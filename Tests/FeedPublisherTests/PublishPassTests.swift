@@ -282,6 +282,22 @@ import Testing
         #expect(room.hub.titles == ["c"])
     }
 
+    @Test func `credentials written into an address after a 401 are used at once`() async throws {
+        func list(_ url: String) throws -> FeedLists {
+            try FeedLists.parse([(file: "w.yaml", text: "category: World\nfeeds:\n  - url: \(url)")])
+        }
+        let room = try Newsroom(isProxied: true)
+        let (before, after) = ("http://a.example/w", "http://me:password@a.example/w")
+        room.site.set(before, document(["a"], etag: "\"1\""))
+        try await room.pass(try list(before))
+        room.site.set(before, FakeSite.Document(status: 401))
+        try await room.pass(try list(before)) { $0.force = true }
+        room.site.set(before, document(["b", "a"], etag: "\"1\""))
+        #expect(try await room.pass(try list(before)).polled == 0)
+        #expect(try await room.pass(try list(after)).polled == 1)
+        #expect(room.hub.titles == ["b"], "the entries are known as before")
+    }
+
     @Test func `a move is believed after a week and some polls, and said once`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/old"]])

@@ -88,6 +88,30 @@ import Testing
         #expect(try store.hostWaits() == ["news.example": DueTime(after: .seconds(9), from: now)])
     }
 
+    @Test func `a corrected address keeps the feed's number and baseline, and nothing of the old one's troubles`()
+        throws
+    {
+        let folder = try ScratchFolder()
+        let store = try PublisherStore(path: folder.file("p.db"))
+        let old = try FeedAddress(parsing: "http://news.example/feed", allowsFile: false)
+        let new = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
+        var record = try #require(try store.enroll([old])[old.text])
+        record.baseline = now
+        record.readings = 7
+        record.title = "Example"
+        var expected = FeedRecord(id: record.id, url: new.text)
+        (expected.baseline, expected.readings, expected.title) = (record.baseline, record.readings, record.title)
+        record.retired = now
+        record.due = DueTime(after: .seconds(86_400), from: now)
+        (record.failures, record.failingSince) = (4, now)
+        record.trouble = FeedTrouble(kind: "status 410", line: "…")
+        record.move = MoveCandidate(url: "https://news.example/newer", firstSeen: now, polls: 2)
+        record.validators = Validators(etag: [0x22], lastModified: Array("yesterday".utf8), url: "u")
+        (record.bodyHash, record.identicalAnswers) = ([9], 3)
+        try store.commit(record, now: now)
+        #expect(try store.enroll([new])[new.text] == expected)
+    }
+
     @Test func `keys, links and rows of one fetch come together, and a fault takes all back`() throws {
         struct Fault: Error {}
         let folder = try ScratchFolder()
