@@ -82,13 +82,16 @@ package struct NewsJudge: Sendable {
             silence { effects.wanted.contains($0) ? nil : unwanted($0) }
             let chosen = Set(first(existing, of: open(silences).filter { effects.changes[$0] == nil }))
             silence { chosen.contains($0) ? nil : .firstReading }
-        } else if unknown.count * 2 >= identities.count {
+        } else {
             // Identifiers that change at each fetch, or all at once: the same titles of the same dates are no news.
+            let isMostlyUnknown = unknown.count * 2 >= identities.count
+            let standing = Set(silences.keys.compactMap { title(of: $0) })
             silence { position in
-                let isKnown = title(of: position).map { state.known.contains(SeenKey(.title, $0)) } ?? false
-                return isKnown ? .seenBefore(.title) : nil
+                guard let title = title(of: position), state.known.contains(SeenKey(.title, title)) else { return nil }
+                return isMostlyUnknown || (isToldByTitle(position) && !standing.contains(title))
+                    ? .seenBefore(.title) : nil
             }
-            if isReset(open(silences), state) {
+            if isMostlyUnknown, isReset(open(silences), state) {
                 judgement.isReset = true
                 silence { isLater($0, than: record.newestEntry) ? nil : .newIdentifiers }
             }
@@ -206,6 +209,13 @@ package struct NewsJudge: Sendable {
             }
         }
         return known
+    }
+
+    /// Whether title and date suffice to know an entry by; two alerts of one minute often share them, and have reliable
+    /// identifiers.
+    private func isToldByTitle(_ position: Int) -> Bool {
+        let entry = feed.entries[identities[position].index]
+        return entry.date != nil && entry.alert == nil
     }
 
     private func open(_ silences: [Int: SilenceReason]) -> [Int] {

@@ -39,7 +39,9 @@ struct OutboxSender: Sendable {
     ///   again with the same key.
     func run() async throws -> Outcome {
         var outcome = Outcome()
-        let pending = try dropExpired(store.pending().filter { $0.isReleased(at: now) })
+        let waiting = try store.pending()
+        outcome.waitsUntil = waiting.filter { !$0.isReleased(at: now) }.compactMap(\.message.notBefore).min()
+        let pending = try dropExpired(waiting.filter { $0.isReleased(at: now) })
         // What may have arrived already comes first, whatever its category: it is the oldest debt.
         for row in pending where row.wasAttempted {
             guard try await send(row, &outcome) else { return try stop(outcome) }

@@ -31,7 +31,7 @@ package struct PublishReport: Sendable, Equatable {
     package var refused = 0
     /// Messages that still wait.
     package var pending = 0
-    /// When the first of the messages that ``PublishOptions/capWindow`` holds back can go.
+    /// When the first of the messages can go that their hour or ``PublishOptions/capWindow`` holds back.
     package var waitsUntil: Date?
 
     package init() {}

@@ -219,6 +219,31 @@ private func entry(
         #expect(reader.read(document(3, ["f", "a", "b", "c", "d"])) == ["f"])
     }
 
+    @Test func `one dated entry whose id and link change at each fetch is announced once`() {
+        var reader = Reader()
+        let stable = (1...5).map { entry("s\($0)", daysAgo: Double($0)) }
+        func volatile(_ round: Int, daysAgo: Double? = 0.5) -> Entry {
+            entry("v\(round)", "Live: the count", link: "https://news.example/live?\(round)", daysAgo: daysAgo)
+        }
+        _ = reader.read(stable)
+        #expect(reader.read([volatile(1)] + stable) == ["Live: the count"])
+        for round in 2...4 { #expect(reader.read([volatile(round)] + stable) == []) }
+        #expect(reader.read([volatile(5, daysAgo: 0.1)] + stable).count == 1, "another date is another entry")
+        #expect(reader.read([volatile(6, daysAgo: nil)] + stable).count == 1, "a title alone says too little")
+        #expect(reader.read([volatile(7, daysAgo: nil)] + stable).count == 1)
+    }
+
+    @Test func `a title and date that another entry of the document still bears silence nothing`() {
+        var reader = Reader()
+        let stable = (1...5).map { entry("s\($0)", daysAgo: Double($0)) }
+        let first = entry("w1", "Storm warning", daysAgo: 0)
+        _ = reader.read([first] + stable)
+        #expect(reader.read([entry("w2", "Storm warning", daysAgo: 0), first] + stable) == ["Storm warning"])
+        var alert = entry("w3", "Storm warning", daysAgo: 0)
+        alert.alert = Alert()
+        #expect(reader.read([alert] + stable) == ["Storm warning"], "an alert is known by its identifier")
+    }
+
     @Test func `a date ahead is shown as now, and one far ahead or of 1970 not at all`() {
         var reader = Reader()
         _ = reader.read([])
