@@ -66,8 +66,12 @@ package struct FeedFetcher: Sendable {
 
     private func validators(of record: FeedRecord) -> Validators {
         var validators = record.validators
-        if record.identicalAnswers >= Self.patience, validators.lastModified != nil { validators.etag = nil }
+        if !Self.sendsETag(of: record) { validators.etag = nil }
         return validators
+    }
+
+    static func sendsETag(of record: FeedRecord) -> Bool {
+        record.identicalAnswers < patience || record.validators.lastModified == nil
     }
 
     private func result(

@@ -44,10 +44,11 @@ struct FeedPoll: Sendable {
         case .failed(let failure):
             return try fail(record, failure)
         case .unchanged(let validators, let answer):
+            // Only a 304 to its ETag shows that a server handles it well.
+            if FeedFetcher.sendsETag(of: record) { record.identicalAnswers = 0 }
             // A 304 may leave out what did not change.
             record.validators.etag = validators.etag ?? record.validators.etag
             record.validators.lastModified = validators.lastModified ?? record.validators.lastModified
-            record.identicalAnswers = 0
             return try succeedUnchanged(record, answer)
         case .document(let document):
             let hash = Array(SHA256.hash(data: document.body))
