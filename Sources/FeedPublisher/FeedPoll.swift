@@ -202,9 +202,10 @@ struct FeedPoll: Sendable {
         record.failures = 0
         record.failingSince = nil
         record.retired = nil
-        record.lastSuccess = environment.now()
-        let schedule = PollSchedule(source, pace: record.pace)
-        record.due = schedule.afterSuccess(answer.wish, from: start, random: environment.random())
+        let now = environment.now()
+        record.lastSuccess = now
+        record.due = PollSchedule(source, pace: record.pace)
+            .afterSuccess(answer.wish, from: start, answered: now, random: environment.random())
         follow(answer.movedTo, &record, &outcome)
     }
 

@@ -30,13 +30,16 @@ package struct PollSchedule: Sendable {
     /// The next turn after a success: the longest of the list's interval, the feed's own, the answer's freshness and
     /// `Retry-After`, and then outside the hours that the feed wants to be left alone in.
     ///
-    /// The intervals are shortened by up to 10 % at random, never lengthened: a timer that fires at each interval would
-    /// find the feed due only every second time.
-    func afterSuccess(_ wish: ServerWish, from start: Date, random: UInt64) -> DueTime {
+    /// The intervals count from the start of the pass and are shortened by up to 10 % at random, never lengthened: a
+    /// timer that fires at each interval would find the feed due only every second time. The server's wishes count from
+    /// its answer, which may have come much later; for the same timer's sake freshness is undercut by a tenth at most.
+    func afterSuccess(_ wish: ServerWish, from start: Date, answered: Date? = nil, random: UInt64) -> DueTime {
+        let late = Duration.seconds(max(0, answered?.timeIntervalSince(start) ?? 0))
         let shortened = max(interval, pace.interval ?? .zero) * (0.9 + 0.1 * Self.fraction(random))
         let freshness = heedsFreshness ? min(wish.freshness ?? .zero, Self.maximumFreshness) : .zero
-        let asked = min(wish.retryAfter ?? .zero, Self.maximumRetryAfter)
-        return outsideSkipped(max(shortened, freshness, asked), from: start, random)
+        let asked = wish.retryAfter.map { late + min($0, Self.maximumRetryAfter) } ?? .zero
+        let stale = max(freshness, freshness > .zero ? late + freshness * 0.9 : .zero)
+        return outsideSkipped(max(shortened, stale, asked), from: start, random)
     }
 
     /// The next turn after the given number of failures in a row: the interval doubled for each after the first, up to a

@@ -60,6 +60,21 @@ import Testing
         #expect(try wait(both, byAgreement: true) == .seconds(600))
     }
 
+    @Test(arguments: [
+        (ServerWish(freshness: .seconds(900)), 1_200, 2_010.0), (ServerWish(freshness: .seconds(900)), 2, 900),
+        (ServerWish(retryAfter: .seconds(900)), 1_200, 2_100), (ServerWish(retryAfter: .seconds(900)), 2, 902),
+        (ServerWish(), 1_200, 270), (ServerWish(freshness: .zero), 1_200, 270),
+    ])
+    func `the server's wish counts from its answer, the list's interval from the pass`(
+        wish: ServerWish,
+        late: Double,
+        seconds: Double
+    ) throws {
+        let due = try schedule().afterSuccess(wish, from: start, answered: start + late, random: .min)
+        #expect(due.wait.inSeconds.rounded() == seconds)
+        #expect(abs(due.at.timeIntervalSince(start) - seconds) < 1)
+    }
+
     @Test(
         arguments: [
             (nil, 60, nil, 3_600), (nil, 0, nil, 900), (nil, .max, nil, 86_400), ("5m", 60, nil, 3_600),
