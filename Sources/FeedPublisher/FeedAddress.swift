@@ -71,7 +71,9 @@ package struct FeedAddress: Hashable, Sendable {
         self.text = text
     }
 
-    /// For lines that people and logs keep: credentials are left out.
+    /// For the screen of who asked: credentials are left out.
+    ///
+    /// Lines that journals and mails keep take ``publicText``.
     package var display: String {
         guard let separator = text.firstRange(of: "://") else { return text }
         let rest = text[separator.upperBound...]
@@ -89,7 +91,7 @@ package struct FeedAddress: Hashable, Sendable {
         }
         guard !host.isEmpty else { throw FeedAddressError("names no host") }
         guard port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), port.isEmpty || UInt16(port) != nil else {
-            throw FeedAddressError("has the port '\(port)', which is no number up to 65535")
+            throw FeedAddressError("has a port that is no number up to 65535")
         }
         return (host.lowercased(), port)
     }
@@ -103,6 +105,19 @@ package struct FeedAddressError: Error, CustomStringConvertible {
 }
 
 extension FeedAddress {
+    /// The host of what may be no address at all; `nil` where something else, such as a part of a password, could be
+    /// taken for it.
+    static func apparentHost(of text: String) -> String? {
+        guard let separator = text.firstRange(of: "://") else { return nil }
+        let rest = text[separator.upperBound...]
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        guard !rest[end...].contains("@") else { return nil }
+        let hostPort = rest[..<end].split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        let host = hostPort.prefix { $0 != ":" }
+        let isName = host.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || $0 == 0x2D || $0 == 0x2E }
+        return host.isEmpty || !isName ? nil : host.lowercased()
+    }
+
     /// For what others read: without credentials and query, in which keys may stand.
     ///
     /// A hash tells apart what differs there only.

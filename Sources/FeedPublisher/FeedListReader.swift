@@ -145,7 +145,8 @@ struct FeedListReader {
             source.rules = rules
             return source
         } catch {
-            problem(urlNode, "feed '\(url)' \(error)")
+            // It is not known where in a broken address a password stands; its line says which one it is.
+            problem(urlNode, (FeedAddress.apparentHost(of: url).map { "feed of '\($0)'" } ?? "'url'") + " \(error)")
             return nil
         }
     }

@@ -103,7 +103,7 @@ package struct FeedLists: Sendable {
                         FeedListProblem(
                             file: list.file,
                             line: feed.line,
-                            text: "feed '\(feed.address.display)' is already listed in \(place)"
+                            text: "feed '\(feed.address.publicText)' is already listed in \(place)"
                         )
                     )
                 } else {

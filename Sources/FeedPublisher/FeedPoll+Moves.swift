@@ -35,7 +35,7 @@ extension FeedPoll {
             outcome.lines.append(
                 PublishLine(
                     .hint,
-                    "feed '\(source.address.display)' has moved for good to '\(address.display)'; "
+                    "feed '\(source.address.publicText)' has moved for good to '\(address.publicText)'; "
                         + "change it in '\(list.file)'"
                 )
             )

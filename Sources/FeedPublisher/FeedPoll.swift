@@ -117,7 +117,7 @@ struct FeedPoll: Sendable {
             outcome.lines.append(
                 PublishLine(
                     .notice,
-                    "feed '\(source.address.display)' gave all its entries new ids; "
+                    "feed '\(source.address.publicText)' gave all its entries new ids; "
                         + "\(judgement.silent) old ones are recorded, not announced"
                 )
             )
@@ -196,7 +196,7 @@ struct FeedPoll: Sendable {
 
     private func succeed(_ record: inout FeedRecord, _ outcome: inout Outcome, _ answer: FetchResult.Answer) {
         if record.trouble != nil {
-            outcome.lines.append(PublishLine(.notice, "feed '\(source.address.display)' can be read again"))
+            outcome.lines.append(PublishLine(.notice, "feed '\(source.address.publicText)' can be read again"))
         }
         record.trouble = nil
         record.failures = 0
@@ -270,7 +270,7 @@ struct FeedPoll: Sendable {
         let kind = "incomplete"
         let isKnown = before.trouble?.kind == kind
         let line =
-            "feed '\(source.address.display)' is cut or broken (\(feed.malformed ?? "it has no end")); "
+            "feed '\(source.address.publicText)' is cut or broken (\(feed.malformed ?? "it has no end")); "
             + "the \(feed.entries.count) entries before that were read"
         // It was well enough to read, so the good news of `succeed` would be wrong.
         outcome.lines.removeAll { $0.level == .notice }

@@ -66,7 +66,10 @@ struct FetchFailure: Sendable, Equatable {
             failure.kind = "html"
             failure.what = "is an HTML page, not a feed"
             failure.advice =
-                discovered.first.map { "the page names the feed '\($0)'" }
+                discovered.first.map { found in
+                    let address = try? FeedAddress(parsing: found, allowsFile: false)
+                    return "the page names the feed '\(address?.publicText ?? found)'"
+                }
                 ?? "open the address in a browser and look for its feed"
         case .notAFeed(let root):
             failure.kind = "not a feed"
@@ -108,7 +111,7 @@ struct FetchFailure: Sendable, Equatable {
 
     /// The whole line, without its level.
     func line(_ source: FeedSource) -> String {
-        let line = "feed '\(source.address.display)' \(what)"
+        let line = "feed '\(source.address.publicText)' \(what)"
         return "\(line); \(advice ?? "it is asked again later")"
     }
 }

@@ -64,11 +64,14 @@ import Testing
             "category: World\nfeeds:\n  - url: https://a.example/\n    local: maybe",
             "line 4: 'local' must be true or false"
         ),
-        ("category: World\nfeeds:\n  - url: ftp://a.example/", "line 3: feed 'ftp://a.example/' has the scheme 'ftp'"),
+        ("category: World\nfeeds:\n  - url: ftp://a.example/", "line 3: feed of 'a.example' has the scheme 'ftp'"),
         ("category: World\nfeeds:\n  - url: file:///etc/passwd", "is a file, which needs 'local: true'"),
-        ("category: World\nfeeds:\n  - url: example.org/world", "is not a URL"),
+        ("category: World\nfeeds:\n  - url: example.org/world", "line 3: 'url' is not a URL"),
         ("category: World\nfeeds:\n  - url: https:///x", "names no host"),
-        ("category: World\nfeeds:\n  - url: https://a.example:99999/", "has the port '99999'"),
+        (
+            "category: World\nfeeds:\n  - url: https://a.example:99999/",
+            "line 3: feed of 'a.example' has a port that is no number up to 65535"
+        ),
         ("category: World\nfeeds:\n  - title: x", "a feed has no 'url:'"),
         ("category: World\nfeeds: no", "'feeds' must be a list"),
         ("category: two words\nfeeds: []", "category 'two words' is no tag"),
@@ -124,6 +127,15 @@ import Testing
         let folder = try ScratchFolder()
         let error = #expect(throws: FeedListsError.self) { try FeedLists.load(directory: folder.path) }
         #expect(error?.description.contains("no feed list") == true)
+    }
+
+    @Test(arguments: [
+        "https://me:pwd@host.example:99999/f?token=pwd", "https://me:p/pwd@host.example/", "ftp://me:pwd@host.example/",
+        "https://me:pwd@host.example/a b", "me:pwd@host.example", "https://pwd:pwd:pwd@/", "https://me:99999/pwd@x/",
+    ])
+    func `no secret of an address that is wrong is quoted`(url: String) {
+        let found = problems(["category: World\nfeeds:\n  - url: '\(url)'"])
+        #expect(found.count == 1 && !found[0].contains("pwd"), "\(found)")
     }
 
     @Test func `credentials in an address are not shown`() throws {

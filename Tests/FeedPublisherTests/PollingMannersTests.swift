@@ -72,7 +72,9 @@ import Testing
         #expect(try await polls(room, lists, minutes: 2) >= 1)
     }
 
-    @Test func `an ETag that a server handles badly is left out after three equal answers, until the document changes`() async throws {
+    @Test func `an ETag that a server handles badly is left out after three equal answers, until the document changes`()
+        async throws
+    {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/w"]])
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"

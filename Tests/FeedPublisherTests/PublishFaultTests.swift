@@ -87,6 +87,32 @@ import Testing
         #expect(room.hub.titles == ["b"], "its first reading is silent")
     }
 
+    @Test func `no key in a feed's address reaches a line, nor what is kept of its trouble`() async throws {
+        let room = try Newsroom(isProxied: true)
+        let (old, new) = ("http://a.example/w", "http://b.example/w")
+        let list = "category: World\nfeeds:\n  - url: http://me:secret@a.example/w?token=secret"
+        let lists = try FeedLists.parse([(file: "w.yaml", text: list)])
+        room.site.set(old, FakeSite.Document(status: 301, headers: [("Location", "\(new)?token=secret")]))
+        room.site.set(new, document(["a"]))
+        for _ in 1...3 {
+            try await room.pass(lists)
+            room.advance(4 * 86_400)
+        }
+        let link = "<link rel=alternate type='application/rss+xml' href='/w?key=secret'>"
+        let page = "<!DOCTYPE html><html><head>\(link)</head></html>"
+        for bad in [FakeSite.Document(status: 404), FakeSite.Document(body: page)] {
+            room.site.set(new, bad)
+            room.site.set(old, bad)
+            try await room.pass(lists) { $0.force = true }
+        }
+        let lines = room.lines()
+        #expect(lines.count == 3 && lines[0].contains("has moved for good"), "\(lines)")
+        #expect(lines.allSatisfy { !$0.contains("secret") }, "\(lines)")
+        let store = try room.store()
+        defer { try? store.close() }
+        #expect(try store.feeds().values.allSatisfy { $0.trouble?.line.contains("secret") == false })
+    }
+
     @Test func `a trouble of another kind is said again`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/bad"]])
