@@ -30,7 +30,7 @@ package struct FeedFetcher: Sendable {
         let sent = validators(of: record)
         do {
             var response = try await http.send(request(source, record, sent))
-            if response.status == 304, let url = sent.url, url != response.url {
+            if response.status == 304, !sent.isEmpty, let url = sent.url, url != response.url {
                 // Another document, to which our validators say nothing, has equal ones.
                 response = try await http.send(request(source, record, Validators()))
                 return result(response, source, record, sent: Validators(), file: file)
@@ -81,8 +81,11 @@ package struct FeedFetcher: Sendable {
         sent: Validators,
         file: String
     ) -> FetchResult {
-        var received = Validators(etag: bytes(response, "ETag"), lastModified: bytes(response, "Last-Modified"))
-        if !received.isEmpty { received.url = response.url }
+        let received = Validators(
+            etag: bytes(response, "ETag"),
+            lastModified: bytes(response, "Last-Modified"),
+            url: response.url
+        )
         let answer = FetchResult.Answer(
             url: response.url,
             movedTo: response.movedPermanentlyTo,

@@ -87,7 +87,7 @@ extension FeedLists {
                     source,
                     records[source.address.text],
                     push: pushes[source.address.text],
-                    hostWait: waits[records[source.address.text]?.asked(source).host ?? source.address.host],
+                    hostWait: waits.latest(of: records[source.address.text]?.hosts(source) ?? [], at: now),
                     now: now
                 )
             }

@@ -256,7 +256,7 @@ struct FeedPoll: Sendable {
     }
 
     private func forgetDocument(_ record: inout FeedRecord) {
-        record.validators = Validators()
+        record.validators = Validators(url: record.validators.url)
         record.bodyHash = nil
         record.identicalAnswers = 0
     }

@@ -55,6 +55,12 @@ package struct FeedRecord: Sendable, Equatable {
         movedURL.flatMap { try? FeedAddress(parsing: $0, allowsFile: false) } ?? source.address
     }
 
+    /// Who serves it: the host that is asked, and the one that answered last after redirects; none for a file.
+    func hosts(_ source: FeedSource) -> Set<String> {
+        let answering = validators.url.flatMap { try? FeedAddress(parsing: $0, allowsFile: true) }
+        return Set([asked(source).host, answering?.host ?? ""].filter { !$0.isEmpty })
+    }
+
     /// Whether another address is where this feed went: a believed or suspected move, or only another scheme.
     func hasMoved(to address: FeedAddress) -> Bool {
         if movedURL == address.text || move?.url == address.text { return true }
@@ -67,7 +73,7 @@ package struct FeedRecord: Sendable, Equatable {
 package struct Validators: Sendable, Equatable {
     package var etag: [UInt8]?
     package var lastModified: [UInt8]?
-    /// Whose they are: the address that answered, after redirects.
+    /// Whose they are: the address that answered last, after redirects, also where it gave none.
     package var url: String?
 
     package init(etag: [UInt8]? = nil, lastModified: [UInt8]? = nil, url: String? = nil) {

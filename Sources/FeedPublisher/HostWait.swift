@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import Synchronization
 
 /// A host that asked for quiet; all feeds there wait (feeds.md §10).
@@ -12,5 +13,12 @@ final class QuietHosts: Sendable {
 
     func insert(_ host: String) { hosts.withLock { _ = $0.insert(host) } }
 
-    func contains(_ host: String) -> Bool { hosts.withLock { $0.contains(host) } }
+    func contains(anyOf some: Set<String>) -> Bool { hosts.withLock { !$0.isDisjoint(with: some) } }
+}
+
+extension [String: DueTime] {
+    /// The wait of some hosts that lasts longest, of those that are not over.
+    func latest(of hosts: Set<String>, at now: Date) -> DueTime? {
+        hosts.compactMap { self[$0] }.filter { !$0.hasCome(at: now) }.max { $0.at < $1.at }
+    }
 }

@@ -159,13 +159,13 @@ package struct PublishPass: Sendable {
         let list: FeedList
         let source: FeedSource
         let record: FeedRecord
-        /// Who will be asked; empty for a file.
-        let host: String
+        /// Who will be asked, and who is known to answer; empty for a file.
+        let hosts: Set<String>
     }
 
     /// Asks for feeds that are due, host by host; `start` is when they were found to be.
     func poll(_ hosts: [[Turn]], _ start: Date, _ report: inout PublishReport) async throws {
-        var lanes = hosts.flatMap(Self.lanes)[...]
+        var lanes = HostLanes.joined(hosts, hosts: \.hosts).flatMap(Self.lanes)[...]
         let quiet = QuietHosts()
         try await withThrowingTaskGroup(of: [FeedPoll.Outcome].self) { group in
             for _ in 0..<Self.concurrentFeeds {
@@ -193,7 +193,7 @@ package struct PublishPass: Sendable {
         var outcomes: [FeedPoll.Outcome] = []
         for (position, turn) in turns.enumerated() {
             defer { resident?.turns.release(turn.record.id) }
-            if quiet.contains(turn.host) { continue }
+            if quiet.contains(anyOf: turn.hosts) { continue }
             if position > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
             guard !Task.isCancelled else { break }
             let poll = FeedPoll(
@@ -234,8 +234,8 @@ package struct PublishPass: Sendable {
         var next: Date?
         for (list, source) in feeds {
             guard let record = records[source.address.text] else { continue }
-            let asked = record.asked(source).host
-            if !options.force, let reason = notAsked(source, record, waits[asked], now) {
+            let hosts = record.hosts(source)
+            if !options.force, let reason = notAsked(source, record, waits.latest(of: hosts, at: now), now) {
                 next = [next, reason.until].compactMap(\.self).min()
                 preview?.add(
                     FeedPreview(
@@ -248,12 +248,15 @@ package struct PublishPass: Sendable {
                 continue
             }
             // Files share no host that could mind.
-            let host = source.address.isFile ? source.address.text : asked
-            if let resident, resident.turns.isBusy(host) { continue }
+            let host = source.address.isFile ? source.address.text : record.asked(source).host
+            let busy = source.address.isFile ? [host] : hosts
+            if let resident, resident.turns.isBusy(anyOf: busy) { continue }
             if turns[host] == nil { order.append(host) }
-            turns[host, default: []].append(Turn(list: list, source: source, record: record, host: asked))
+            turns[host, default: []].append(Turn(list: list, source: source, record: record, hosts: hosts))
         }
-        for host in order { resident?.turns.take(turns[host, default: []].map(\.record.id), host) }
+        for (host, feeds) in turns {
+            for turn in feeds { resident?.turns.take(turn.record.id, turn.hosts.union([host])) }
+        }
         return (order.compactMap { turns[$0] }, next)
     }
 
@@ -266,7 +269,7 @@ package struct PublishPass: Sendable {
     ) -> NotAsked? {
         if let since = record.retired { return .gone(since: since) }
         if let due = record.due, !due.hasCome(at: now) { return .notDue(until: due.at) }
-        if let wait, !wait.hasCome(at: now) { return .hostQuiet(until: wait.at) }
+        if let wait { return .hostQuiet(until: wait.at) }
         return PollSchedule(source, pace: record.pace).opening(after: now).map { .notDue(until: $0) }
     }
 

@@ -171,7 +171,7 @@ package final class PublisherStore: Sendable {
                 if judged.judgement.announcesUpdate { record.lastUpdate = now }
                 verdict = judged
             }
-            if let hostWait { try self.save(db, hostWait) }
+            if let hostWait { try self.save(db, hostWait, now) }
             try self.save(db, record)
             return verdict
         }
@@ -193,11 +193,18 @@ package final class PublisherStore: Sendable {
         }
     }
 
-    private func save(_ db: Database, _ wait: HostWait) throws {
+    /// A shorter wait does not end a longer one, unless that was counted by a clock that has been set back since.
+    private func save(_ db: Database, _ wait: HostWait, _ now: Date) throws {
         try run(
             db,
-            "INSERT INTO host_wait (host, until, wait) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET until = excluded.until, wait = excluded.wait",
-            [wait.host, Self.milliseconds(wait.due.at), wait.due.wait.inMilliseconds]
+            """
+            INSERT INTO host_wait (host, until, wait) VALUES (?1, ?2, ?3)
+            ON CONFLICT DO UPDATE SET until = excluded.until, wait = excluded.wait
+            WHERE excluded.until > until OR until - wait > ?4
+            """,
+            [
+                wait.host, Self.milliseconds(wait.due.at), wait.due.wait.inMilliseconds, Self.milliseconds(now),
+            ]
         )
     }
 

@@ -330,6 +330,56 @@ import Testing
         #expect(room.pauses == Array(repeating: .seconds(1), count: 40))
     }
 
+    @Test func `feeds of many names that one service answers are asked for one at a time, and leave it quiet`()
+        async throws
+    {
+        let room = try Newsroom(isProxied: true)
+        let names = ["a", "b", "c"].map { "http://\($0).example/" }
+        let list = "category: World\nevery: 1m\nfeeds:\n" + names.map { "  - url: \($0)\n" }.joined()
+        let lists = try FeedLists.parse([(file: "w.yaml", text: list)])
+        for name in names {
+            room.site.set(name, redirect(302, "http://service.example/" + name.dropFirst(7).prefix(1)))
+        }
+        for name in ["a", "b", "c"] { room.site.set("http://service.example/\(name)", document([name])) }
+        try await room.pass(lists)
+        #expect(room.pauses.isEmpty, "where they lead is not known before")
+        room.advance(60)
+        #expect(try await room.pass(lists).polled == 3)
+        #expect(room.pauses.count == 2)
+        let busy = FakeSite.Document(status: 503, headers: [("Retry-After", "7200")])
+        for name in ["a", "b", "c"] { room.site.set("http://service.example/\(name)", busy) }
+        room.advance(60)
+        #expect(try await room.pass(lists).polled == 1)
+        room.advance(3_600)
+        #expect(try await room.pass(lists).polled == 0)
+    }
+
+    @Test func `a later and shorter wish for quiet does not end a longer one`() throws {
+        let room = try Newsroom()
+        let store = try room.store()
+        defer { try? store.close() }
+        let address = try FeedAddress(parsing: "http://a.example/", allowsFile: false)
+        let record = try #require(try store.enroll([address])[address.text])
+        func want(_ seconds: Int64) throws -> Date? {
+            let due = DueTime(after: .seconds(seconds), from: room.now)
+            try store.commit(record, hostWait: HostWait(host: "a.example", due: due), now: room.now)
+            return try store.hostWaits()["a.example"]?.at
+        }
+        let day = room.now + 86_400
+        #expect(try want(86_400) == day)
+        room.advance(60)
+        #expect(try want(3_600) == day)
+        #expect(try want(90_000) == room.now + 90_000)
+        room.advance(-86_400 * 365)
+        #expect(try want(60) == room.now + 60, "a clock that was ahead silences no host for a year")
+    }
+
+    @Test func `groups of feeds that share a host become one`() {
+        let groups = [["a"], ["b", "b>s"], ["c>s"], ["d"], ["e>c"], []]
+        let lanes = HostLanes.joined(groups) { Set($0.split(separator: ">").map(String.init)) }
+        #expect(lanes == [["a"], ["b", "b>s", "c>s", "e>c"], ["d"], []])
+    }
+
     @Test func `a host that wants quiet is the one that answered`() async throws {
         let room = try Newsroom(isProxied: true)
         let list = """

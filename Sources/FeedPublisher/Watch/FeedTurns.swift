@@ -4,20 +4,18 @@ internal import Synchronization
 final class FeedTurns: Sendable {
     private struct State {
         /// The hosts of feeds that passes have taken.
-        var taken: [Int64: String] = [:]
+        var taken: [Int64: Set<String>] = [:]
         /// Feeds that somebody is at work on, with those who wait.
         var held: [Int64: [CheckedContinuation<Void, Never>]] = [:]
     }
 
     private let state = Mutex(State())
 
-    func isBusy(_ host: String) -> Bool { state.withLock { $0.taken.values.contains(host) } }
-
-    func take(_ feeds: [Int64], _ host: String) {
-        state.withLock { state in
-            for feed in feeds { state.taken[feed] = host }
-        }
+    func isBusy(anyOf hosts: Set<String>) -> Bool {
+        state.withLock { state in state.taken.values.contains { !$0.isDisjoint(with: hosts) } }
     }
+
+    func take(_ feed: Int64, _ hosts: Set<String>) { state.withLock { $0.taken[feed] = hosts } }
 
     /// To be called again does no harm.
     func release(_ feed: Int64) { state.withLock { _ = $0.taken.removeValue(forKey: feed) } }

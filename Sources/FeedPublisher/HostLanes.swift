@@ -1,0 +1,28 @@
+/// Feeds parted into those that are asked for one after the other, because they share a host.
+enum HostLanes {
+    /// Joins groups of feeds that share a host, also by what answered last: many names may redirect to one service.
+    ///
+    /// Groups keep the order of their first members, feeds their order within it.
+    static func joined<Feed>(_ groups: [[Feed]], hosts: (Feed) -> Set<String>) -> [[Feed]] {
+        var parents = Array(groups.indices)
+        func root(_ group: Int) -> Int {
+            var group = group
+            while parents[group] != group {
+                parents[group] = parents[parents[group]]
+                group = parents[group]
+            }
+            return group
+        }
+        var owners: [String: Int] = [:]
+        for (group, feeds) in groups.enumerated() {
+            for host in feeds.reduce(into: Set<String>(), { $0.formUnion(hosts($1)) }) {
+                let (one, other) = (root(group), root(owners[host, default: group]))
+                parents[max(one, other)] = min(one, other)
+                owners[host] = min(one, other)
+            }
+        }
+        var lanes: [Int: [Feed]] = [:]
+        for (group, feeds) in groups.enumerated() { lanes[root(group), default: []] += feeds }
+        return groups.indices.compactMap { lanes[$0] }
+    }
+}
