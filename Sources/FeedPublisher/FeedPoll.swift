@@ -29,6 +29,9 @@ struct FeedPoll: Sendable {
         var recorded = 0
         /// The host wants quiet.
         var hostWait: HostWait?
+        /// The host gave no answer in time, and its other feeds would wait as long; never one's own, where each address
+        /// may be another program's.
+        var silentHost: String?
         var isCancelled = false
         var discovery = PushDiscovery.untold
     }
@@ -247,6 +250,7 @@ struct FeedPoll: Sendable {
                 state: .failed(line)
             )
         )
+        if !source.isLocal { outcome.silentHost = failure.silentHost }
         if failure.isHostWide, let host = failure.host {
             let quiet = min(failure.retryAfter ?? PollSchedule.standardRetryAfter, PollSchedule.maximumRetryAfter)
             outcome.hostWait = HostWait(host: host, due: DueTime(after: quiet, from: now))

@@ -15,6 +15,8 @@ struct FetchFailure: Sendable, Equatable {
     var isHostWide = false
     /// Who answered, after redirects; `nil` when nobody did.
     var host: String?
+    /// Who could not be reached, or kept us waiting for an answer.
+    var silentHost: String?
     /// The feed will never come back.
     var isGone = false
     /// A body came, so the stored validators belong to a document that is no longer there.
@@ -86,7 +88,10 @@ struct FetchFailure: Sendable, Equatable {
     static func transport(_ error: OutboundError, _ source: FeedSource) -> FetchFailure {
         var failure = FetchFailure(kind: "unreachable", what: "cannot be fetched: \(error)")
         switch error {
-        case .timedOut: failure.kind = "timed out"
+        case .timedOut(let host, _, _):
+            failure.kind = "timed out"
+            failure.silentHost = FeedAddress.apparentHost(of: "http://\(host)")
+        case .unreachable(let host, _): failure.silentHost = FeedAddress.apparentHost(of: "http://\(host)")
         case .cut:
             failure.kind = "cut"
             failure.spoilsValidators = true

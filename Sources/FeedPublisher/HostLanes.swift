@@ -25,4 +25,10 @@ enum HostLanes {
         for (group, feeds) in groups.enumerated() { lanes[root(group), default: []] += feeds }
         return groups.indices.compactMap { lanes[$0] }
     }
+
+    /// Those of the highest rank first; equal ones keep their order.
+    static func sorted<Element>(_ elements: [Element], by rank: (Element) -> Int) -> [Element] {
+        elements.enumerated().map { (rank: rank($1), position: $0, element: $1) }
+            .sorted { ($1.rank, $0.position) < ($0.rank, $1.position) }.map(\.element)
+    }
 }

@@ -7,7 +7,7 @@ package struct HostWait: Sendable, Equatable {
     package var due: DueTime
 }
 
-/// Hosts that asked for quiet while a pass runs, seen by all its tasks.
+/// Hosts that asked for quiet or gave no answer while a pass runs, seen by all its tasks.
 final class QuietHosts: Sendable {
     private let hosts = Mutex<Set<String>>([])
 

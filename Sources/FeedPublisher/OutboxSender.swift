@@ -24,8 +24,14 @@ struct OutboxSender: Sendable {
     let now: Date
     /// In a dry run.
     var preview: PreviewCollector?
+    /// Messages of each category that count in the cap because the pass sent them before.
+    var singles: [String: Int] = [:]
+    /// Else more may come in this pass, and what exceeds the cap waits for it.
+    var isLast = true
 
     struct Outcome: Sendable {
+        /// Those from before and those that were sent now.
+        var singles: [String: Int] = [:]
         var sent = 0
         var digests = 0
         var refused = 0
@@ -38,7 +44,7 @@ struct OutboxSender: Sendable {
     /// - Throws: ``PublisherStoreError``. What was sent before is marked, but for at most one row, which is sent
     ///   again with the same key.
     func run() async throws -> Outcome {
-        var outcome = Outcome()
+        var outcome = Outcome(singles: singles)
         let waiting = try store.pending()
         outcome.waitsUntil = waiting.filter { !$0.isReleased(at: now) }.compactMap(\.message.notBefore).min()
         let pending = try dropExpired(waiting.filter { $0.isReleased(at: now) })
@@ -50,7 +56,7 @@ struct OutboxSender: Sendable {
             let rows = pending.filter { $0.message.category == category }
             let plan = OutboxPlan(
                 rows,
-                cap: options.cap,
+                cap: options.cap.map { max(0, $0 - singles[category, default: 0]) },
                 recent: try recent(category),
                 announceWithin: options.announceWithin,
                 now: now
@@ -59,8 +65,8 @@ struct OutboxSender: Sendable {
             for row in plan.single where !row.wasAttempted {
                 guard try await send(row, &outcome) else { return try stop(outcome) }
             }
-            guard !plan.folded.isEmpty else { continue }
-            let digest = try fold(plan.folded)
+            guard isLast, !plan.folded.isEmpty else { continue }
+            guard let digest = try fold(plan.folded) else { continue }
             note(plan, digest)
             guard try await send(digest, &outcome) else { return try stop(outcome) }
         }
@@ -80,11 +86,12 @@ struct OutboxSender: Sendable {
             outcome.trouble = .cancelled
             return false
         }
-        if !row.wasAttempted { try store.markAttempted(row.id) }
+        // A poll that runs meanwhile may have named another feed in it since it was read, or have taken it back.
+        guard let body = try row.wasAttempted ? row.message.body : store.markAttempted(row.id) else { return true }
         for attempt in 1... {
             do {
                 let id = try await hub.send(
-                    row.message.body,
+                    body,
                     tags: row.message.tags,
                     idempotencyKey: row.message.idempotencyKey
                 )
@@ -92,6 +99,7 @@ struct OutboxSender: Sendable {
                 outcome.wasContacted = true
                 outcome.sent += 1
                 outcome.digests += row.message.isDigest ? 1 : 0
+                outcome.singles[row.message.category, default: 0] += row.message.isDigest ? 0 : 1
                 return true
             } catch let error as HubClientError {
                 if case .refused(let status, _, let detail, _) = error, Self.refusals.contains(status) {
@@ -156,12 +164,12 @@ struct OutboxSender: Sendable {
         }
     }
 
-    private func fold(_ rows: [OutboxRow]) throws -> OutboxRow {
+    private func fold(_ rows: [OutboxRow]) throws -> OutboxRow? {
         let digest = MessageComposer.digest(
             of: rows.map(\.message),
             idempotencyKey: environment.idempotencyKey()
         )
-        return try store.fold(rows.map(\.id), into: digest, now: now)
+        return try store.fold(rows, into: digest, now: now)
     }
 
     private func note(_ plan: OutboxPlan, _ digest: OutboxRow) {

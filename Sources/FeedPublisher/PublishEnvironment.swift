@@ -10,6 +10,8 @@ package struct PublishEnvironment: Sendable {
     var timeZone: @Sendable () -> TimeZone
     /// Waits within a pass, on the monotonic clock.
     package var sleep: @Sendable (Duration) async throws -> Void
+    /// Ends when so much time of a pass is over, on the monotonic clock; throws when cancelled.
+    package var deadline: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     package init(
         now: @escaping @Sendable () -> Date = { Date() },

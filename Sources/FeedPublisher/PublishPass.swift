@@ -16,6 +16,10 @@ package struct PublishPass: Sendable {
     private static let concurrentLocalFeeds = 8
     /// Between two requests to one public host.
     private static let hostPause: Duration = .seconds(1)
+    /// After it no other feed is asked for; what is left is due in the next pass, which every feed waits for.
+    static let pollingBudget: Duration = .seconds(240)
+    /// What is news waits so long for other feeds that may tell the same story, and not for slow hosts.
+    static let sendingInterval: Duration = .seconds(15)
     private static let secondsOfDay: Double = 86_400
 
     private let lists: FeedLists
@@ -147,8 +151,9 @@ package struct PublishPass: Sendable {
     package func run() async throws -> PublishReport {
         let start = environment.now()
         var report = PublishReport()
-        try await poll(try due(start).hosts, start, &report)
-        try await send(start, &report)
+        var sending = Sending()
+        try await poll(try due(start).hosts, start, &report, &sending)
+        try await send(start, &report, &sending)
         report.pending = try store.counts().pending
         return report
     }
@@ -161,24 +166,89 @@ package struct PublishPass: Sendable {
         let record: FeedRecord
         /// Who will be asked, and who is known to answer; empty for a file.
         let hosts: Set<String>
+
+        /// How long it has been due: 0 up to one of its intervals, 1 up to three, 2 up to seven and so on.
+        ///
+        /// So what one pass left is first in one of the next, and all else keeps the order of the lists.
+        func missedTurns(at now: Date) -> Int {
+            // Who was never asked comes first; being asked makes it due later.
+            guard let due = record.due else { return .max }
+            let interval = (source.interval ?? .standard).duration.inSeconds
+            return (1 + max(0, now.timeIntervalSince(due.at)) / interval).exponent
+        }
     }
 
-    /// Asks for feeds that are due, host by host; `start` is when they were found to be.
+    private enum Event: Sendable {
+        /// One feed of a lane was asked for, or left alone; what is left of the lane.
+        case polled(FeedPoll.Outcome?, rest: ArraySlice<Turn>)
+        case sendingIsDue
+        case budgetIsSpent
+    }
+
+    /// Asks for feeds that are due, host by host, for a publisher that stays and sends in its own time.
     func poll(_ hosts: [[Turn]], _ start: Date, _ report: inout PublishReport) async throws {
-        var lanes = HostLanes.joined(hosts, hosts: \.hosts).flatMap(Self.lanes)[...]
+        var sending = Sending(isElsewhere: true)
+        try await poll(hosts, start, &report, &sending)
+    }
+
+    /// Asks for one feed of each lane in turn, so that none waits for a slow one, and sends meanwhile.
+    ///
+    /// `start` is when the feeds were found to be due.
+    private func poll(
+        _ hosts: [[Turn]],
+        _ start: Date,
+        _ report: inout PublishReport,
+        _ sending: inout Sending
+    ) async throws {
+        var lanes = lanes(of: hosts, at: start)[...]
         let quiet = QuietHosts()
-        try await withThrowingTaskGroup(of: [FeedPoll.Outcome].self) { group in
-            for _ in 0..<Self.concurrentFeeds {
-                guard let lane = lanes.popFirst() else { break }
-                group.addTask { try await poll(lane, start, quiet) }
-            }
-            while let outcomes = try await group.next() {
-                for outcome in outcomes { count(outcome, &report) }
-                if let lane = lanes.popFirst() {
-                    group.addTask { try await poll(lane, start, quiet) }
+        var running = 0
+        var isSpent = false
+        try await withThrowingTaskGroup(of: Event.self) { group in
+            func fill() {
+                while !isSpent, running < Self.concurrentFeeds, let lane = lanes.popFirst() {
+                    running += 1
+                    group.addTask { try await pollFirst(of: lane, start, quiet) }
                 }
             }
+            group.addTask { await after(Self.pollingBudget, .budgetIsSpent) }
+            if !sending.isElsewhere { group.addTask { await after(Self.sendingInterval, .sendingIsDue) } }
+            fill()
+            while running > 0, let event = try await group.next() {
+                switch event {
+                case .polled(let outcome, let rest):
+                    running -= 1
+                    if let outcome { count(outcome, &report) }
+                    if !rest.isEmpty { lanes.append(rest) }
+                    if !Task.isCancelled { fill() }
+                case .sendingIsDue:
+                    guard preview == nil, !Task.isCancelled else { continue }
+                    sending.isLast = false
+                    try await send(start, &report, &sending)
+                    sending.isLast = true
+                    group.addTask { await after(Self.sendingInterval, .sendingIsDue) }
+                case .budgetIsSpent: isSpent = true
+                }
+            }
+            group.cancelAll()
         }
+        let left = lanes.reduce(0) { $0 + $1.count }
+        guard left > 0 else { return }
+        logger.info("feeds left for the next pass", metadata: ["feeds.left": "\(left)"])
+        // For who looks on: under cron it is no news that there are many feeds.
+        reporter.line(PublishLine(.notice, "\(left) feeds are left for the next pass", isRepeat: true))
+    }
+
+    private func after(_ wait: Duration, _ event: Event) async -> Event {
+        try? await environment.deadline(wait)
+        return event
+    }
+
+    /// The feeds that are due, parted into those that are asked for one after the other; what waits longest is first.
+    private func lanes(of hosts: [[Turn]], at start: Date) -> [ArraySlice<Turn>] {
+        let hosts = HostLanes.joined(hosts, hosts: \.hosts)
+        let lanes = hosts.map { HostLanes.sorted($0) { $0.missedTurns(at: start) } }.flatMap(Self.lanes)
+        return HostLanes.sorted(lanes) { $0.first?.missedTurns(at: start) ?? 0 }.map { $0[...] }
     }
 
     /// Parts one host's feeds into those asked for one after the other: all, unless the host is one's own.
@@ -188,40 +258,39 @@ package struct PublishPass: Sendable {
         return (0..<count).map { lane in stride(from: lane, to: turns.count, by: count).map { turns[$0] } }
     }
 
-    /// Feeds that are asked for one after the other.
-    private func poll(_ turns: [Turn], _ start: Date, _ quiet: QuietHosts) async throws -> [FeedPoll.Outcome] {
-        var outcomes: [FeedPoll.Outcome] = []
-        for (position, turn) in turns.enumerated() {
-            defer { resident?.turns.release(turn.record.id) }
-            if quiet.contains(anyOf: turn.hosts) { continue }
-            if position > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
-            guard !Task.isCancelled else { break }
-            let poll = FeedPoll(
-                list: turn.list,
-                source: turn.source,
-                store: store,
-                fetcher: fetcher,
-                environment: environment,
-                existing: options.announceExisting,
-                start: start,
-                preview: preview
-            )
-            let outcome =
-                if let resident { try await resident.poll(turn, poll) } else { try await poll.run(turn.record) }
-            guard !outcome.isCancelled else { break }
-            for line in outcome.lines { reporter.line(line) }
-            logger.debug(
-                "feed polled",
-                metadata: [
-                    "feed.id": "\(turn.record.id)", "feed.url": "\(turn.source.address.publicText)",
-                    "feed.failed": "\(outcome.isFailed)", "feed.unchanged": "\(outcome.isUnchanged)",
-                    "feed.announced": "\(outcome.announced)", "feed.recorded": "\(outcome.recorded)",
-                ]
-            )
-            outcomes.append(outcome)
-            if let wait = outcome.hostWait { quiet.insert(wait.host) }
-        }
-        return outcomes
+    private func pollFirst(of lane: ArraySlice<Turn>, _ start: Date, _ quiet: QuietHosts) async throws -> Event {
+        guard let turn = lane.first else { return .polled(nil, rest: []) }
+        let rest = lane.dropFirst()
+        defer { resident?.turns.release(turn.record.id) }
+        if quiet.contains(anyOf: turn.hosts) { return .polled(nil, rest: rest) }
+        // The slice begins at 0 until its first feed was asked for.
+        if lane.startIndex > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
+        guard !Task.isCancelled else { return .polled(nil, rest: []) }
+        let poll = FeedPoll(
+            list: turn.list,
+            source: turn.source,
+            store: store,
+            fetcher: fetcher,
+            environment: environment,
+            existing: options.announceExisting,
+            start: start,
+            preview: preview
+        )
+        let outcome =
+            if let resident { try await resident.poll(turn, poll) } else { try await poll.run(turn.record) }
+        guard !outcome.isCancelled else { return .polled(nil, rest: []) }
+        for line in outcome.lines { reporter.line(line) }
+        logger.debug(
+            "feed polled",
+            metadata: [
+                "feed.id": "\(turn.record.id)", "feed.url": "\(turn.source.address.publicText)",
+                "feed.failed": "\(outcome.isFailed)", "feed.unchanged": "\(outcome.isUnchanged)",
+                "feed.announced": "\(outcome.announced)", "feed.recorded": "\(outcome.recorded)",
+            ]
+        )
+        if let wait = outcome.hostWait { quiet.insert(wait.host) }
+        if let host = outcome.silentHost { quiet.insert(host) }
+        return .polled(outcome, rest: rest)
     }
 
     /// The feeds that are due, by host, and when the next of the others is.
@@ -283,14 +352,33 @@ package struct PublishPass: Sendable {
 
     // MARK: The hub
 
+    /// What was sent already in this pass.
+    private struct Sending {
+        /// Somebody else sends.
+        var isElsewhere = false
+        /// By category, what counts in the cap.
+        var singles: [String: Int] = [:]
+        /// Whether all that this pass finds is there: then the rest of a category becomes a digest.
+        var isLast = true
+        /// The hub is away or refuses us: another pass tries again.
+        var hasFailed = false
+    }
+
     /// Sends what waits.
     func send(_ start: Date, _ report: inout PublishReport) async throws {
+        var sending = Sending()
+        try await send(start, &report, &sending)
+    }
+
+    private func send(_ start: Date, _ report: inout PublishReport, _ sending: inout Sending) async throws {
+        guard !sending.hasFailed else { return }
         let target: any MessageHub
         if let preview {
             target = PreviewHub(client: hub, collector: preview)
         } else if let hub {
             let (error, wasContacted) = try await announceCategories(to: hub, start)
             if let error {
+                sending.hasFailed = true
                 try settle(error, &report)
                 return
             }
@@ -299,7 +387,7 @@ package struct PublishPass: Sendable {
         } else {
             return
         }
-        let sender = OutboxSender(
+        var sender = OutboxSender(
             store: store,
             hub: target,
             options: options,
@@ -308,10 +396,14 @@ package struct PublishPass: Sendable {
             now: start,
             preview: preview
         )
+        sender.singles = sending.singles
+        sender.isLast = sending.isLast
         let outcome = try await sender.run()
-        report.sent = outcome.sent
-        report.digests = outcome.digests
-        report.refused = outcome.refused
+        sending.singles = outcome.singles
+        sending.hasFailed = outcome.trouble != nil
+        report.sent += outcome.sent
+        report.digests += outcome.digests
+        report.refused += outcome.refused
         report.waitsUntil = outcome.waitsUntil
         guard preview == nil else { return }
         if outcome.trouble != nil || outcome.wasContacted { try settle(outcome.trouble, &report) }

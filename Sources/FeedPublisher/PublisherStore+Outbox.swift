@@ -39,9 +39,15 @@ extension PublisherStore {
     private static func names(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 
     /// Notes that a row's bytes may reach the hub from now on.
-    package func markAttempted(_ id: Int64) throws {
+    ///
+    /// - Returns: These bytes, which do not change any more; `nil` when the row does not wait any longer.
+    @discardableResult
+    package func markAttempted(_ id: Int64) throws -> [UInt8]? {
         try write { db in
-            try self.run(db, "UPDATE outbox SET attempted = 1 WHERE id = ?", [id])
+            try self.run(db, "UPDATE outbox SET attempted = 1 WHERE id = ? AND state = 'pending'", [id])
+            return try self.rows(db, "SELECT body FROM outbox WHERE id = ? AND state = 'pending'", [id]).first.map {
+                [UInt8](try $0.decode(Data.self, forColumn: "body"))
+            }
         }
     }
 
@@ -101,18 +107,23 @@ extension PublisherStore {
 
     /// Replaces rows that were never attempted by one digest.
     ///
-    /// - Returns: The digest's row.
-    package func fold(_ ids: [Int64], into digest: OutboxMessage, now: Date) throws -> OutboxRow {
+    /// - Returns: The digest's row; `nil`, and nothing was done, when a poll has changed one of the rows meanwhile.
+    package func fold(_ rows: [OutboxRow], into digest: OutboxMessage, now: Date) throws -> OutboxRow? {
         try write { db in
+            for row in rows {
+                let current = try self.rows(
+                    db,
+                    "SELECT * FROM outbox WHERE id = ? AND state = 'pending' AND attempted = 0",
+                    [row.id]
+                ).first.map(Self.message)
+                guard current == row.message else { return nil }
+            }
             let id = try self.insert(db, digest, feed: nil, now: now)
-            for folded in ids {
+            for row in rows {
                 try self.run(
                     db,
-                    """
-                    UPDATE outbox SET state = 'folded', digest = ?, finished = ?
-                    WHERE id = ? AND state = 'pending' AND attempted = 0
-                    """,
-                    [id, Self.milliseconds(now), folded]
+                    "UPDATE outbox SET state = 'folded', digest = ?, finished = ? WHERE id = ?",
+                    [id, Self.milliseconds(now), row.id]
                 )
             }
             return OutboxRow(id: id, message: digest, created: now, wasAttempted: false)

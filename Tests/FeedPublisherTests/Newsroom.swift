@@ -1,5 +1,6 @@
 import Foundation
 import HubClient
+import HubTestServer
 import OutboundHTTP
 import Synchronization
 import Testing
@@ -13,6 +14,14 @@ final class Newsroom: Sendable {
         var lines: [PublishLine] = []
         var pauses: [Duration] = []
         var random: UInt64 = 0
+        /// Of a pass; without one its time is never over.
+        var deadline: @Sendable (Duration) async throws -> Void = { _ in try await Task.sleep(for: .seconds(86_400)) }
+    }
+
+    private final class SpentDeadlines: Sendable {
+        private let waits = Mutex<Set<Duration>>([])
+
+        func insert(_ wait: Duration) -> Bool { waits.withLock { $0.insert(wait).inserted } }
     }
 
     private final class Shared: Sendable {
@@ -124,6 +133,16 @@ final class Newsroom: Sendable {
 
     func advance(_ seconds: Double) { shared.state.withLock { $0.now += seconds } }
 
+    /// Sets what lets the time of the next passes be over, once each.
+    func setDeadlines(_ gates: [Duration: Gate]) {
+        let spent = SpentDeadlines()
+        let deadline: @Sendable (Duration) async throws -> Void = { wait in
+            guard let gate = gates[wait], spent.insert(wait) else { return try await Task.sleep(for: .seconds(86_400)) }
+            await gate.opened()
+        }
+        shared.state.withLock { $0.deadline = deadline }
+    }
+
     var pauses: [Duration] { shared.state.withLock { $0.pauses } }
 
     /// What was said since this was last asked, without what was said before.
@@ -141,7 +160,7 @@ final class Newsroom: Sendable {
 
     private var environment: PublishEnvironment {
         let shared = shared
-        return PublishEnvironment(
+        var environment = PublishEnvironment(
             now: { shared.state.withLock { $0.now } },
             random: {
                 shared.state.withLock { state in
@@ -152,5 +171,7 @@ final class Newsroom: Sendable {
             timeZone: { .gmt },
             sleep: { pause in shared.state.withLock { $0.pauses.append(pause) } }
         )
+        environment.deadline = shared.state.withLock { $0.deadline }
+        return environment
     }
 }

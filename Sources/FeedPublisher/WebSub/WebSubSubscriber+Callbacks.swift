@@ -44,7 +44,7 @@ extension WebSubSubscriber {
             reporter.line(
                 PublishLine(
                     .warning,
-                    "hub '\(denied.hubName)' denies us feed '\(source.address.display)': \(denied.reason ?? ""); "
+                    "hub '\(denied.hubName)' denies us feed '\(source.address.publicText)': \(denied.reason ?? ""); "
                         + "the feed is polled"
                 )
             )

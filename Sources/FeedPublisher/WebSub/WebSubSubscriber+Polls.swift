@@ -22,7 +22,7 @@ extension WebSubSubscriber {
             reporter.line(
                 PublishLine(
                     .notice,
-                    "hub ''\(subscription.hubName)' did not deliver what is new in feed '\(poll.source.address.display)'; "
+                    "hub '\(subscription.hubName)' did not deliver what is new in feed '\(poll.source.address.publicText)'; "
                         + "the feed is polled at its own interval until it does"
                 )
             )
