@@ -182,7 +182,7 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
             let contact = settings.value(PublisherSettings.contact, flag: contact)
             do {
                 let preview = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
-                    try await preview(feeds, path, http, options)
+                    try await self.preview(feeds, path, http, options)
                 }
                 try PreviewOutput.print(preview, asJSON: json)
                 if preview.report.failedFeeds > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
