@@ -29,7 +29,7 @@ package enum OPMLReader {
             throw OPMLError("the document is not OPML: its root is '\(name)'")
         }
         var document = OPMLDocument(title: nil, outlines: [])
-        document.title = child(root, "head").flatMap { child($0, "title") }.flatMap { FeedText.name($0.text) }
+        document.title = child(root, "head").flatMap { child($0, "title") }.flatMap { FeedText.name($0.text, .plain) }
         var lines = OutlineLines(text)
         document.outlines = child(root, "body").map { outlines(in: $0, &lines) } ?? []
         if !lines.isAtEnd { document.outlines = document.outlines.map(withoutLines) }

@@ -97,7 +97,7 @@ struct OPMLTests {
         let values = [
             "a & <b> \"c\" 'd'", "line\nbreak\r\n\ttab", " outer ", "é 日本 😀", "&amp;amp;", "\u{85}\u{2028}", "]]>",
         ]
-        var document = OPMLDocument(title: "T & <t>", outlines: [])
+        var document = OPMLDocument(title: "T & <t> &amp;amp;", outlines: [])
         for (index, value) in values.enumerated() {
             let foreign = OPMLName("k\(index)", in: "urn:\(index)")
             let names = [OPMLName.text, .xmlURL, foreign, OPMLName("own", in: "urn:own")]
