@@ -134,8 +134,9 @@ final class Housekeeping: Service {
         let maximumBytes = configuration.maximumLogBytes
         var isDone = false
         while !isDone {
-            let dropped = try await writer.perform { transaction in
-                try transaction.noteClock(now)
+            let dropped = try await writer.perform(bytes: 0) { transaction in
+                // A clock that is not trusted must not be what the next start finds.
+                if isSteady { try transaction.noteClock(now) }
                 if let keyCutoff { try transaction.dropKeys(notedBefore: keyCutoff) }
                 if isSteady { try transaction.endFuture(at: now, limit: Self.purgeRows) }
                 return try transaction.dropOldest(

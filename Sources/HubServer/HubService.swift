@@ -82,6 +82,7 @@ package final class HubService: Sendable {
             { @Sendable transaction in
                 if isNew {
                     _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
+                    try transaction.noteClock(at)
                 }
                 _ = try transaction.beginEpoch(named: epoch, at: at)
             }

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubStore
 import Synchronization
 import Testing
 
@@ -90,6 +91,36 @@ struct ClockTests {
             try await hub.pass(3_700, of: time)
             #expect(hub.hub.state.withLock { $0.droppedThrough } == hub.head)
         }
+    }
+
+    @Test func `another start before the clock has settled drops nothing either`() async throws {
+        let scratch = try Scratch()
+        let clock = TestClock()
+        let agent = Agent("a")
+        let id = try await TestHub.run(scratch, clock: clock) { hub in
+            try await hub.register(agent)
+            let id = try await hub.accept("x", key: "k")
+            try await hub.pass(1, of: TestTime())
+            return id
+        }
+        clock.advance(by: 30 * 86_400)
+        for start in 1...3 {
+            try await TestHub.run(scratch, clock: clock) { hub in
+                try await hub.pass(60, of: TestTime())
+                let stream = try hub.probe(agent)
+                try await hub.settle([stream])
+                #expect(stream.probe.titles == ["x"], "start \(start)")
+                #expect(try await hub.accept("x", key: "k") == id, "start \(start)")
+            }
+        }
+    }
+
+    @Test func `a first start notes the clock, so that a second one can tell`() async throws {
+        let scratch = try Scratch()
+        let clock = TestClock()
+        try await TestHub.run(scratch, clock: clock) { _ in }
+        let noted = try await HubStore(path: scratch.path).lastSeenClock()
+        #expect(noted == Int64(clock.now.timeIntervalSince1970 * 1000))
     }
 
     @Test func `the guard tells a jump once and settles after an hour of the other clock`() {
