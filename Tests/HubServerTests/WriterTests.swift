@@ -118,6 +118,43 @@ struct WriterTests {
         }
     }
 
+    @Test func `how far streams are is kept until the disk has taken it`() async throws {
+        try await TestHub.run(try Scratch(), configure: { $0.maximumPages = 100 }) { hub in
+            let long = String(repeating: "x", count: 8_000)
+            try await hub.register(Agent("a"))
+            while (try? await hub.accept("m", message: long)) != nil {}
+            // Larger than what may be left in the pages that the file has.
+            let entry = try #require(hub.hub.state.withLock { $0.registry[1] })
+            let progress = StreamProgress(ordinal: entry.ordinal, written: 3, resumedFrom: long + long, connectedAt: 7)
+            hub.hub.state.withLock { $0.progress = [entry.ordinal: progress] }
+            let error = await #expect(throws: ProtocolError.self) { try await hub.hub.flushProgress() }
+            #expect(error?.status == 503)
+            #expect(hub.hub.state.withLock { $0.progress } == [entry.ordinal: progress])
+            try await hub.pass(4 * 86_400, of: TestTime())
+            try await hub.hub.flushProgress()
+            #expect(hub.hub.state.withLock { $0.progress } == [:])
+            #expect(try await hub.hub.store.progress(ordinal: entry.ordinal) == progress)
+        }
+    }
+
+    @Test func `how far a stream is is known while it is being written, and what comes meanwhile is written next`()
+        async throws
+    {
+        let scratch = try Scratch()
+        try await TestHub.run(scratch) { hub in try await hub.register(Agent("a")) }
+        let first = StreamProgress(ordinal: 1, written: 3, connectedAt: 7)
+        let second = StreamProgress(ordinal: 1, written: 4, connectedAt: 7)
+        try await TestHub.held(scratch) { hub in
+            hub.state.withLock { $0.progress = [1: first] }
+            let flushed = Task { try await hub.flushProgress() }
+            while hub.writer.backlog.changes == 0 { await Task.yield() }
+            #expect(hub.state.withLock { $0.progress } == [1: first])
+            hub.state.withLock { $0.progress = [1: second] }
+            return { try await flushed.value }
+        }
+        #expect(try await HubStore(path: scratch.path).progress(ordinal: 1) == second)
+    }
+
     @Test func `whatever a hub that is stopped had accepted is there`() async throws {
         let scratch = try Scratch()
         let accepted = Kept<Set<String>>([])

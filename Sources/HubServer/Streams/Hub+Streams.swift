@@ -105,16 +105,18 @@ extension Hub {
         }
     }
 
-    /// Writes to the store how far streams are.
+    /// Writes to the store how far streams are; what could not be written stays for the next time.
     func flushProgress() async throws {
-        let batch = state.withLock { state in
-            defer { state.progress = [:] }
-            return Array(state.progress.values)
-        }
+        let batch = state.withLock { $0.progress }
         guard !batch.isEmpty else { return }
-        try await writer.perform { transaction in
-            for progress in batch { try transaction.note(progress) }
+        try await writer.perform(bytes: 0) { transaction in
+            for progress in batch.values { try transaction.note(progress) }
         } apply: { _ in
+            self.state.withLock { state in
+                for (ordinal, written) in batch where state.progress[ordinal] == written {
+                    state.progress[ordinal] = nil
+                }
+            }
         }
     }
 

@@ -106,6 +106,23 @@ struct TestHub: Sendable {
         return try result.get()
     }
 
+    /// Gives a hub whose writer holds still while `body` runs, then lets it work until what `body` returned has ended.
+    static func held(
+        _ scratch: Scratch,
+        _ body: (Hub) async throws -> @Sendable () async throws -> Void
+    ) async throws {
+        var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
+        configuration.port = 0
+        let service = try await HubService(configuration, logger: .quiet)
+        let rest = try await body(service.directory.all[0].hub)
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let running = Task { try await service.run { port.yield($0) } }
+        for await _ in ports { break }
+        try await rest()
+        running.cancel()
+        try await running.value
+    }
+
     struct Stopped: Error {}
 
     struct Unanswered: Error {
