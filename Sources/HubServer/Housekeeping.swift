@@ -1,7 +1,6 @@
 import HubProtocol
 import HubStore
 import Logging
-import NIOCore
 import ServiceLifecycle
 import Synchronization
 
@@ -201,8 +200,10 @@ final class Housekeeping: Service {
         )
     }
 
-    /// Milliseconds of a clock that never jumps.
-    static var monotonic: Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
+    /// Milliseconds of a clock that never jumps, and goes on while the machine sleeps: else waking up would look like a
+    /// jump.
+    static var monotonic: Int64 { start.duration(to: .now).milliseconds }
+    private static let start = ContinuousClock.now
 }
 
 extension Duration {
