@@ -155,7 +155,7 @@ final class Housekeeping: Service {
     /// Lets what was noted before the clock jumped jump with it, so that nothing is older than it was.
     private func followJumps() async throws {
         while let jump = state.withLock({ $0.jumps.first }) {
-            let last = try await writer.perform { transaction in
+            let last = try await writer.perform(bytes: 0) { transaction in
                 if jump.through == nil { try transaction.moveKeys(by: jump.milliseconds, noted: jump.noted) }
                 return try transaction.moveInstants(
                     by: jump.milliseconds,

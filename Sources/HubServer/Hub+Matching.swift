@@ -37,7 +37,7 @@ extension Hub {
     func flushRecounted() async throws {
         let batch = state.withLock { $0.recounted }
         guard !batch.isEmpty else { return }
-        try await writer.perform { transaction in
+        try await writer.perform(bytes: 0) { transaction in
             for (sequence, counts) in batch { try transaction.setMatched(counts, sequence: sequence) }
         } apply: { _ in
             self.state.withLock { state in

@@ -100,12 +100,13 @@ private struct RegistryChange: Sendable {
 extension Hub {
     /// Stores an installation in the place of what stands under its id.
     ///
-    /// `channel` is the secret that the request presents, for a `stream` installation that is there.
+    /// `channel` is the secret that the request presents, for a `stream` installation that is there; `bytes` is the size
+    /// of its body.
     ///
     /// - Throws: 409 when the id is a `stream` installation's and neither the secret nor Manage was presented; 401 when
     ///   a reserved tag would change without Manage.
-    func put(_ installation: Installation, grant: Grant, channel: PushChannelSecret?) async throws {
-        try await change(installation.id, grant) { current in
+    func put(_ installation: Installation, bytes: Int, grant: Grant, channel: PushChannelSecret?) async throws {
+        try await change(installation.id, bytes: bytes, grant) { current in
             if let current, !current.isOpen(to: grant, channel: channel) {
                 throw ProtocolError.conflict(
                     "The installation '\(installation.id)' exists and the request lacks its push channel."
@@ -118,23 +119,31 @@ extension Hub {
     /// Changes parts of an installation.
     ///
     /// - Throws: 404 when it is not there, or not for this caller.
-    func patch(_ id: InstallationID, _ patch: InstallationPatch, grant: Grant, channel: PushChannelSecret?) async throws
-    {
-        try await change(id, grant) { current in
-            guard let current, current.isOpen(to: grant, channel: channel) else { throw ProtocolError.noInstallation }
+    func patch(
+        _ id: InstallationID,
+        _ patch: InstallationPatch,
+        bytes: Int,
+        grant: Grant,
+        channel: PushChannelSecret?
+    ) async throws {
+        try await change(id, bytes: bytes, grant) { current in
+            guard let current, current.isOpen(to: grant, channel: channel) else {
+                throw ProtocolError.noInstallation
+            }
             return (try patch.applied(to: current.installation), patch.removedTags)
         }
     }
 
     private func change(
         _ id: InstallationID,
+        bytes: Int,
         _ grant: Grant,
         wanted: @escaping @Sendable (StoredInstallation?) throws -> (Installation, removed: [Tag])
     ) async throws {
         let hub = record.id
         let at = configuration.nowMilliseconds
         let reserved = configuration.reservedTags
-        _ = try await writer.perform { transaction -> RegistryChange in
+        _ = try await writer.perform(bytes: bytes) { transaction -> RegistryChange in
             let current = try transaction.installation(hub: hub, id: id)
             var (installation, removed) = try wanted(current)
             if !grant.mayManage {
@@ -191,7 +200,7 @@ extension Hub {
     func delete(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws {
         let hub = record.id
         let at = configuration.nowMilliseconds
-        _ = try await writer.perform { transaction -> (ordinal: Int64, sequence: Int64)? in
+        _ = try await writer.perform(bytes: 0) { transaction -> (ordinal: Int64, sequence: Int64)? in
             guard let current = try transaction.installation(hub: hub, id: id) else { return nil }
             guard current.isOpen(to: grant, channel: channel) else { throw ProtocolError.noInstallation }
             return (current.ordinal, try transaction.delete(current, hub: hub, at: at))
@@ -338,9 +347,9 @@ extension Hub.State {
 
 extension Hub {
     /// Replaces the set of categories that a publisher announces.
-    func setCategories(_ names: [String], publisher: String) async throws {
+    func setCategories(_ names: [String], publisher: String, bytes: Int) async throws {
         let hub = record.id
-        try await writer.perform { transaction in
+        try await writer.perform(bytes: bytes) { transaction in
             try transaction.setCategories(names, publisher: publisher, hub: hub)
         } apply: { _ in
         }

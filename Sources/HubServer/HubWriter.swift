@@ -47,6 +47,10 @@ final class HubWriter: Service {
     struct Backlog: Sendable {
         /// That wait for the next commit.
         let changes: Int
+        /// That they hold.
+        let bytes: Int
+        /// What waits for its place in the order only.
+        let events: Int
         /// How long the oldest one has waited, zero without any.
         let oldest: Duration
     }
@@ -81,20 +85,25 @@ final class HubWriter: Service {
     var backlog: Backlog {
         queue.withLock { queue in
             let since = queue.writingSince ?? queue.members.lazy.compactMap(\.change?.since).first
-            return Backlog(changes: queue.changes, oldest: since.map { .now - $0 } ?? .zero)
+            return Backlog(
+                changes: queue.changes,
+                bytes: queue.bytes,
+                events: queue.members.count - queue.changes,
+                oldest: since.map { .now - $0 } ?? .zero
+            )
         }
     }
 
     /// Makes a change and returns when it is durable and applied.
     ///
     /// - Parameters:
-    ///   - bytes: What the change holds in memory while it waits.
+    ///   - bytes: What the change holds in memory while it waits: the size of a request's body, 0 for the hub's own work.
     ///   - stage: Runs inside the transaction; what it throws undoes this change alone and is thrown here.
     ///   - apply: Runs after the commit, in the order of the log.
     /// - Returns: What `stage` returned.
     /// - Throws: What `stage` threw, or a 503 when the hub is stopping, overloaded, or cannot write its file.
     func perform<Output: Sendable>(
-        bytes: Int = 0,
+        bytes: Int,
         stage: @escaping @Sendable (Transaction) throws -> Output,
         apply: @escaping @Sendable (Output) -> Void
     ) async throws -> Output {

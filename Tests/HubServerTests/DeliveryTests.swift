@@ -100,7 +100,7 @@ struct DeliveryTests {
                 if round % 9 == 8 {
                     try await hub.hub.delete(InstallationID(agent.id), grant: hub.manageGrant, channel: nil)
                 } else {
-                    try await hub.hub.put(agent.installation, grant: hub.manageGrant, channel: agent.secret)
+                    try await hub.hub.put(agent.installation, bytes: 0, grant: hub.manageGrant, channel: agent.secret)
                 }
                 for text in expressions {
                     let parsed = try text.map { try TagExpression(parsing: $0) }
@@ -252,7 +252,7 @@ struct DeliveryTests {
             try await hub.settle([first, second])
             let secret = agent.secret
             agent.secret = .random()
-            try await hub.hub.put(agent.installation, grant: hub.manageGrant, channel: secret)
+            try await hub.hub.put(agent.installation, bytes: 0, grant: hub.manageGrant, channel: secret)
             try await hub.settle([first, second])
             let id = try await hub.accept("x", tags: "World")
             let device = try #require(try await hub.report(id, "a").device)
@@ -334,7 +334,7 @@ struct DeliveryTests {
         let scratch = try Scratch()
         try await TestHub.run(scratch) { hub in
             let (stranger, id) = (try Agent("b", tags: ["World"]).installation, MessageID.random())
-            try await hub.hub.writer.perform { transaction in
+            try await hub.hub.writer.perform(bytes: 0) { transaction in
                 let other = try transaction.insertHub(HubName("other"), rules: AccessRule.standardRules(), at: 0)
                 _ = try transaction.insert(stranger, channelDigest: [1], hub: other.id, at: 0)
                 _ = try transaction.appendMessage(hub: other.id, id: id, tags: nil, body: Array("{}".utf8), at: 0)

@@ -17,7 +17,7 @@ struct WriterTests {
         try await withThrowingTaskGroup(of: Int64.self) { group in
             for _ in 0..<HubWriter.maximumBatch + 10 {
                 group.addTask {
-                    try await writer.perform {
+                    try await writer.perform(bytes: 1) {
                         try $0.appendMessage(hub: hub, id: .random(), tags: nil, body: [1], at: 0)
                     } apply: { sequence in
                         applied.change { $0.append(sequence) }
@@ -32,6 +32,24 @@ struct WriterTests {
             #expect(batches.count == 2)
             #expect(applied.value == Array(1...Int64(HubWriter.maximumBatch + 10)))
             #expect(Set(answered) == Set(applied.value))
+        }
+    }
+
+    @Test func `what a request brings counts among what waits`() async throws {
+        let agent = Agent("a")
+        try await TestHub.held(try Scratch()) { hub in
+            let grant = Grant(rights: .manage, credential: Credential(rule: "", key: ""))
+            let patch = try InstallationPatch(json: Array(#"[{"op":"add","path":"/tags","value":"x"}]"#.utf8))
+            let (id, installation) = (try InstallationID("a"), try agent.installation)
+            let changes: [@Sendable () async throws -> Void] = [
+                { try await hub.put(installation, bytes: 1, grant: grant, channel: nil) },
+                { try await hub.patch(id, patch, bytes: 10, grant: grant, channel: nil) },
+                { try await hub.setCategories(["World"], publisher: "p", bytes: 100) },
+            ]
+            let requests = changes.map { change in Task { try await change() } }
+            while hub.writer.backlog.changes < changes.count { await Task.yield() }
+            #expect(hub.writer.backlog.bytes == 111)
+            return { for request in requests { _ = await request.result } }
         }
     }
 
@@ -60,7 +78,7 @@ struct WriterTests {
         let (store, hub) = try await store(scratch)
         let writer = HubWriter(store: store, logger: .quiet, batchApplied: {})
         let request = Task {
-            try await writer.perform {
+            try await writer.perform(bytes: 1) {
                 try $0.appendMessage(hub: hub, id: .random(), tags: nil, body: [1], at: 0)
             } apply: { _ in
             }

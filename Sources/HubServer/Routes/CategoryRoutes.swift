@@ -26,7 +26,7 @@ enum CategoryRoutes {
                 throw ProtocolError.badRequest("A publisher has at most \(maximumCategories) categories.")
             }
             for name in list.categories { _ = try Tag(name) }
-            try await request.hub.setCategories(list.categories, publisher: publisher)
+            try await request.hub.setCategories(list.categories, publisher: publisher, bytes: body.count)
             return Response(status: .ok)
         },
         Route(method: .get, path: "/categories", right: .listen) { request, _ in

@@ -9,13 +9,13 @@ enum InstallationRoutes {
     static let routes = [
         Route(method: .put, path: "/installations/:id", right: .listen) { request, _ in
             let id = try request.installationID()
-            let installation = try Installation(json: try await request.body(limit: Installation.maximumBytes))
-            guard installation.id == id else {
-                throw ProtocolError.badRequest(
-                    "The installationId '\(installation.id)' in the body is not the one in the path, '\(id)'."
-                )
-            }
-            try await request.hub.put(installation, grant: request.grant, channel: request.channel)
+            let body = try await request.body(limit: Installation.maximumBytes)
+            try await request.hub.put(
+                try Installation(json: body, id: id),
+                bytes: body.count,
+                grant: request.grant,
+                channel: request.channel
+            )
             let location = "\(request.baseURL)/installations/\(id.urlPathSegment)\(request.query)"
             return Response(status: .ok, headers: [.contentType: emptyType, .contentLocation: location])
         },
@@ -29,8 +29,14 @@ enum InstallationRoutes {
         },
         Route(method: .patch, path: "/installations/:id", right: .listen) { request, _ in
             let id = try request.installationID()
-            let patch = try InstallationPatch(json: try await request.body(limit: Installation.maximumBytes))
-            try await request.hub.patch(id, patch, grant: request.grant, channel: request.channel)
+            let body = try await request.body(limit: Installation.maximumBytes)
+            try await request.hub.patch(
+                id,
+                try InstallationPatch(json: body),
+                bytes: body.count,
+                grant: request.grant,
+                channel: request.channel
+            )
             return Response(status: .ok, headers: [.contentType: emptyType])
         },
         Route(method: .delete, path: "/installations/:id", right: .listen) { request, _ in

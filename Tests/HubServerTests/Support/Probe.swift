@@ -97,7 +97,7 @@ extension TestHub {
 
     /// Stores an agent without a connection.
     func register(_ agent: Agent, as grant: Grant? = nil) async throws {
-        try await hub.put(try agent.installation, grant: grant ?? listenGrant, channel: agent.secret)
+        try await hub.put(try agent.installation, bytes: 0, grant: grant ?? listenGrant, channel: agent.secret)
     }
 
     /// Accepts a message without a connection.
