@@ -41,14 +41,7 @@ package struct InstallationPatch: Sendable, Equatable {
     package func applied(to installation: Installation) throws(ProtocolError) -> Installation {
         var result = installation
         for change in changes { change.apply(to: &result) }
-        var problems = ProblemList()
-        // A hub keeps only the digest of a stream's channel, so there is none to look at unless the patch brings one.
-        let hasHiddenChannel = installation.platform == .stream && result.pushChannel == nil
-        result.checkRules(&problems, requiresPushChannel: !hasHiddenChannel)
-        if result.encodedJSON(as: .request).utf8.count > Installation.maximumBytes {
-            problems.add("the installation would be larger than \(Installation.maximumBytes) bytes")
-        }
-        try problems.throwIfAny()
+        try result.validate(replacing: installation)
         return result
     }
 

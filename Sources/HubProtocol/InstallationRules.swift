@@ -29,6 +29,20 @@ extension Installation {
         }
     }
 
+    /// Looks at an installation that was put together from another one.
+    ///
+    /// - Throws: ``ProtocolError`` 400 naming every rule that it breaks.
+    package func validate(replacing current: Installation) throws(ProtocolError) {
+        var problems = ProblemList()
+        // A hub keeps only the digest of a stream's channel, so there is none to look at unless a change brings one.
+        let hasHiddenChannel = current.platform == .stream && pushChannel == nil
+        checkRules(&problems, requiresPushChannel: !hasHiddenChannel)
+        if encodedJSON(as: .request).utf8.count > Self.maximumBytes {
+            problems.add("the installation would be larger than \(Self.maximumBytes) bytes")
+        }
+        try problems.throwIfAny()
+    }
+
     private func checkPushVariables(_ problems: inout ProblemList) {
         if pushVariables.count > Self.maximumPushVariables {
             problems.add("there are more than \(Self.maximumPushVariables) pushVariables")

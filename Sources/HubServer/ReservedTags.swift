@@ -8,7 +8,8 @@ extension Installation {
     ///
     /// `current` is what stands under the id now; `removed` are tags whose removal was asked for by name.
     ///
-    /// - Throws: 401 when a reserved tag would be set, or removed by name.
+    /// - Throws: 401 when a reserved tag would be set, or removed by name; 400 when what stays breaks a rule beside what
+    ///   was asked for.
     mutating func keepReservedTags(
         of current: Installation?,
         _ reserved: ReservedTagPrefixes,
@@ -20,8 +21,10 @@ extension Installation {
         }
         for tag in removed where reserved.contains(tag) { throw .reserved(tag) }
         guard let current else { return }
+        let asked = self
         for place in current.tagPlaces where reserved.contains(place.tag) { keep(place, of: current) }
         keepTags(of: current) { reserved.contains($0) }
+        if self != asked { try validate(replacing: current) }
     }
 
     /// Puts back the template or tile that bears a tag, if it is gone.

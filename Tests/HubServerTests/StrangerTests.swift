@@ -238,6 +238,30 @@ struct StrangerTests {
             }
         }
     }
+
+    @Test func `what stays with a reserved tag must still obey the rules`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let windows =
+                #"{"installationId":"w","platform":"wns","pushChannel":"https://w/","templates":{"t":{"body":"<t/>","#
+                + #""headers":{"X-WNS-Type":"wns/toast"},"tags":["username:alice"]}}}"#
+            #expect(try await hub.send("PUT", "installations/w", as: hub.full, windows).status == 200)
+            let changed = try await hub.put(Agent("w"))
+            #expect(changed.status == 400 && changed.body.contains("templates/t/body"), "\(changed.body)")
+            #expect(try await hub.send("GET", "installations/w", as: hub.full).body.contains(#""platform":"wns""#))
+
+            let named = Agent("n", tags: ["username:alice"])
+            try await hub.register(named, as: hub.manageGrant)
+            var many = Agent("n", as: named)
+            many.tags = (0..<Installation.maximumTags).map { "t\($0)" }
+            #expect(try await hub.put(many).status == 400)
+            let tags = many.tags.map { "\"\($0)\"" }.joined(separator: ",")
+            let patch = #"[{"op":"replace","path":"/tags","value":[\#(tags)]}]"#
+            let patched = try await hub.send("PATCH", "installations/n", as: hub.listen, channel: named.secret, patch)
+            #expect(patched.status == 400)
+            many.tags.removeLast()
+            #expect(try await hub.put(many).status == 200)
+        }
+    }
 }
 
 extension Agent {
