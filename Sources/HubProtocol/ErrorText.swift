@@ -1,6 +1,6 @@
 extension String {
     /// The text as it may stand in an error: without control or format characters and at most 80 scalars long.
-    var excerpt: String {
+    package var excerpt: String {
         let limit = 80
         var shown = String.UnicodeScalarView()
         for scalar in unicodeScalars.prefix(limit) {

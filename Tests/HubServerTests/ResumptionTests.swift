@@ -171,6 +171,29 @@ struct ResumptionTests {
         }
     }
 
+    // MARK: - What is sent as a cursor
+
+    @Test(arguments: [true, false])
+    func `of a strange cursor only the beginning is kept and told`(isFirst: Bool) async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            let cursor = "tab\tand " + String(repeating: "x", count: 5_000)
+            let connection = try await Connection.open(hub.port)
+            if !isFirst { try await connection.send(hub.request("GET", "categories", as: hub.listen)) }
+            let headers = [HeaderName.lastEventID: cursor]
+            let path = "installations/a/stream"
+            try await connection.send(
+                hub.request("GET", path, as: hub.listen, channel: agent.secret, headers: headers)
+            )
+            let stream = try await EventReader(connection, after: isFirst ? 0 : 1)
+            let gap = try JSONDecoder().decode(StreamGap.self, from: Data(try await stream.named().data.utf8))
+            let told = try #require(gap.after)
+            #expect(told.unicodeScalars.count <= 100 && told.hasPrefix("tab\u{FFFD}and xxx"))
+            #expect(hub.hub.state.withLock { $0.progress[1]?.resumedFrom } == told)
+        }
+    }
+
     @Test func `news that an idle stream was not owed and that is dropped is no gap for it`() async throws {
         let small = { (configuration: inout HubConfiguration) in configuration.streamLimits.cohortBytes = 30_000 }
         try await TestHub.run(try Scratch(), configure: small) { hub in

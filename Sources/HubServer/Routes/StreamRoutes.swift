@@ -63,7 +63,7 @@ enum StreamRoutes {
             installation: try request.installationID(),
             grant: request.grant,
             channel: request.channel,
-            cursor: request.request.headers[header: HeaderName.lastEventID].flatMap { $0.isEmpty ? nil : $0 }
+            lastEventID: request.request.headers[header: HeaderName.lastEventID]
         )
         request.hub.attach(session, loop: index, stream)
         try await output.opened()

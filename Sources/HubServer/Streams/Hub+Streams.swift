@@ -9,8 +9,16 @@ struct StreamRequest: Sendable {
     let installation: InstallationID
     let grant: Grant
     let channel: PushChannelSecret?
-    /// `Last-Event-ID`.
+    /// `Last-Event-ID`: a position, else the beginning of what was sent; `nil` for none.
     let cursor: String?
+
+    init(installation: InstallationID, grant: Grant, channel: PushChannelSecret?, lastEventID: String?) {
+        self.installation = installation
+        self.grant = grant
+        self.channel = channel
+        // It is kept, and told in a gap: what is no position of ours may be long.
+        cursor = lastEventID.flatMap { $0.isEmpty ? nil : StreamPosition(parsing: $0)?.text ?? $0.excerpt }
+    }
 }
 
 extension Hub {

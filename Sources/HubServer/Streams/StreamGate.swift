@@ -44,7 +44,7 @@ final class StreamGate: Sendable {
                 installation: try InstallationID(pathSegment: String(segments[2])),
                 grant: grant,
                 channel: PushChannelSecret(header: head.headers.first(name: HeaderName.pushChannel)),
-                cursor: head.headers.first(name: HeaderName.lastEventID).flatMap { $0.isEmpty ? nil : $0 }
+                lastEventID: head.headers.first(name: HeaderName.lastEventID)
             )
             let (loop, index) = hubs.loop(of: channel.eventLoop, for: hub)
             let session = StreamSession(loop: loop, output: output)

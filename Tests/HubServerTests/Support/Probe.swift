@@ -81,7 +81,7 @@ extension TestHub {
                 installation: try InstallationID(agent.id),
                 grant: listenGrant,
                 channel: agent.secret,
-                cursor: cursor
+                lastEventID: cursor
             )
         )
         return ProbedStream(probe: probe, session: session)
