@@ -66,7 +66,7 @@ package struct MessageState: RawRepresentable, Sendable, Hashable, Codable {
 
 /// What became of a message at the `stream` installations that it matched.
 package struct StreamOutcomes: Sendable, Equatable, Codable {
-    /// Those that are still registered; each of them is written, owed or expired.
+    /// Those that are still registered; each of them is written, owed, expired or too large.
     package var matched = 0
     /// The stream was written everything up to the message, or beyond.
     package var written = 0
@@ -76,6 +76,8 @@ package struct StreamOutcomes: Sendable, Equatable, Codable {
     package var owed = 0
     /// Its time ran out before it was written.
     package var expired = 0
+    /// Its templates made too much of it, so that a gap takes its place; absent for none.
+    package var tooLarge: Int?
     /// Removed since; what became of it there is not known.
     package var gone = 0
 

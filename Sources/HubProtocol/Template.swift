@@ -23,6 +23,8 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
     /// What it can look up, in the message or in a device's variables; in lower case.
     package let propertyNames: Set<String>
     private let segments: [TemplateSegment]
+    /// Places where a value goes.
+    private let insertions: Int
 
     /// Compiles a JSON object or an XML document; the first character that is not a space decides which.
     ///
@@ -44,7 +46,12 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
             throw TemplateError(offset: 0, reason: "the body is neither a JSON object nor an XML document")
         }
         var names: Set<String> = []
-        for case .value(let expression, _) in segments { names.formUnion(expression.propertyNames) }
+        var insertions = 0
+        for case .value(let expression, _) in segments {
+            names.formUnion(expression.propertyNames)
+            insertions += expression.terms.count
+        }
+        self.insertions = insertions
         self.body = body
         self.segments = segments
         propertyNames = names
@@ -74,6 +81,13 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
             }
         }
         return String(decoding: output, as: UTF8.self)
+    }
+
+    /// The most that rendering can make of values of so many bytes: a bound, not a size.
+    package func maximumBytes(ofValues bytes: Int) -> Int {
+        // The longest escape of one byte is that of a control character in JSON, or of a quote in XML.
+        let escaped = 6
+        return escaped * (body.utf8.count + insertions * bytes)
     }
 
     package var description: String { body }

@@ -26,6 +26,8 @@ final class Hub: Sendable {
         var progress: [Int64: StreamProgress] = [:]
         /// Messages whose count in the store is to be corrected with the next batch.
         var recounted: [Int64: RecipientCounts] = [:]
+        var hasSaidOversize = false
+        var hasSaidUnreadable = false
     }
 
     let record: HubRecord
@@ -71,6 +73,7 @@ final class Hub: Sendable {
         )
         try await store.forEachInstallation(hub: record.id) { stored in
             do {
+                guard stored.isReadable else { throw HubStoreError.unreadableRecord }
                 let recipient = try Recipient(stored.installation)
                 self.state.withLock { _ = $0.registry.put(stored, recipient) }
             } catch {
@@ -127,7 +130,7 @@ extension Hub {
         channel: PushChannelSecret?
     ) async throws {
         try await change(id, bytes: bytes, grant) { current in
-            guard let current, current.isOpen(to: grant, channel: channel) else {
+            guard let current, current.isReadable, current.isOpen(to: grant, channel: channel) else {
                 throw ProtocolError.noInstallation
             }
             return (try patch.applied(to: current.installation), patch.removedTags)
@@ -189,7 +192,7 @@ extension Hub {
     func installation(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws -> Installation {
         guard
             let stored = try await store.installation(hub: record.id, id: id),
-            stored.isOpen(to: grant, channel: channel)
+            stored.isReadable, stored.isOpen(to: grant, channel: channel)
         else { throw ProtocolError.noInstallation }
         return stored.installation
     }
@@ -327,10 +330,16 @@ extension Hub {
         if refused > 0 { noteOversize(message.id, renderings: refused) }
     }
 
+    /// Counts renderings that were too large, and says so once: anybody with Listen can bring more about.
     func noteOversize(_ id: MessageID, renderings: Int = 1) {
         counters.oversize.add(renderings)
+        let isFirst = state.withLock { state in
+            defer { state.hasSaidOversize = true }
+            return !state.hasSaidOversize
+        }
+        guard isFirst else { return }
         logger.warning(
-            "a message grew beyond the limit when a template rendered it, and was not sent there",
+            "a message grew beyond the limit when templates rendered it: a gap is sent there; more of them are only counted",
             metadata: ["message.id": "\(id)", "limit.bytes": "\(EventEncoding.maximumMessageBytes)"]
         )
     }

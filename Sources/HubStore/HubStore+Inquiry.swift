@@ -41,7 +41,7 @@ extension HubStore {
             let created = "SELECT at FROM log WHERE sequence = ?"
             return FormerInstallation(
                 current: stored,
-                then: rows.inForce(at: sequence)?.installation,
+                then: try rows.inForce(at: sequence)?.installation,
                 registeredAt: try Int64.fetchOne(db, sql: created, arguments: [stored.createdSequence]),
                 changedAt: try Int64.fetchOne(db, sql: Inquiry.change, arguments: [hub, sequence, stored.ordinal])
             )
@@ -134,7 +134,7 @@ extension AcceptedMessage {
     init(row: Row) throws {
         let body: Data = row[3]
         let matched: String? = row[5]
-        logged = LoggedMessage(sequence: row[0], id: try MessageID(row[1]), tags: row[2], body: [UInt8](body))
+        logged = LoggedMessage(sequence: row[0], messageID: row[1], tags: row[2], body: [UInt8](body))
         at = row[4]
         self.matched = try matched.map { try RecipientCounts(record: $0) }
     }

@@ -104,6 +104,7 @@ package enum HubStoreError: Error, CustomStringConvertible {
     case newerSchema(path: String)
     case notDurable(path: String)
     case savepointLost
+    case unreadableRecord
 
     package var description: String {
         switch self {
@@ -111,6 +112,7 @@ package enum HubStoreError: Error, CustomStringConvertible {
             "cannot use '\(path)': a newer version of newswire has written it; install that version or restore a backup"
         case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
         case .savepointLost: "a change to the hub's file ended without a result"
+        case .unreadableRecord: "its record is not what this program writes"
         }
     }
 }
@@ -181,7 +183,7 @@ extension HubStore {
     package func forEachInstallation(hub: Int64, _ visit: @Sendable (StoredInstallation) throws -> Void) async throws {
         try await pool.read { db in
             let sql = """
-                SELECT ordinal, record, channelDigest, createdSequence FROM installation
+                SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
                 WHERE hubID = ? ORDER BY ordinal
                 """
             let rows = try Row.fetchCursor(db, sql: sql, arguments: [hub])
@@ -210,6 +212,11 @@ extension HubStore {
             OwedMessages(
                 rows: try Self.owedRows(db, ordinal: ordinal),
                 messages: try Self.messages(db, hub: hub, after: after, through: through, limit: limit),
+                createdSequence: try Int64.fetchOne(
+                    db,
+                    sql: "SELECT createdSequence FROM installation WHERE ordinal = ?",
+                    arguments: [ordinal]
+                ),
                 droppedThrough: try Int64.fetchOne(db, sql: "SELECT throughSequence FROM retention") ?? 0
             )
         }
@@ -217,7 +224,7 @@ extension HubStore {
 
     static func owedRows(_ db: Database, ordinal: Int64) throws -> [OwedRow] {
         let rows = try Row.fetchCursor(try db.cachedStatement(sql: Query.owedRows), arguments: [ordinal])
-        return try Array(rows.map { OwedRow(afterSequence: $0[0], installation: try Installation(record: $0[1])) })
+        return try Array(rows.map { OwedRow(afterSequence: $0[0], record: $0[1]) })
     }
 
     private static func messages(
@@ -234,7 +241,7 @@ extension HubStore {
                 let body: Data = row[3]
                 return LoggedMessage(
                     sequence: row[0],
-                    id: try MessageID(row[1]),
+                    messageID: row[1],
                     tags: row[2],
                     body: [UInt8](body)
                 )
@@ -260,7 +267,7 @@ enum Query {
         ORDER BY sequence LIMIT ?
         """
     static let installation = """
-        SELECT ordinal, record, channelDigest, createdSequence FROM installation
+        SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
         WHERE hubID = ? AND installationID = ?
         """
     static let acceptedMessage = "SELECT messageID, contentHash FROM idempotencyKey WHERE hubID = ? AND key = ?"
@@ -283,11 +290,16 @@ enum Query {
 extension StoredInstallation {
     init(row: Row) throws {
         let digest: Data? = row["channelDigest"]
+        let known = try? Installation(record: row["record"])
+        // Only a 'stream' installation has a digest, and it must not become anybody's because its record is spoilt.
+        let platform = digest == nil ? Platform(rawValue: "unreadable") : .stream
         self.init(
             ordinal: row["ordinal"],
-            installation: try Installation(record: row["record"]),
+            installation: try known
+                ?? Installation(id: InstallationID(row["installationID"]), platform: platform, pushChannel: nil),
             channelDigest: digest.map { [UInt8]($0) },
-            createdSequence: row["createdSequence"]
+            createdSequence: row["createdSequence"],
+            isReadable: known != nil
         )
     }
 }

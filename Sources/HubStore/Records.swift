@@ -1,3 +1,4 @@
+import Foundation
 package import HubProtocol
 
 /// A hub of this server.
@@ -9,16 +10,13 @@ package struct HubRecord: Sendable, Equatable {
 /// A message as the log keeps it.
 package struct LoggedMessage: Sendable, Equatable {
     package let sequence: Int64
-    package let id: MessageID
+    let messageID: String
     /// The tag expression as it was sent, `nil` for a broadcast.
     package let tags: String?
     package let body: [UInt8]
 
-    package init(sequence: Int64, id: MessageID, tags: String?, body: [UInt8]) {
-        self.sequence = sequence
-        self.id = id
-        self.tags = tags
-        self.body = body
+    package var id: MessageID {
+        get throws { try MessageID(messageID) }
     }
 }
 
@@ -26,18 +24,26 @@ package struct LoggedMessage: Sendable, Equatable {
 package struct StoredInstallation: Sendable, Equatable {
     /// The hub's own number for it, never given to another one.
     package let ordinal: Int64
+    /// Without tags and templates if ``isReadable`` is false.
     package let installation: Installation
     /// SHA-256 of a `stream` installation's push channel; the secret itself is not kept.
     package let channelDigest: [UInt8]?
     /// Its place in the log: a stream without a cursor starts here.
     package let createdSequence: Int64
+    /// Its record could be read; if not, a new one can be put in its place, by whoever could before.
+    package var isReadable = true
 }
 
 /// What an installation wanted from a place in the log on.
 package struct OwedRow: Sendable, Equatable {
     /// The row is in force for messages with a higher sequence, up to the next row.
     package let afterSequence: Int64
-    package let installation: Installation
+    let record: Data
+
+    /// Read only where it is needed, so that one that cannot be read spoils no other.
+    package var installation: Installation {
+        get throws { try Installation(record: record) }
+    }
 }
 
 /// One start of a hub: cursors name it, so that a restored older copy of the file cannot pass for the newer one.
@@ -76,6 +82,8 @@ package struct OwedMessages: Sendable {
     /// Oldest first; empty for an installation that is gone.
     package let rows: [OwedRow]
     package let messages: [LoggedMessage]
+    /// Where the installation was made, `nil` for one that is gone.
+    package let createdSequence: Int64?
     /// All rows of the log up to this sequence were dropped.
     package let droppedThrough: Int64
 }

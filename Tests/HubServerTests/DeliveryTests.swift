@@ -271,12 +271,7 @@ struct DeliveryTests {
         try await TestHub.run(try Scratch(), clock: clock) { hub in
             var agent = Agent("a", tags: ["World"])
             // A single template is cut at the limit; two of them are over it.
-            for name in ["huge", "too"] {
-                agent.templates[name] = InstallationTemplate(
-                    body: "{" + (0..<200).map { #""m\#($0)":"$(messageParam)""# }.joined(separator: ",") + "}",
-                    tags: [try Tag("Huge")]
-                )
-            }
+            for name in ["huge", "too"] { agent.templates[name] = try .huge(tags: ["Huge"]) }
             try await hub.register(agent)
             #expect(try await hub.send("PUT", "installations/p", as: hub.listen, phone).status == 200)
             let huge = try await hub.accept("x", tags: "Huge", message: String(repeating: "x", count: 20_000))
@@ -311,6 +306,26 @@ struct DeliveryTests {
             #expect(try await hub.report(id, "a").device?.outcome == .expired)
             #expect(try await hub.report(id).streams.expired == 1)
             #expect(try await hub.report(id).state == .abandoned)
+        }
+    }
+
+    @Test func `a message that is too large for a device is not counted as written there`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            var agent = Agent("a", tags: ["World"])
+            for name in ["huge", "too"] { agent.templates[name] = try .huge(tags: ["Huge"]) }
+            try await hub.register(agent)
+            let stream = try hub.probe(agent)
+            let id = try await hub.accept("x", tags: "Huge", message: String(repeating: "x", count: 20_000))
+            for change in 0...1 {
+                try await hub.accept("later", tags: "World")
+                try await hub.settle([stream])
+                #expect(try await hub.report(id, "a").device?.outcome == .tooLarge)
+                let report = try await hub.report(id)
+                #expect(report.streams.matched == 1 && report.streams.written == 0, "\(change)")
+                #expect(report.state == .abandoned)
+                agent.tags = ["Sports"]
+                try await hub.register(agent)
+            }
         }
     }
 

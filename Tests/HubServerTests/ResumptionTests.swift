@@ -171,6 +171,86 @@ struct ResumptionTests {
         }
     }
 
+    // MARK: - What cannot be read
+
+    @Test func `a message that cannot be read is a gap, and what comes after it is served`() async throws {
+        let scratch = try Scratch()
+        try await TestHub.run(scratch) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            for title in ["x", "bad", "worse", "y", "bad"] { try await hub.accept(title) }
+            try await scratch.damage("UPDATE log SET body = 'nonsense' WHERE sequence IN (3, 6)")
+            try await scratch.damage("UPDATE log SET messageID = 'no id' WHERE sequence = 4")
+            let stream = try hub.probe(agent)
+            try await hub.settle([stream])
+            #expect(stream.probe.titles == ["x", "y"])
+            let gaps = try stream.probe.gaps
+            #expect(gaps.map(\.resumesAt) == [5, 7])
+            #expect(gaps.first?.after == stream.probe.events.first { $0.event == nil && $0.data != nil }?.id)
+            try await hub.accept("z")
+            try await hub.settle([stream])
+            #expect(stream.probe.titles == ["x", "y", "z"])
+        }
+    }
+
+    @Test func `a row of what is owed that cannot be read is a gap for its messages`() async throws {
+        let scratch = try Scratch()
+        try await TestHub.run(scratch) { hub in
+            for tag in ["1", "2", "3"] {
+                var agent = Agent("a", tags: [tag])
+                agent.secret = Self.secret
+                try await hub.register(agent)
+                for number in 1...2 { try await hub.accept("\(tag).\(number)", tags: tag) }
+            }
+            try await scratch.damage("UPDATE owed SET record = 'nonsense' WHERE afterSequence = 4")
+            var agent = Agent("a")
+            agent.secret = Self.secret
+            let stream = try hub.probe(agent)
+            try await hub.settle([stream])
+            #expect(stream.probe.titles == ["1.1", "1.2", "3.1", "3.2"])
+            #expect(try stream.probe.gaps.map(\.resumesAt) == [7])
+        }
+    }
+
+    private static let secret = PushChannelSecret.random()
+
+    @Test func `an installation that cannot be read keeps no hub from starting, and is mended by registering again`()
+        async throws
+    {
+        let scratch = try Scratch()
+        let (broken, other) = (Agent("broken", tags: ["World"]), Agent("other", tags: ["World"]))
+        try await TestHub.run(scratch) { hub in
+            for agent in [broken, other] { try await hub.register(agent) }
+            try await hub.accept("before")
+        }
+        try await scratch.damage("UPDATE installation SET record = 'nonsense' WHERE installationID = 'broken'")
+        try await TestHub.run(scratch) { hub in
+            let streams = try [broken, other].map { try hub.probe($0) }
+            try await hub.settle(streams)
+            #expect(streams[0].probe.refusal?.status == 404)
+            #expect(streams[1].probe.titles == ["before"])
+            let read = try await hub.send("GET", "installations/broken", as: hub.listen, channel: broken.secret)
+            #expect(read.status == 404)
+            let patch = #"[{"op":"add","path":"/tags","value":"x"}]"#
+            let patched = try await hub.send(
+                "PATCH",
+                "installations/broken",
+                as: hub.listen,
+                channel: broken.secret,
+                patch
+            )
+            #expect(patched.status == 404)
+            var thief = broken
+            thief.secret = .random()
+            #expect(try await hub.put(thief).status == 409)
+            #expect(try await hub.put(broken).status == 200)
+            let again = try hub.probe(broken)
+            try await hub.accept("after", tags: "World")
+            try await hub.settle([again])
+            #expect(again.probe.titles == ["before", "after"])
+        }
+    }
+
     // MARK: - What is sent as a cursor
 
     @Test(arguments: [true, false])
@@ -213,6 +293,22 @@ struct ResumptionTests {
             try await hub.settle([stream])
             #expect(stream.probe.names == [])
             #expect(stream.probe.titles == (0..<10).map { "m\($0)" })
+        }
+    }
+}
+
+extension Scratch {
+    /// Changes the file beside the hub.
+    fileprivate func damage(_ sql: String) async throws {
+        try await DatabaseQueue(path: path).write { try $0.execute(sql: sql) }
+    }
+}
+
+extension Probe {
+    fileprivate var gaps: [StreamGap] {
+        get throws {
+            try events.filter { $0.event == StreamEventName.gap }
+                .map { try JSONDecoder().decode(StreamGap.self, from: Data(($0.data ?? "").utf8)) }
         }
     }
 }

@@ -237,6 +237,38 @@ struct StreamTests {
         }
     }
 
+    @Test(arguments: [nil, "$InstallationId:{a}"])
+    func `a message that grew too large is a gap in its place, live and replayed`(tags: String?) async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            var agent = Agent("a")
+            for name in ["huge", "too"] { agent.templates[name] = try .huge(tags: []) }
+            try await hub.register(agent)
+            let stream = try hub.probe(agent)
+            for title in ["1", "2"] { try await hub.accept(title, tags: tags) }
+            let huge = hub.head + 1
+            try await hub.accept("huge", tags: tags, message: String(repeating: "x", count: 20_000))
+            try await hub.accept("3", tags: tags)
+            try await hub.settle([stream])
+            let replay = try hub.probe(agent)
+            try await hub.settle([replay])
+            for probe in [stream.probe, replay.probe] {
+                #expect(probe.messages.filter { $0.template == AgentTemplate.name }.map(\.title) == ["1", "2", "3"])
+                let events = probe.events.filter { $0.data != nil && $0.event != StreamEventName.replaced }
+                #expect(events.map(\.event) == [nil, nil, nil, nil, nil, nil, "gap", nil, nil, nil])
+                let data = try #require(events.count > 6 ? events[6].data : nil)
+                let gap = try JSONDecoder().decode(StreamGap.self, from: Data(data.utf8))
+                let epoch = hub.hub.epochs.current
+                #expect(gap.after == StreamPosition(epoch: epoch, sequence: huge - 1).text)
+                #expect(gap.resumesAt == huge + 1)
+                #expect(events[6].id == StreamPosition(epoch: epoch, sequence: huge).text)
+                #expect(gap.reason.contains("1 MiB"))
+            }
+            #expect(hub.hub.counters.gaps.count == 2)
+            #expect(hub.hub.counters.oversize.count == 2)
+            #expect(hub.hub.counters.written.count == 6)
+        }
+    }
+
     @Test func `an agent's push variables never show in another one's message`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let body = #"{"title":"{$(title) + ' for ' + $(name)}"}"#

@@ -49,31 +49,31 @@ struct DeliveryInquiry: Sendable {
         let unchanged = routed.map { message in hub.streams(matching: message.expression) }
         // Whoever changes from here on changes after all of the messages, and is found here.
         let changed = try await hub.store.changedInstallations(hub: hub.record.id, after: oldest.logged.sequence)
-            .map(FormerRecipient.init)
+            .map { FormerRecipient($0) }
         let matching = zip(routed, unchanged).map { message, unchanged in
             var matching = unchanged
             for former in changed where former.lastChange > message.sequence {
-                if former.isStream(matching: message) {
-                    matching.insert(former.ordinal)
-                } else {
-                    matching.remove(former.ordinal)
-                }
+                matching[former.ordinal] = former.stream(matching: message)
             }
             return matching
         }
-        let standings = try await standings(of: matching.reduce(into: []) { $0.formUnion($1) })
-        return zip(messages, matching).map { message, ordinals in
-            report(message, at: ordinals.map { standings[$0] ?? StreamStanding() })
+        let standings = try await standings(of: matching.reduce(into: []) { $0.formUnion($1.keys) })
+        return zip(zip(messages, routed), matching).map { message, streams in
+            let outcomes = streams.map { ordinal, recipient in
+                outcome(of: message.0, message.1, for: recipient, at: standings[ordinal] ?? StreamStanding())
+            }
+            return report(message.0, message.1.id, outcomes)
         }
     }
 
-    private func report(_ message: AcceptedMessage, at standings: [StreamStanding]) -> MessageReport {
+    private func report(_ message: AcceptedMessage, _ id: MessageID, _ outcomes: [DeviceOutcome]) -> MessageReport {
         let sequence = message.logged.sequence
         let matched = hub.state.withLock { $0.recounted[sequence] } ?? message.matched
         var streams = StreamOutcomes()
-        streams.matched = standings.count
-        for standing in standings {
-            switch outcome(of: message, at: standing) {
+        streams.matched = outcomes.count
+        for outcome in outcomes {
+            switch outcome {
+            case .tooLarge: streams.tooLarge = (streams.tooLarge ?? 0) + 1
             case .resumedPast:
                 streams.resumedPast += 1
                 streams.written += 1
@@ -82,9 +82,9 @@ struct DeliveryInquiry: Sendable {
             default: streams.owed += 1
             }
         }
-        streams.gone = max(0, (matched?.platforms[Platform.stream.rawValue] ?? 0) - standings.count)
+        streams.gone = max(0, (matched?.platforms[Platform.stream.rawValue] ?? 0) - outcomes.count)
         return MessageReport(
-            id: message.logged.id,
+            id: id,
             acceptedAt: Self.time(message.at),
             expiresAt: Self.time(expiry(of: message)),
             position: sequence,
@@ -100,13 +100,24 @@ struct DeliveryInquiry: Sendable {
         guard let matched else { return .unknown }
         if matched.total == 0 { return .noTargetFound }
         let elsewhere = matched.platforms.filter { $0.key != Platform.stream.rawValue }
-        if streams.expired > 0 || !elsewhere.isEmpty { return .abandoned }
+        if streams.expired > 0 || streams.tooLarge != nil || !elsewhere.isEmpty { return .abandoned }
         return streams.written > 0 ? .completed : .unknown
     }
 
-    /// What became of a message that an installation matched, at its stream.
-    func outcome(of message: AcceptedMessage, at standing: StreamStanding) -> DeviceOutcome {
+    /// What became of a message that a `stream` installation matched as it was then.
+    func outcome(
+        of message: AcceptedMessage,
+        _ routed: RoutedMessage,
+        for recipient: Recipient,
+        at standing: StreamStanding
+    ) -> DeviceOutcome {
         let sequence = message.logged.sequence
+        // To render it for each of many would take long, and few templates can make so much of it.
+        if recipient.maximumBytes(ofBody: message.logged.body.count) > EventEncoding.maximumMessageBytes,
+            hub.encoding.encode(routed, for: recipient)?.isGap == true
+        {
+            return .tooLarge
+        }
         if standing.resumed >= sequence { return .resumedPast }
         if standing.position >= sequence { return .written }
         return hub.configuration.nowMilliseconds >= expiry(of: message) ? .expired : .owed
@@ -177,10 +188,13 @@ extension StreamProgress {
 // MARK: - Matching
 
 extension Hub {
-    /// The `stream` installations that match now.
-    fileprivate func streams(matching expression: TagExpression?) -> Set<Int64> {
+    /// The `stream` installations that match now, by their ordinals.
+    fileprivate func streams(matching expression: TagExpression?) -> [Int64: Recipient] {
         state.withLock { state in
-            state.registry.recipients(of: expression).filter { state.registry[$0]?.platform == .stream }
+            state.registry.recipients(of: expression).reduce(into: [:]) { streams, ordinal in
+                guard let entry = state.registry[ordinal], entry.platform == .stream else { return }
+                streams[ordinal] = entry.recipient
+            }
         }
     }
 }
@@ -189,18 +203,26 @@ extension Hub {
 private struct FormerRecipient {
     let ordinal: Int64
     let lastChange: Int64
-    private let rows: [(row: OwedRow, recipient: Recipient)]
+    private let rows: [OwedRow]
+    /// Of the rows of platform `stream` that can be read, by their places.
+    private let streams: [Int64: Recipient]
 
-    init(_ changed: ChangedInstallation) throws {
+    init(_ changed: ChangedInstallation) {
         ordinal = changed.ordinal
         lastChange = changed.lastChange
-        rows = try changed.rows.map { ($0, try Recipient($0.installation)) }
+        rows = changed.rows
+        streams = rows.reduce(into: [:]) { streams, row in
+            guard let installation = try? row.installation, installation.platform == .stream else { return }
+            streams[row.afterSequence] = try? Recipient(installation)
+        }
     }
 
-    func isStream(matching message: RoutedMessage) -> Bool {
-        guard let (row, recipient) = rows.last(where: { $0.row.afterSequence < message.sequence }) else { return false }
-        return row.installation.platform == .stream
-            && recipient.targets.contains { recipient.matches(message.expression, $0) }
+    /// What it was as a stream, if the message matched it then.
+    func stream(matching message: RoutedMessage) -> Recipient? {
+        guard
+            let row = rows.inForce(at: message.sequence), let recipient = streams[row.afterSequence]
+        else { return nil }
+        return recipient.targets.contains { recipient.matches(message.expression, $0) } ? recipient : nil
     }
 }
 

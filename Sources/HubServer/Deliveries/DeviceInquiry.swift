@@ -116,12 +116,7 @@ extension DeviceInquiry {
                 """
             )
         }
-        let events = recipient.events(for: routed)
-        guard hub.encoding.encode(events, sequence: routed.sequence) != nil else {
-            let limit = "\(EventEncoding.maximumMessageBytes >> 20) MiB"
-            return (.tooLarge, "\(name) did not get it: its templates make more than \(limit) of the message")
-        }
-        let outcome = inquiry.outcome(of: message, at: standing)
+        let outcome = inquiry.outcome(of: message, routed, for: recipient, at: standing)
         return (outcome, sentence(outcome, standing, name))
     }
 
@@ -145,6 +140,9 @@ extension DeviceInquiry {
                 \(name) was sent it: its stream was written beyond the message; that it arrived is proved when it next \
                 comes back with a cursor
                 """
+        case .tooLarge:
+            let limit = "\(EventEncoding.maximumMessageBytes >> 20) MiB"
+            return "\(name) did not get it: its templates make more than \(limit) of it; a gap takes its place"
         case .expired:
             let until = DeliveryInquiry.time(inquiry.expiry(of: message))
             return "\(name) did not get it: it was owed until \(until) and its stream was not written so far by then"

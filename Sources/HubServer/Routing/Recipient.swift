@@ -19,7 +19,7 @@ struct RoutedMessage: Sendable {
     /// Reads a message back from the log, where it stands only because it was valid.
     init(_ logged: LoggedMessage) throws {
         sequence = logged.sequence
-        id = logged.id
+        id = try logged.id
         expression = try logged.tags.map { try TagExpression(parsing: $0) }
         properties = try MessageProperties(json: logged.body)
     }
@@ -27,8 +27,8 @@ struct RoutedMessage: Sendable {
 
 /// What routing and rendering need of an installation, compiled once for each change of it.
 ///
-/// Live delivery and replay both go through ``events(for:)``; a cohort stands for all recipients that it answers for
-/// alike.
+/// Live delivery and replay both go through ``EventEncoding/encode(_:for:)``; a cohort stands for all recipients that it
+/// answers for alike.
 struct Recipient: Sendable, Hashable {
     /// One template of an installation.
     struct Target: Sendable, Hashable {
@@ -70,15 +70,19 @@ struct Recipient: Sendable, Hashable {
         tags.contains(tag) || target.tags.contains(tag)
     }
 
-    /// The events that a message becomes here, one for each template that matches.
-    func events(for message: RoutedMessage) -> [StreamEvent] {
-        targets.filter { matches(message.expression, $0) }.map { target in
-            StreamEvent(
-                id: message.id,
-                template: target.name,
-                body: target.template.render(message.properties, variables: variables)
-            )
-        }
+    /// The most that all templates together can make of a message's body of so many bytes: a bound, not a size.
+    func maximumBytes(ofBody bytes: Int) -> Int {
+        let values = variables.values.reduce(bytes) { $0 + $1.utf8.count }
+        return targets.reduce(0) { $0 + $1.template.maximumBytes(ofValues: values) + EventEncoding.maximumFrameBytes }
+    }
+
+    /// The event that a message becomes through one template.
+    func event(for message: RoutedMessage, _ target: Target) -> StreamEvent {
+        StreamEvent(
+            id: message.id,
+            template: target.name,
+            body: target.template.render(message.properties, variables: variables)
+        )
     }
 
     /// The recipient without what tells it apart from others that get the same: identity tags, and push variables

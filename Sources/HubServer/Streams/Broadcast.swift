@@ -136,7 +136,7 @@ struct Broadcast: Sendable {
 
     /// Hands a message to the streams that are owed it.
     ///
-    /// - Returns: How many renderings were too large to send.
+    /// - Returns: How many renderings were too large to send; a gap goes in their place.
     mutating func publish(_ message: RoutedMessage, registry: Registry) -> Int {
         guard !live.isEmpty else { return 0 }
         return message.expression?.namesIdentity(reserved) == true
@@ -146,13 +146,8 @@ struct Broadcast: Sendable {
     private mutating func publishToCohorts(_ message: RoutedMessage) -> Int {
         var refused = 0
         for (id, cohort) in cohorts {
-            let events = cohort.recipient.events(for: message)
-            guard !events.isEmpty else { continue }
-            guard let bytes = encoding.encode(events, sequence: message.sequence) else {
-                refused += 1
-                continue
-            }
-            let entry = CohortEntries.Entry(sequence: message.sequence, bytes: bytes)
+            guard let entry = encoding.encode(message, for: cohort.recipient) else { continue }
+            if entry.isGap { refused += 1 }
             for (loop, streams) in cohort.streams.enumerated() where streams > 0 {
                 commands[loop].append(.cohortEvents(id, entry))
             }
@@ -163,15 +158,12 @@ struct Broadcast: Sendable {
     private mutating func publishPersonally(_ message: RoutedMessage, registry: Registry) -> Int {
         var refused = 0
         for ordinal in registry.recipients(of: message.expression) {
-            guard let stream = live[ordinal], let entry = registry[ordinal] else { continue }
-            let events = entry.recipient.events(for: message)
-            guard !events.isEmpty else { continue }
-            guard let bytes = encoding.encode(events, sequence: message.sequence) else {
-                refused += 1
-                continue
-            }
-            let personal = CohortEntries.Entry(sequence: message.sequence, bytes: bytes)
-            commands[stream.loop].append(.personalEvents(stream.session, personal))
+            guard
+                let stream = live[ordinal], let recipient = registry[ordinal]?.recipient,
+                let entry = encoding.encode(message, for: recipient)
+            else { continue }
+            if entry.isGap { refused += 1 }
+            commands[stream.loop].append(.personalEvents(stream.session, entry))
         }
         return refused
     }

@@ -7,6 +7,8 @@ struct CohortEntries {
     struct Entry {
         let sequence: Int64
         let bytes: ByteBuffer
+        /// It says that messages are missing, up to and with the one of this sequence.
+        var isGap = false
     }
 
     private let maximumBytes: Int
@@ -64,6 +66,7 @@ final class CohortLog {
     /// Messages in one buffer, for one write.
     struct Run {
         let messages: Int
+        let gaps: Int
         let bytes: ByteBuffer
 
         /// - Parameter entries: In the order of the log; `nil` is made of none.
@@ -71,7 +74,8 @@ final class CohortLog {
             guard let first = entries.first else { return nil }
             var bytes = first.bytes
             for entry in entries.dropFirst() { bytes.writeImmutableBuffer(entry.bytes) }
-            messages = entries.count
+            gaps = entries.count(where: \.isGap)
+            messages = entries.count - gaps
             self.bytes = bytes
         }
     }

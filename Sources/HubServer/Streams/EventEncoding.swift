@@ -7,27 +7,43 @@ import ServerSentEvents
 struct EventEncoding: Sendable {
     /// The most bytes that one message may become on a stream: a template can repeat a property many times.
     static let maximumMessageBytes = 1 << 20
+    /// More than an event holds beside what its template makes: ids, and the template's name with its escapes.
+    static let maximumFrameBytes = 8_192
     /// Tells clients how long to wait before they come back.
     static let retry = ByteBuffer(bytes: ServerSentEvent(retry: 2_000).encoded())
 
     /// This start's epoch.
     let epoch: String
 
-    /// Encodes all that one message becomes on a stream.
+    /// Why a message that grew beyond ``maximumMessageBytes`` is a gap.
+    static let tooLarge = "a message became more than \(maximumMessageBytes >> 20) MiB through this device's templates"
+
+    /// Renders and encodes all that one message becomes on a recipient's stream, an event for each template that matches.
     ///
     /// Only the last event carries the position: a client that loses the connection in between resumes before the
-    /// message and sees all of it again.
+    /// message and sees all of it again. Templates are rendered one by one up to ``maximumMessageBytes``, since they are
+    /// a stranger's; a message that grows beyond is a gap in its place.
     ///
-    /// - Returns: `nil` when there is nothing to show or the message grew beyond ``maximumMessageBytes``.
-    func encode(_ events: [StreamEvent], sequence: Int64) -> ByteBuffer? {
-        guard !events.isEmpty else { return nil }
+    /// - Returns: `nil` when no template matches.
+    func encode(_ message: RoutedMessage, for recipient: Recipient) -> CohortEntries.Entry? {
+        let targets = recipient.targets.filter { recipient.matches(message.expression, $0) }
+        guard !targets.isEmpty else { return nil }
         var buffer = ByteBuffer()
-        for (index, event) in events.enumerated() {
-            let id = index == events.count - 1 ? position(sequence) : nil
+        for (index, target) in targets.enumerated() {
+            let event = recipient.event(for: message, target)
+            let id = index == targets.count - 1 ? position(message.sequence) : nil
             buffer.writeBytes(ServerSentEvent(id: id, data: event.encoded()).encoded())
-            guard buffer.readableBytes <= Self.maximumMessageBytes else { return nil }
+            if buffer.readableBytes > Self.maximumMessageBytes {
+                return gap(from: message.sequence, through: message.sequence, reason: Self.tooLarge)
+            }
         }
-        return buffer
+        return CohortEntries.Entry(sequence: message.sequence, bytes: buffer)
+    }
+
+    /// Stands in the place of messages that cannot be sent.
+    func gap(from first: Int64, through last: Int64, reason: String) -> CohortEntries.Entry {
+        let bytes = gap(after: position(first - 1), resumesAfter: last, reason: reason)
+        return CohortEntries.Entry(sequence: last, bytes: bytes, isGap: true)
     }
 
     /// A block without data: the stream is complete up to this position.

@@ -176,11 +176,14 @@ extension Hub {
     /// Encoded bytes after which a page ends.
     static let pageBytes = 256 << 10
 
+    static let unreadable = "the hub cannot read what it kept"
+    static let forgotten = "the choice was changed too often to keep what was wanted then"
+
     /// What an installation is owed after a place in the log.
     ///
     /// Each message is matched against the row that was in force at its sequence, by the same code as live delivery.
-    /// When something after the place was dropped while the stream was on its way, a gap says so.
-    ///
+    /// A gap stands for what was dropped while the stream was on its way, and for what cannot be read: it must not keep
+    /// the stream from what comes after it.
     func page(_ request: StreamLoop.PageRequest) async throws -> StreamLoop.Page {
         let owed = try await store.owedMessages(
             hub: record.id,
@@ -189,47 +192,48 @@ extension Hub {
             through: request.through,
             limit: Self.pageMessages
         )
-        var bytes = ByteBuffer()
-        var messages = 0
-        var complete = request.after
-        if owed.droppedThrough > complete {
-            complete = owed.droppedThrough
-            counters.gaps.add(1)
-            bytes.writeImmutableBuffer(
-                encoding.gap(
-                    after: encoding.position(request.after),
-                    resumesAfter: complete,
-                    reason: EpochHistory.tooOld
-                )
-            )
+        var page = OwedPage(after: request.after, encoding: encoding)
+        defer { counters.gaps.add(page.gaps) }
+        if owed.droppedThrough > request.after {
+            page.lose(through: owed.droppedThrough, reason: EpochHistory.tooOld)
         }
-        var rows = owed.rows[...]
-        var inForce: Recipient?
+        var inForce: (row: OwedRow, recipient: Result<Recipient, any Error>)?
         for logged in owed.messages {
-            while let next = rows.first, next.afterSequence < logged.sequence {
-                rows.removeFirst()
-                if rows.first.map({ $0.afterSequence >= logged.sequence }) ?? true {
-                    inForce = try Recipient(next.installation)
+            guard let row = owed.rows.inForce(at: logged.sequence) else {
+                if let created = owed.createdSequence, logged.sequence > created {
+                    page.lose(through: logged.sequence, reason: Self.forgotten)
                 }
+                continue
             }
-            complete = logged.sequence
-            guard let inForce else { continue }
-            let events = inForce.events(for: try RoutedMessage(logged))
-            if let encoded = encoding.encode(events, sequence: logged.sequence) {
-                bytes.writeImmutableBuffer(encoded)
-                messages += 1
-            } else if !events.isEmpty {
-                noteOversize(logged.id)
+            if inForce?.row.afterSequence != row.afterSequence {
+                inForce = (row, Result { try Recipient(row.installation) })
             }
-            if bytes.readableBytes >= Self.pageBytes {
-                return StreamLoop.Page(bytes: bytes, messages: messages, through: complete)
+            do {
+                let routed = try RoutedMessage(logged)
+                if let recipient = try inForce?.recipient.get(), let entry = encoding.encode(routed, for: recipient) {
+                    if entry.isGap { noteOversize(routed.id) }
+                    page.append(entry)
+                }
+            } catch {
+                noteUnreadable(logged, error)
+                page.lose(through: logged.sequence, reason: Self.unreadable)
             }
+            page.pass(to: logged.sequence)
+            if page.bytes.readableBytes >= Self.pageBytes { return page.finished() }
         }
-        if owed.messages.count < Self.pageMessages { complete = max(complete, request.through) }
-        return StreamLoop.Page(
-            bytes: bytes.readableBytes > 0 ? bytes : nil,
-            messages: messages,
-            through: complete
+        if owed.messages.count < Self.pageMessages { page.pass(to: request.through) }
+        return page.finished()
+    }
+
+    private func noteUnreadable(_ logged: LoggedMessage, _ error: any Error) {
+        let isFirst = state.withLock { state in
+            defer { state.hasSaidUnreadable = true }
+            return !state.hasSaidUnreadable
+        }
+        guard isFirst else { return }
+        logger.error(
+            "a message, or what an installation wanted when it came, cannot be read: streams are told of a gap",
+            metadata: ["log.sequence": "\(logged.sequence)", "error.reason": "\(error)"]
         )
     }
 }

@@ -288,6 +288,7 @@ final class StreamLoop: @unchecked Sendable {
         guard let owed else { return }
         session.hasProgress = true
         counters.written.add(owed.messages)
+        counters.gaps.add(owed.gaps)
         session.write(owed.bytes)
     }
 

@@ -243,6 +243,14 @@ extension TestHub {
     }
 }
 
+extension InstallationTemplate {
+    /// Makes as much of a long message as one template may; two of them are more than a message may become.
+    static func huge(tags: [String]) throws -> InstallationTemplate {
+        let members = (0..<200).map { #""m\#($0)":"$(messageParam)""# }.joined(separator: ",")
+        return InstallationTemplate(body: "{\(members)}", tags: try tags.map { try Tag($0) })
+    }
+}
+
 /// An installation of platform `stream`, as its owner knows it.
 struct Agent: Sendable {
     let id: String
