@@ -273,11 +273,14 @@ enum Query {
     static let acceptedMessage = "SELECT messageID, contentHash FROM idempotencyKey WHERE hubID = ? AND key = ?"
     static let dropKeys = "DELETE FROM idempotencyKey WHERE at < ?"
     /// An owed row is of no use when no message came between it and the next one.
-    static let dropUnusedOwedRow = """
-        DELETE FROM owed WHERE ordinal = ?1
+    static let unusedOwedRow = """
+        SELECT afterSequence FROM owed WHERE ordinal = ?1
         AND afterSequence = (SELECT max(afterSequence) FROM owed WHERE ordinal = ?1)
         AND NOT EXISTS (
             SELECT 1 FROM log WHERE hubID = ?2 AND messageID IS NOT NULL AND log.sequence > owed.afterSequence)
+        """
+    static let owedSizes = """
+        SELECT afterSequence, length(record) FROM owed WHERE ordinal = ? ORDER BY afterSequence DESC
         """
     static let oldestRows = """
         SELECT sequence, at, ifnull(length(body), 0) + ifnull(length(tags), 0), ordinal FROM log

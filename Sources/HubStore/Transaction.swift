@@ -269,10 +269,38 @@ extension Transaction {
             [record, channelDigest.map { Data($0) }, current.ordinal]
         )
         if isSame { return (stored, nil) }
-        try execute(Query.dropUnusedOwedRow, [current.ordinal, hub])
+        let unused = try db.cachedStatement(sql: Query.unusedOwedRow)
+        if let unused = try Int64.fetchOne(unused, arguments: [current.ordinal, hub]) {
+            try dropOwedRow(of: current, after: unused)
+        }
         let sequence = try appendChange(hub: hub, ordinal: current.ordinal, at: at)
         try execute("INSERT INTO owed VALUES (?, ?, ?)", [current.ordinal, sequence, record])
+        try boundOwed(to: current)
         return (stored, sequence)
+    }
+
+    /// What one installation's former choices may take in the file, in bytes: sixteen of the largest, thousands of the
+    /// usual ones.
+    ///
+    /// Beyond it the oldest go, and what they were owed becomes a gap: nobody fills the disk by changing a choice.
+    package static let maximumOwedBytes = 1 << 20
+
+    private func boundOwed(to installation: StoredInstallation) throws {
+        let statement = try db.cachedStatement(sql: Query.owedSizes)
+        let rows = try Row.fetchAll(statement, arguments: [installation.ordinal])
+        var bytes = 0
+        for (index, row) in rows.enumerated() {
+            bytes += row[1] as Int
+            // The newest one comes first, and is in force.
+            if index > 0, bytes > Self.maximumOwedBytes { try dropOwedRow(of: installation, after: row[0]) }
+        }
+    }
+
+    /// Drops a former choice, and its place in the log, which nothing needs then; the first place tells when it was made.
+    private func dropOwedRow(of installation: StoredInstallation, after sequence: Int64) throws {
+        try execute("DELETE FROM owed WHERE ordinal = ? AND afterSequence = ?", [installation.ordinal, sequence])
+        guard sequence != installation.createdSequence else { return }
+        try execute("DELETE FROM log WHERE sequence = ? AND ordinal = ?", [sequence, installation.ordinal])
     }
 
     /// Removes an installation and all that it was owed.

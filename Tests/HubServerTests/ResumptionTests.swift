@@ -251,6 +251,31 @@ struct ResumptionTests {
         }
     }
 
+    @Test func `who changes all the time keeps its latest choices, and a gap says so`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            var agent = Agent("a")
+            let filler = String(repeating: "x", count: 60_000)
+            let rounds = Transaction.maximumOwedBytes / 60_000 + 5
+            for round in 1...rounds {
+                agent.tags = ["t\(round)"]
+                agent.templates["filler"] = InstallationTemplate(body: #"{"x":"\#(filler)"}"#, tags: [try Tag("none")])
+                try await hub.register(agent)
+                try await hub.accept("\(round)")
+            }
+            let stream = try hub.probe(agent)
+            try await hub.settle([stream])
+            let titles = stream.probe.messages.filter { $0.template == AgentTemplate.name }.map(\.title)
+            let lost = rounds - titles.count
+            #expect(lost > 0 && lost < 10)
+            #expect(titles == ((lost + 1)...rounds).map { "\($0)" })
+            #expect(try stream.probe.gaps.map(\.reason) == [Hub.forgotten])
+            #expect(try stream.probe.gaps.first?.resumesAt == Int64(2 * lost + 1))
+            // What it was is still known to have been made first of all.
+            let first = try await hub.hub.store.installation(hub: 1, id: InstallationID("a"), at: hub.head)
+            #expect(first?.registeredAt == hub.hub.configuration.nowMilliseconds)
+        }
+    }
+
     // MARK: - What is sent as a cursor
 
     @Test(arguments: [true, false])

@@ -98,6 +98,33 @@ struct LogTests {
         #expect(try await store.extent() == LogExtent(top: 11, droppedThrough: 5, droppedBySize: 5))
     }
 
+    @Test func `changes without a message between them leave one row`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        var (stored, _) = try await store.change {
+            try $0.insert(try .agent("a", tags: ["0"]), channelDigest: nil, hub: hub, at: 0)
+        }
+        for round in 1...3 {
+            for change in 1...20 {
+                let current = stored
+                stored = try await store.change {
+                    try $0.update(
+                        current,
+                        to: try .agent("a", tags: ["\(round).\(change)"]),
+                        channelDigest: nil,
+                        hub: hub,
+                        at: 0
+                    )
+                }.stored
+            }
+            try await store.append(hub)
+        }
+        let rows = try await scratch.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM log WHERE ordinal = 1") }
+        #expect(rows == 4, "where it was made, and one for each message")
+        let owed = try await scratch.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM owed") }
+        #expect(owed == 3)
+    }
+
     @Test func `expiry stops at the first row that has not expired`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()

@@ -32,7 +32,7 @@ struct SchemaTests {
     @Test(arguments: [
         ("owed rows", Query.owedRows), ("messages", Query.messages), ("installation", Query.installation),
         ("accepted message", Query.acceptedMessage), ("expired keys", Query.dropKeys),
-        ("unused owed row", Query.dropUnusedOwedRow), ("owed before", Query.dropOwed),
+        ("unused owed row", Query.unusedOwedRow), ("owed sizes", Query.owedSizes), ("owed before", Query.dropOwed),
         ("oldest rows", Query.oldestRows), ("bytes added", Query.bytesAfter),
         ("message by id", Inquiry.message), ("newest messages", Inquiry.newestMessages),
         ("change after", Inquiry.change), ("changes after", Inquiry.changes), ("progress", Inquiry.progress),
