@@ -118,7 +118,7 @@ final class Housekeeping: Service {
         }
     }
 
-    /// Drops messages that have expired, and the oldest ones when the log is too large.
+    /// Drops messages and installations that have expired, and the oldest messages when the log is too large.
     ///
     /// With a clock that cannot be trusted nothing expires; the size still bounds the log.
     func purge(monotonic: Int64 = Housekeeping.monotonic) async throws {
@@ -149,6 +149,10 @@ final class Housekeeping: Service {
             }
             if dropped.bySize > 0 { noteSize(dropped.bySize) }
             isDone = dropped.rows < Self.purgeRows
+        }
+        guard isSteady else { return }
+        for hub in hubs {
+            while try await hub.removeExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
         }
     }
 

@@ -201,18 +201,43 @@ extension Hub {
     ///
     /// - Throws: 404 when it is a `stream` installation that is not for this caller.
     func delete(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws {
+        try await remove([id]) { current in
+            guard current.isOpen(to: grant, channel: channel) else { throw ProtocolError.noInstallation }
+            return true
+        }
+    }
+
+    /// Removes installations whose own time has come, by a clock that can be trusted, at most `limit` of them.
+    ///
+    /// - Returns: How many were found.
+    func removeExpired(at now: Int64, limit: Int) async throws -> Int {
+        let expired = state.withLock { $0.registry.expired(at: now, limit: limit) }
+        guard !expired.isEmpty else { return 0 }
+        // It may be good for longer by now.
+        try await remove(expired) { $0.expiresAt.map { $0 <= now } ?? false }
+        return expired.count
+    }
+
+    private func remove(
+        _ ids: [InstallationID],
+        where isMeant: @escaping @Sendable (StoredInstallation) throws -> Bool
+    ) async throws {
         let hub = record.id
         let at = configuration.nowMilliseconds
-        _ = try await writer.perform(bytes: 0) { transaction -> (ordinal: Int64, sequence: Int64)? in
-            guard let current = try transaction.installation(hub: hub, id: id) else { return nil }
-            guard current.isOpen(to: grant, channel: channel) else { throw ProtocolError.noInstallation }
-            return (current.ordinal, try transaction.delete(current, hub: hub, at: at))
+        _ = try await writer.perform(bytes: 0) { transaction -> [(ordinal: Int64, sequence: Int64)] in
+            try ids.compactMap { id in
+                guard let current = try transaction.installation(hub: hub, id: id), try isMeant(current) else {
+                    return nil
+                }
+                return (current.ordinal, try transaction.delete(current, hub: hub, at: at))
+            }
         } apply: { removed in
-            guard let removed else { return }
             self.state.withLock { state in
-                state.registry.remove(ordinal: removed.ordinal)
-                state.broadcast.end(removed.ordinal, .revoked)
-                state.advance(to: removed.sequence)
+                for (ordinal, sequence) in removed {
+                    state.registry.remove(ordinal: ordinal)
+                    state.broadcast.end(ordinal, .revoked)
+                    state.advance(to: sequence)
+                }
             }
         }
     }
@@ -223,6 +248,11 @@ extension ProtocolError {
 }
 
 extension StoredInstallation {
+    /// When it goes by itself, in milliseconds since 1970; `nil` for never.
+    var expiresAt: Int64? {
+        installation.expirationTime.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
+    }
+
     /// Whether a caller may see and change this installation: a `stream` installation wants its secret or Manage, for
     /// the others the id is the protection, as in the original.
     func isOpen(to grant: Grant, channel: PushChannelSecret?) -> Bool {

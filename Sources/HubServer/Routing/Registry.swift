@@ -29,6 +29,8 @@ struct Registry: Sendable {
     private(set) var changes = 0
     /// Installations of each platform, by its name in lower case.
     private(set) var platformCounts: [String: Int] = [:]
+    /// When installations go by themselves, by their ordinals: few say so.
+    private var expirations: [Int64: Int64] = [:]
 
     var count: Int { entries.count }
 
@@ -58,12 +60,14 @@ struct Registry: Sendable {
         standing.add(entry)
         platformCounts[entry.platformName, default: 0] += 1
         ordinals[entry.id] = entry.ordinal
+        expirations[entry.ordinal] = stored.expiresAt
         return entry
     }
 
     mutating func remove(ordinal: Int64) {
         guard let entry = entries.removeValue(forKey: ordinal) else { return }
         changes += 1
+        expirations[ordinal] = nil
         standing.remove(entry)
         platformCounts[entry.platformName, default: 0] -= 1
         for (target, tags) in targets(of: entry) {
@@ -71,6 +75,11 @@ struct Registry: Sendable {
             owners[target] = nil
         }
         if ordinals[entry.id] == ordinal { ordinals[entry.id] = nil }
+    }
+
+    /// Installations whose own time has come.
+    func expired(at now: Int64, limit: Int) -> [InstallationID] {
+        expirations.lazy.filter { $0.value <= now }.prefix(limit).compactMap { entries[$0.key]?.id }
     }
 
     /// The installations that a template send with this expression reaches, `nil` being a broadcast.

@@ -258,6 +258,7 @@ struct Agent: Sendable {
     var tags: [String] = []
     var templates = [AgentTemplate.name: InstallationTemplate(body: AgentTemplate.body)]
     var variables: [String: String] = [:]
+    var expirationTime: Date?
 
     init(_ id: String, tags: [String] = []) {
         self.id = id
@@ -270,6 +271,7 @@ struct Agent: Sendable {
                 id: try InstallationID(id),
                 platform: .stream,
                 pushChannel: .handle(secret.text),
+                expirationTime: expirationTime,
                 tags: try tags.map { try Tag($0) },
                 pushVariables: variables,
                 templates: templates

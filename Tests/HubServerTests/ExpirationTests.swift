@@ -1,0 +1,66 @@
+import Foundation
+import HubProtocol
+import Synchronization
+import Testing
+
+@testable import HubServer
+
+/// Installations that say how long they are good for.
+struct ExpirationTests {
+    private func expiring(_ id: String, in seconds: Double, of clock: TestClock) throws -> Agent {
+        var agent = Agent(id)
+        agent.expirationTime = clock.now.addingTimeInterval(seconds)
+        return agent
+    }
+
+    @Test func `an installation is removed when its time has come`() async throws {
+        let scratch = try Scratch()
+        let clock = TestClock()
+        let short = try expiring("short", in: 3_600, of: clock)
+        let long = try expiring("long", in: 86_400, of: clock)
+        // Known again after a start.
+        try await TestHub.run(scratch, clock: clock) { hub in
+            for agent in [short, long, Agent("never")] { try await hub.register(agent) }
+        }
+        try await TestHub.run(scratch, clock: clock) { hub in
+            let stream = try hub.probe(short)
+            let time = TestTime()
+            try await hub.pass(3_599, of: time)
+            #expect(hub.count == 3)
+            try await hub.pass(1, of: time)
+            #expect(hub.count == 2)
+            try await hub.settle([stream])
+            #expect(stream.probe.names == ["revoked"])
+            let read = try await hub.send("GET", "installations/short", as: hub.full)
+            #expect(read.status == 404)
+            // Who registers anew begins anew.
+            var later = short
+            later.expirationTime = clock.now.addingTimeInterval(7_200)
+            try await hub.register(later)
+            try await hub.pass(3_600, of: time)
+            #expect(hub.count == 3)
+            later.expirationTime = nil
+            try await hub.register(later)
+            try await hub.pass(86_400, of: time)
+            #expect(hub.count == 2, "one has expired, one no longer does")
+        }
+    }
+
+    @Test func `a clock that jumps removes no installation before it has settled`() async throws {
+        let clock = TestClock()
+        try await TestHub.run(try Scratch(), clock: clock) { hub in
+            try await hub.register(try expiring("a", in: 3_600, of: clock))
+            let time = TestTime()
+            try await hub.pass(1, of: time)
+            try await hub.pass(10 * 86_400, monotonic: 60, of: time)
+            try await hub.pass(60, of: time)
+            #expect(hub.count == 1)
+            try await hub.pass(3_600, of: time)
+            #expect(hub.count == 0)
+        }
+    }
+}
+
+extension TestHub {
+    fileprivate var count: Int { hub.state.withLock { $0.registry.count } }
+}
