@@ -40,6 +40,7 @@ package enum HubBackup {
             kept = former
         }
         giveToFolderOwner(incoming)
+        if kept != nil { try emptyLog(of: database) }
         for leftover in files(of: database) where leftover != database {
             try? FileManager.default.removeItem(atPath: leftover)
         }
@@ -47,6 +48,15 @@ package enum HubBackup {
             throw HubBackupError.notWritten(path: database, reason: String(cString: strerror(errno)))
         }
         return kept
+    }
+
+    /// Moves what stands in the log beside a file into it, so that the file is whole without it, whatever happens next.
+    ///
+    /// A log that is left beside a file which takes the other's name would be read as that one's.
+    static func emptyLog(of database: String) throws {
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        _ = try queue.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }
 
     /// The name, else the first that is free of the name with `-2`, `-3`, … behind it.
@@ -61,10 +71,18 @@ package enum HubBackup {
     }
 
     /// Lets the hub's own user open what root has put into the hub's folder; does nothing for anybody else.
-    private static func giveToFolderOwner(_ file: String) {
-        var folder = stat()
+    ///
+    /// That user may have put something else there meanwhile: only a plain file of root's with this one name is given.
+    static func giveToFolderOwner(_ file: String) {
+        var (folder, facts) = (stat(), stat())
         guard geteuid() == 0, stat(URL(filePath: file).deletingLastPathComponent().path, &folder) == 0 else { return }
-        _ = chown(file, folder.st_uid, folder.st_gid)
+        let descriptor = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard
+            fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_uid == 0, facts.st_nlink == 1
+        else { return }
+        _ = fchown(descriptor, folder.st_uid, folder.st_gid)
     }
 
     private static func copyAndCheck(_ source: String, to part: String) throws {

@@ -45,6 +45,36 @@ struct RestoreTests {
         }
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
+    func `root gives away nothing that a link in the folder leads to`() async throws {
+        let scratch = try Scratch()
+        let (folder, target) = (scratch.file("state"), scratch.file("target"))
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try Data().write(to: URL(filePath: target))
+        try #require(chown(folder, 4_242, 4_243) == 0)
+        try #require(symlink(target, folder + "/symbolic") == 0 && link(target, folder + "/hard") == 0)
+        for name in ["symbolic", "hard"] {
+            HubBackup.giveToFolderOwner("\(folder)/\(name)")
+            var facts = stat()
+            #expect(stat(target, &facts) == 0 && facts.st_uid == 0, "\(name)")
+        }
+    }
+
+    @Test func `a database is whole without its log before the log is taken away`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        try await store.append(hub, "{}")
+        // As a hub leaves it that was killed.
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: scratch.path + suffix, toPath: scratch.file("killed") + suffix)
+        }
+        try store.close()
+        try HubBackup.emptyLog(of: scratch.file("killed"))
+        try? FileManager.default.removeItem(atPath: scratch.file("killed-wal"))
+        let killed = try HubStore(path: scratch.file("killed"))
+        #expect(try await killed.extent().top == 1)
+    }
+
     @Test func `a folder that is not there is named`() async throws {
         let scratch = try Scratch()
         try await hub(scratch.file("hub.sqlite"), named: "news")
