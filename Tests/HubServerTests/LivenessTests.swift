@@ -75,13 +75,20 @@ import Testing
         let folder = Self.scratch()
         defer { try? FileManager.default.removeItem(at: folder) }
         let record = Record()
+        let writer = try Self.writer(in: folder)
         let liveness = Liveness(
             watchdog: HubWatchdog(interval: .milliseconds(1)) { record.noteBeat() },
-            writer: try Self.writer(in: folder),
+            writer: writer,
             eventLoops: []
         )
         // A writer that is not run does nothing, like one that hangs.
         let beating = Task { try await liveness.run() }
+        let patience = ContinuousClock.now + .seconds(60)
+        while writer.backlog.events == 0 {
+            try #require(ContinuousClock.now < patience, "the beat does not wait for the writer")
+            await Task.yield()
+        }
+        #expect(record.all.isEmpty)
         beating.cancel()
         try await beating.value
         #expect(record.all.isEmpty)

@@ -41,15 +41,16 @@ struct StrangerTests {
                         default: body = ""
                         }
                         let address = route.path.replacing(":id", with: path(id)).dropFirst()
-                        let reply = try await hub.send(
-                            route.method.rawValue,
-                            String(address),
-                            as: hub.listen,
-                            channel: secret,
-                            body
-                        )
-                        #expect(reply.status == (route.method == .put ? 409 : 404), "\(route.method) \(address)")
-                        #expect(!reply.body.contains("World") && !reply.body.contains("alice"))
+                        let (method, path) = (route.method.rawValue, String(address))
+                        let replies = [
+                            try await hub.send(method, path, as: hub.listen, channel: secret, body),
+                            // A stream has another way in behind another request.
+                            try await hub.sendSecond(method, path, as: hub.listen, channel: secret, body),
+                        ]
+                        for reply in replies {
+                            #expect(reply.status == (route.method == .put ? 409 : 404), "\(method) \(path)")
+                            #expect(!reply.body.contains("World") && !reply.body.contains("alice"))
+                        }
                     }
                 }
             }

@@ -82,12 +82,23 @@ struct TokenTests {
             try await hub.service.housekeeping.lookAtRules()
             await hub.hub.writer.inOrder {}
             for route in RouteTable.routes {
-                let path = route.path.replacing(":id", with: "x").replacing(":publisher", with: "p").dropFirst()
-                let without = try await hub.send(route.method.rawValue, String(path), as: nil)
-                #expect(without.status == 401 && without.body.contains("MissingToken"), "\(route.method) \(path)")
-                for wrong in [send, hub.listen] where !wrong.rights.grants(route.right) {
-                    let reply = try await hub.send(route.method.rawValue, String(path), as: wrong)
-                    #expect(reply.status == 401 && reply.body.contains("claim is required"), "\(route.method) \(path)")
+                let method = route.method.rawValue
+                let path = String(
+                    route.path.replacing(":id", with: "x").replacing(":publisher", with: "p").dropFirst()
+                )
+                for isSecond in [false, true] {
+                    func ask(as rule: AccessRule?) async throws -> Reply {
+                        isSecond
+                            ? try await hub.sendSecond(method, path, as: rule)
+                            : try await hub.send(method, path, as: rule)
+                    }
+                    let place = "\(method) \(path) as the \(isSecond ? "second" : "first") request"
+                    let without = try await ask(as: nil)
+                    #expect(without.status == 401 && without.body.contains("MissingToken"), "\(place)")
+                    for wrong in [send, hub.listen] where !wrong.rights.grants(route.right) {
+                        let reply = try await ask(as: wrong)
+                        #expect(reply.status == 401 && reply.body.contains("claim is required"), "\(place)")
+                    }
                 }
             }
         }

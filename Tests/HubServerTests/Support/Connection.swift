@@ -40,10 +40,14 @@ final class Connection: Sendable {
 
     func close() async throws { try await channel.close() }
 
-    /// Reads until the server closes.
-    func reply() async throws -> Reply {
+    /// Reads until the server closes; the reply comes after so many others with a length.
+    func reply(after others: Int = 0) async throws -> Reply {
         var all: [UInt8] = []
         for await bytes in bytes { all += bytes }
+        for _ in 0..<others {
+            guard let head = ReplyHead(all[...]) else { break }
+            all.removeFirst(min(all.count, head.end + (head.headers["content-length"].flatMap { Int($0) } ?? 0)))
+        }
         return try Reply(all)
     }
 

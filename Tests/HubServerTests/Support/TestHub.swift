@@ -199,6 +199,21 @@ extension TestHub {
         }
     }
 
+    /// Sends a request as the second one of its connection, where nothing but the routes sees it.
+    func sendSecond(
+        _ method: String,
+        _ path: String,
+        as rule: AccessRule?,
+        channel: PushChannelSecret? = nil,
+        _ body: String = ""
+    ) async throws -> Reply {
+        let connection = try await Connection.open(port)
+        try await connection.send(request("GET", "categories", as: listen))
+        let closing = ["Connection": "close"]
+        try await connection.send(request(method, path, as: rule, channel: channel, headers: closing, body))
+        return try await connection.reply(after: 1)
+    }
+
     func request(
         _ method: String,
         _ path: String,
