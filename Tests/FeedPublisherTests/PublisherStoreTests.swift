@@ -170,6 +170,33 @@ import Testing
         #expect(try store.pending().map(\.id) == [ids[0], digest.id])
     }
 
+    @Test func `bytes are frozen as they are when a row is marked, and no later telling changes them`() throws {
+        let folder = try ScratchFolder()
+        let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
+        let store = try PublisherStore(path: folder.file("p.db"))
+        let record = try #require(try store.enroll([address])[address.text])
+        try store.commit(record, reading: reading([], messages: [message("a")]), now: now)
+        let row = try #require(try store.pending().first)
+        func amend(_ body: [UInt8]) throws {
+            var amended = row.message
+            amended.body = body
+            let verdict = Verdict(amended: [row.id: amended], judgement: Judgement())
+            let telling = DocumentReading(
+                category: "world",
+                lastCompleteReading: 0,
+                entries: [],
+                furtherKeys: { _ in [] },
+                stories: { _, _ in [] },
+                judge: { _ in verdict }
+            )
+            try store.commit(record, reading: telling, now: now)
+        }
+        try amend([3])
+        #expect(try store.markAttempted(row.id) == [3], "amended since the row was read")
+        try amend([4])
+        #expect(try store.pending().map(\.message.body) == [[3]])
+    }
+
     @Test func `keys are kept for a thousand entries and long after they left`() throws {
         let folder = try ScratchFolder()
         let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)

@@ -64,6 +64,8 @@ import Testing
         let urls = ["http://slow.example/", "http://quick.example/1", "http://quick.example/2"]
         let report = try await room.pass(try lists(urls), http: proxied(server)) { $0.announceExisting = .all }
         #expect(log.all == ["news", "the slow host"])
+        let lines = room.lines()
+        #expect(lines.count == 1 && !lines[0].contains("took longer"), "nobody waited for it to time out: \(lines)")
         #expect((report.polled, report.sent, report.failedFeeds, report.exit) == (3, 1, 1, .done))
     }
 
