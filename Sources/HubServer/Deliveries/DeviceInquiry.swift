@@ -170,7 +170,8 @@ extension DeviceInquiry {
         }
         guard report.platform == .stream, let progress = standing?.progress else { return remarks }
         if let cursor = progress.resumedFrom, StreamPosition(parsing: cursor).map(hub.epochs.knows) != true {
-            remarks.append("it came with the cursor '\(cursor.excerpt)', which this hub does not know, and was told of a gap")
+            let shown = cursor.excerpt
+            remarks.append("it came with the cursor '\(shown)', which this hub does not know, and was told of a gap")
         }
         if let at = progress.revokedAt, at >= progress.connectedAt ?? 0, standing?.open == nil {
             remarks.append(
