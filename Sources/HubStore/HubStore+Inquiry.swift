@@ -50,19 +50,22 @@ extension HubStore {
 
     package func progress(of ordinals: some Sequence<Int64> & Sendable) async throws -> [Int64: StreamProgress] {
         try await pool.read { db in
-            let statement = try db.cachedStatement(sql: Inquiry.progress)
-            return try ordinals.reduce(into: [:]) { found, ordinal in
-                guard let row = try Row.fetchOne(statement, arguments: [ordinal]) else { return }
-                found[ordinal] = StreamProgress(
-                    ordinal: ordinal,
-                    written: row[0],
-                    resumedFrom: row[1],
-                    connectedAt: row[2],
-                    disconnectedAt: row[3],
-                    replacedAt: row[4],
-                    revokedAt: row[5]
-                )
-            }
+            try ordinals.reduce(into: [:]) { $0[$1] = try Self.progress(db, ordinal: $1) }
+        }
+    }
+
+    static func progress(_ db: Database, ordinal: Int64) throws -> StreamProgress? {
+        let statement = try db.cachedStatement(sql: Inquiry.progress)
+        return try Row.fetchOne(statement, arguments: [ordinal]).map { row in
+            StreamProgress(
+                ordinal: ordinal,
+                written: row[0],
+                resumedFrom: row[1],
+                connectedAt: row[2],
+                disconnectedAt: row[3],
+                replacedAt: row[4],
+                revokedAt: row[5]
+            )
         }
     }
 

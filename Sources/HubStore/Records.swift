@@ -121,6 +121,18 @@ package struct StreamProgress: Sendable, Equatable {
     }
 }
 
+extension StreamProgress {
+    /// What is known when something newer comes: what that does not say stays, but a stream that is open has not ended.
+    package static func merged(_ known: StreamProgress?, _ newer: StreamProgress?) -> StreamProgress? {
+        guard var merged = newer, let known else { return newer ?? known }
+        merged.resumedFrom = merged.resumedFrom ?? known.resumedFrom
+        merged.connectedAt = merged.connectedAt ?? known.connectedAt
+        merged.replacedAt = merged.replacedAt ?? known.replacedAt
+        merged.revokedAt = merged.revokedAt ?? known.revokedAt
+        return merged
+    }
+}
+
 /// What one step of dropping the oldest rows of the log has dropped.
 package struct DroppedRows: Sendable, Equatable {
     package var rows = 0

@@ -311,19 +311,15 @@ extension Transaction {
     }
 
     /// Notes how far streams were written; rows of installations that are gone are passed over.
-    package func note(_ progress: StreamProgress) throws {
+    package func note(_ newer: StreamProgress) throws {
+        let known = try HubStore.progress(db, ordinal: newer.ordinal)
+        guard let progress = StreamProgress.merged(known, newer) else { return }
         try execute(
             """
-            INSERT INTO streamProgress
+            INSERT OR REPLACE INTO streamProgress
                 (ordinal, written, resumedFrom, connectedAt, disconnectedAt, replacedAt, revokedAt)
             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
             WHERE EXISTS (SELECT 1 FROM installation WHERE ordinal = ?1)
-            ON CONFLICT (ordinal) DO UPDATE SET written = excluded.written,
-                resumedFrom = ifnull(excluded.resumedFrom, resumedFrom),
-                connectedAt = ifnull(excluded.connectedAt, connectedAt),
-                disconnectedAt = excluded.disconnectedAt,
-                replacedAt = ifnull(excluded.replacedAt, replacedAt),
-                revokedAt = ifnull(excluded.revokedAt, revokedAt)
             """,
             [
                 progress.ordinal, progress.written, progress.resumedFrom, progress.connectedAt,

@@ -161,7 +161,7 @@ extension DeliveryInquiry {
         let (pending, head, dropped) = hub.state.withLock { ($0.progress, $0.head, $0.droppedThrough) }
         let stored = try await hub.store.progress(of: ordinals)
         return ordinals.reduce(into: [:]) { standings, ordinal in
-            let progress = stored[ordinal].map { $0.updated(by: pending[ordinal]) } ?? pending[ordinal]
+            let progress = StreamProgress.merged(stored[ordinal], pending[ordinal])
             var standing = StreamStanding(progress: progress, open: open[ordinal])
             if let cursor = progress?.resumedFrom,
                 case .resume(let after) = hub.epochs.resume(cursor, created: 0, top: head, droppedThrough: dropped)
@@ -170,18 +170,6 @@ extension DeliveryInquiry {
             }
             standings[ordinal] = standing
         }
-    }
-}
-
-extension StreamProgress {
-    /// With what waits to be noted over it, as ``Transaction/note(_:)`` does it.
-    fileprivate func updated(by newer: StreamProgress?) -> StreamProgress {
-        guard var updated = newer else { return self }
-        updated.resumedFrom = updated.resumedFrom ?? resumedFrom
-        updated.connectedAt = updated.connectedAt ?? connectedAt
-        updated.replacedAt = updated.replacedAt ?? replacedAt
-        updated.revokedAt = updated.revokedAt ?? revokedAt
-        return updated
     }
 }
 
