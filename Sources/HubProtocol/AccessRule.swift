@@ -2,10 +2,9 @@ import FoundationEssentials
 
 /// A named pair of keys with the rights that either of them carries.
 package struct AccessRule: Sendable, Equatable {
-    /// The two rules that are made with every hub, and the one of a namespace (protocol §1.1).
+    /// The two rules that are made with every hub (protocol §1.1).
     package static let defaultListenName = "DefaultListenSharedAccessSignature"
     package static let defaultFullName = "DefaultFullSharedAccessSignature"
-    package static let rootName = "RootManageSharedAccessKey"
 
     package let name: String
     package let primaryKey: String

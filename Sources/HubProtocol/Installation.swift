@@ -72,18 +72,6 @@ extension Installation {
         [Tag.installation(id)] + (userID.map { [Tag.user($0)] } ?? [])
     }
 
-    /// Every tag the client gave, on the installation, a template or a secondary tile: all that a rule about tags has
-    /// to look at.
-    package var allTags: Set<Tag> {
-        var all = Set(tags)
-        for template in templates.values { all.formUnion(template.tags) }
-        for tile in secondaryTiles.values {
-            all.formUnion(tile.tags)
-            for template in tile.templates.values { all.formUnion(template.tags) }
-        }
-        return all
-    }
-
     /// Puts back tags of an earlier state that this one omits, each where it was, if that place still exists.
     ///
     /// Meant for the reserved ones, which only a bearer of Manage may take off (design §6).

@@ -56,23 +56,6 @@ extension InstallationChange {
             change.apply(to: &installation.secondaryTiles[name, default: SecondaryTile()])
         }
     }
-
-    var addedTags: [Tag] {
-        switch self {
-        case .target(_, .tags(_, .add(let tags))), .target(_, .tags(_, .replace(let tags))): tags
-        case .target(_, .template(_, .set(let template))): template.tags
-        case .tile(_, let tile?): tile.tags + tile.templates.values.flatMap(\.tags)
-        default: []
-        }
-    }
-
-    var clearsTags: Bool {
-        switch self {
-        case .target(_, .tags(_, .replace)), .target(_, .template(_, .set)), .target(_, .template(_, .remove)), .tile:
-            true
-        default: false
-        }
-    }
 }
 
 extension InstallationChange.TargetChange {

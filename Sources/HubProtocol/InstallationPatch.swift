@@ -49,10 +49,4 @@ package struct InstallationPatch: Sendable, Equatable {
     package var removedTags: [Tag] {
         changes.compactMap { if case .target(_, .tags(_, .remove(let tag))) = $0 { tag } else { nil } }
     }
-
-    /// Tags that are to be added, anywhere in the installation.
-    package var addedTags: [Tag] { changes.flatMap(\.addedTags) }
-
-    /// Whether it takes tags off without naming them: all of a list, or with the template or tile that has them.
-    package var clearsTags: Bool { changes.contains(where: \.clearsTags) }
 }

@@ -64,16 +64,8 @@ extension ProtocolError {
 
     package static func badRequest(_ detail: String) -> ProtocolError { ProtocolError(status: 400, detail: detail) }
 
-    package static func forbidden(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 403, code: 40300, detail: detail)
-    }
-
     package static func notFound(_ detail: String) -> ProtocolError {
         ProtocolError(status: 404, code: 40400, detail: detail)
-    }
-
-    package static func methodNotAllowed(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 405, detail: detail)
     }
 
     /// `409`, with the service's own opening words (§2).
@@ -81,22 +73,10 @@ extension ProtocolError {
         ProtocolError(status: 409, code: 40900, detail: "SubCode=40900. Conflict. \(detail)")
     }
 
-    package static func gone(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 410, code: 41000, detail: detail)
-    }
-
-    package static func preconditionFailed(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 412, detail: detail)
-    }
-
     package static func tooLarge(_ detail: String) -> ProtocolError { ProtocolError(status: 413, detail: detail) }
 
     package static func unprocessable(_ detail: String) -> ProtocolError {
         ProtocolError(status: 422, detail: detail)
-    }
-
-    package static func throttled(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 429, code: 42900, detail: detail)
     }
 
     package static func internalError(_ detail: String) -> ProtocolError {

@@ -1,7 +1,6 @@
 /// Beginnings of tags that only a bearer of Manage may set or remove (design §6).
 package struct ReservedTagPrefixes: Sendable, Equatable {
     package static let standard = ReservedTagPrefixes(folded: ["username:", "from:"])
-    package static let none = ReservedTagPrefixes(folded: [])
 
     /// In folded form.
     package let prefixes: [String]

@@ -37,12 +37,6 @@ package struct TagExpression: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    /// The expression that `tag` alone is.
-    package init(_ tag: Tag) {
-        root = .tag(tag)
-        text = tag.text
-    }
-
     /// Every tag that occurs, negated or not.
     package var tags: Set<Tag> {
         var tags: Set<Tag> = []

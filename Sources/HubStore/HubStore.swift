@@ -10,7 +10,7 @@ import SQLiteFiles
 ///
 /// The log's operations, which another engine could stand behind:
 /// ``Transaction/appendMessage(hub:id:tags:body:at:matched:)`` and ``Transaction/appendChange(hub:ordinal:at:)`` append,
-/// ``messages(hub:after:through:limit:)`` reads on from a place, ``extent()`` tells how far it reaches.
+/// ``owedMessages(hub:ordinal:after:through:limit:)`` reads on from a place, ``extent()`` tells how far it reaches.
 package final class HubStore: Sendable {
     let pool: DatabasePool
 

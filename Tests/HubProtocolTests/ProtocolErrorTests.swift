@@ -33,8 +33,8 @@ import Testing
         ProtocolError.unauthorized(.missingToken), .unauthorized(.malformedToken("x < y")),
         .unauthorized(.invalidSignature),
         .unauthorized(.expiredToken), .unauthorized(.invalidAudience), .unauthorized(.claimRequired([.listen, .send])),
-        .badRequest("é\n\"x\""), .conflict("it exists"), .tooLarge("x"), .unprocessable("x"), .preconditionFailed("x"),
-        .internalError("x"), .methodNotAllowed("x"), ProtocolError(status: 400, detail: ""),
+        .badRequest("é\n\"x\""), .conflict("it exists"), .tooLarge("x"), .unprocessable("x"),
+        .internalError("x"), ProtocolError(status: 400, detail: ""),
     ])
     func `an error that is read is the one that was written`(error: ProtocolError) {
         #expect(ProtocolError(xml: error.xml(trackingID: "t", at: Self.date)) == error)

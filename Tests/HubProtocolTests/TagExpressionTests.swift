@@ -78,6 +78,5 @@ import Testing
         let (a, b, c, d) = (try Tag("a"), try Tag("b"), try Tag("c"), try Tag("d"))
         #expect(root == .or([.tag(a), .and([.tag(b), .not(.or([.tag(c), .tag(d)]))])]))
         #expect(try TagExpression(parsing: "a || A").tags == [a])
-        #expect(TagExpression(a).matches { $0 == a })
     }
 }
