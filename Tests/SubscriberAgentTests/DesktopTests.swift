@@ -94,13 +94,15 @@ import Testing
         let bus = try await TestBus(folder: stage.scratch.path)
         let service = try NotificationService(bus)
         let agent = try stage.agent(variables: variables(bus.environment))
-        try await agent.store.receive((1...10).map { .sample($0) }, cursor: nil, at: .sample)
+        try await agent.store.receive([.sample(1)], cursor: nil, at: .sample)
         let task = try stage.start(agent, notifying: true)
         await stage.hub.streams[0].connected()
-        // One by one, as the hub's log gives them: the queue of the agent alone does not tell how many are to come.
-        for number in 11...20 {
+        // One by one, as the hub's log gives them: the queue of the agent alone does not tell how many are to come, and
+        // a worker that did not wait for more would be done with each long before it was looked at so often.
+        for number in 2...20 {
             stage.hub.streams[0].message(number, id: "e-\(number)")
             while try await agent.inbox(last: 99).count < number { await Task.yield() }
+            for _ in 0..<40 { #expect(try await agent.inbox(last: 99).allSatisfy { $0.state != .done }) }
         }
         #expect(service.shown.elements.isEmpty)
         stage.hub.streams[0].heartbeat("e-20")
