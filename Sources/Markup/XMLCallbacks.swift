@@ -8,8 +8,10 @@ enum XMLCallbacks {
         guard let table = context.pointee.sax else { return }
         table.pointee = xmlSAXHandler()
         table.pointee.initialized = UInt32(XML_SAX2_MAGIC)
-        table.pointee.startElementNs = { user, local, prefix, namespace, _, _, count, _, values in
-            XMLCallbacks.builder(user)?.pointee.start(local, prefix, namespace, attributeCount: Int(count), values)
+        table.pointee.startElementNs = { user, local, prefix, namespace, declared, _, count, _, values in
+            guard let builder = XMLCallbacks.builder(user) else { return }
+            if declared > 0 { builder.pointee.declareNamespaces(Int(declared)) }
+            builder.pointee.start(local, prefix, namespace, attributeCount: Int(count), values)
         }
         table.pointee.endElementNs = { user, _, _, _ in XMLCallbacks.builder(user)?.pointee.end() }
         table.pointee.characters = { user, text, count in
@@ -23,6 +25,10 @@ enum XMLCallbacks {
         }
         table.pointee.getEntity = { user, name in XMLCallbacks.builder(user)?.pointee.entity(name) }
         table.pointee.internalSubset = { user, _, _, _ in XMLCallbacks.builder(user)?.pointee.doctype() }
+        table.pointee.attributeDecl = { user, _, _, _, _, _, enumeration in
+            xmlFreeEnumeration(enumeration)
+            XMLCallbacks.builder(user)?.pointee.attributeDeclaration()
+        }
         table.pointee.serror = { user, error in
             if let error { XMLCallbacks.builder(user)?.pointee.report(error) }
         }

@@ -6,8 +6,12 @@ enum XMLLimits {
     static let depth = 200
     /// Elements and texts of a document; a feed of five thousand entries has about 200,000.
     static let nodes = 500_000
-    /// Attributes kept of one element.
+    /// Attributes of one tag, declarations of namespaces among them; of a tag with more the first are kept.
     static let attributes = 128
+    /// Namespaces declared by elements that are open together.
+    ///
+    /// libxml2 looks through all of them for a prefix. Generators that declare one on every element stay far below.
+    static let namespaces = 1_000
     /// Different names in one document.
     static let names = 10_000
     /// Bytes kept of one text or attribute value; what follows is left out.

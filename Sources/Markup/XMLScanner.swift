@@ -9,31 +9,41 @@ package enum XMLScanner {
     ///
     /// - Returns: The tree, empty when there is no element in it.
     package static func tree(of utf8: [UInt8], vocabulary: XMLVocabulary) -> XMLTree {
+        if let fault = XMLCrowdedTag.fault(in: utf8) {
+            return repairedTree(of: utf8, vocabulary: vocabulary, fault: fault)
+        }
         if let sections = CDATASections(utf8) {
             var builder = XMLTreeBuilder(vocabulary, policy: .strict)
             builder.parse(sections.document, sections: sections.texts.map { utf8[$0] })
             // A fault is looked for again in the document itself, for the sake of its line.
-            if builder.fault == nil, builder.namespaceFault == nil, !builder.metForeignEntity {
+            if builder.fault == nil, builder.namespaceFault == nil, !builder.needsDeclarations {
                 return builder.tree(fault: nil, isComplete: true)
             }
         }
         var strict = XMLTreeBuilder(vocabulary, policy: .strict)
         strict.parse(utf8)
-        guard strict.fault != nil || strict.metForeignEntity, !strict.reachedLimit else {
-            return strict.tree(fault: strict.fault ?? strict.namespaceFault, isComplete: !strict.reachedLimit)
+        let fault = strict.fault ?? strict.namespaceFault
+        guard strict.fault != nil || strict.needsDeclarations, !strict.reachedLimit else {
+            return strict.tree(fault: fault, isComplete: !strict.reachedLimit)
         }
+        return repairedTree(of: utf8, vocabulary: vocabulary, fault: fault)
+    }
+
+    private static func repairedTree(
+        of utf8: [UInt8],
+        vocabulary: XMLVocabulary,
+        fault: XMLSyntaxError?
+    ) -> XMLTree {
         var repair = XMLRepair(utf8, vocabulary: vocabulary)
         repair.run()
         var lenient = XMLTreeBuilder(vocabulary, policy: .recovering)
         lenient.parse(repair.output)
-        return lenient.tree(
-            fault: strict.fault ?? strict.namespaceFault,
-            isComplete: repair.isComplete && !lenient.reachedLimit
-        )
+        return lenient.tree(fault: fault, isComplete: repair.isComplete && !lenient.reachedLimit)
     }
 
     /// - Throws: The first fault; a document type declaration is one.
     static func check(_ utf8: [UInt8]) throws(XMLSyntaxError) {
+        if let fault = XMLCrowdedTag.fault(in: utf8) { throw fault }
         var builder = XMLTreeBuilder(.plain, policy: .withoutDoctype)
         builder.parse(utf8)
         if let fault = builder.fault { throw fault }

@@ -31,6 +31,9 @@ struct XMLTreeBuilder {
     private var bytes: [UInt8] = []
     private var names: XMLNames
     private var open: [Int32] = []
+    /// How many namespaces the open elements declare, and which elements do, by their depth.
+    private var namespaces = 0
+    private var declaring: [(depth: Int, count: Int)] = []
     /// Of the text that is being read.
     private var textBytes = 0
 
@@ -38,8 +41,8 @@ struct XMLTreeBuilder {
     /// The first prefix that was never declared: no matter of well-formedness, but of a publisher's care.
     private(set) var namespaceFault: XMLSyntaxError?
     private(set) var reachedLimit = false
-    /// A reference was met to an entity that XML itself does not define.
-    private(set) var metForeignEntity = false
+    /// A reference was met to an entity that XML itself does not define, or a declaration of attributes.
+    private(set) var needsDeclarations = false
 
     init(_ vocabulary: XMLVocabulary, policy: Policy) {
         self.vocabulary = vocabulary
@@ -91,6 +94,15 @@ struct XMLTreeBuilder {
 
     // MARK: Events
 
+    /// Comes before the start of the element that declares them.
+    mutating func declareNamespaces(_ count: Int) {
+        namespaces += count
+        declaring.append((open.count, count))
+        if namespaces > XMLLimits.namespaces {
+            stop("more than \(XMLLimits.namespaces) namespaces are declared inside one another")
+        }
+    }
+
     mutating func start(
         _ local: UnsafePointer<xmlChar>?,
         _ prefix: UnsafePointer<xmlChar>?,
@@ -102,7 +114,7 @@ struct XMLTreeBuilder {
         guard open.count < XMLLimits.depth else { return stop("elements are nested deeper than \(XMLLimits.depth)") }
         guard let name = index(of: XMLNames.Key(local: local, prefix: prefix, namespace: namespace)) else { return }
         let first = attributes.count
-        for number in 0..<min(attributeCount, XMLLimits.attributes) {
+        for number in 0..<attributeCount {
             guard let values, let start = values[5 * number + 3], let end = values[5 * number + 4] else { continue }
             let key = XMLNames.Key(
                 local: values[5 * number],
@@ -119,6 +131,10 @@ struct XMLTreeBuilder {
     mutating func end() {
         endText()
         guard let node = open.popLast() else { return }
+        if let last = declaring.last, last.depth == open.count {
+            namespaces -= last.count
+            declaring.removeLast()
+        }
         nodes[Int(node)].isClosed = true
     }
 
@@ -151,8 +167,14 @@ struct XMLTreeBuilder {
 
     mutating func entity(_ name: UnsafePointer<xmlChar>?) -> xmlEntityPtr? {
         if let predefined = xmlGetPredefinedEntity(name) { return predefined }
-        metForeignEntity = true
+        needsDeclarations = true
         return nil
+    }
+
+    /// Defaults would be added to every tag of their element, each compared with all others.
+    mutating func attributeDeclaration() {
+        needsDeclarations = true
+        stop()
     }
 
     mutating func doctype() {

@@ -100,8 +100,54 @@ struct XMLScannerTests {
         #expect(deep.root?.all("item").map(\.text) == ["1"])
         let names = tree("<rss>" + (0..<20_000).map { "<n\($0)/>" }.joined() + "</rss>")
         #expect(!names.isComplete && names.fault != nil)
-        let attributes = tree("<rss " + (0..<20_000).map { "a\($0)='1' " }.joined() + ">x</rss>")
-        #expect(attributes.root?.text == "x")
+    }
+
+    /// libxml2 alone would take minutes for each.
+    @Test(arguments: ["a", "xmlns:a"])
+    func `a million attributes of one tag take linear time`(name: String) throws {
+        let text = "<rss\n><t " + (0..<1_000_000).map { "\(name)\($0)='>' " }.joined() + ">x</t></rss>"
+        var tree: XMLTree?
+        #expect(processorTime { tree = self.tree(text) } < linearTime)
+        let root = try #require(tree?.root)
+        #expect(tree?.isComplete == true && root.text == "x")
+        #expect(tree?.fault == XMLSyntaxError(line: 2, reason: "a tag has more than 128 attributes"))
+        #expect(name != "a" || root.first("t")?.attribute("a127") == ">")
+        #expect(root.first("t")?.attribute("a128") == nil)
+    }
+
+    @Test(arguments: [(128, true), (129, false)])
+    func `a tag may have as many attributes as are kept`(count: Int, isWellFormed: Bool) {
+        let attributes = (0..<count).map { "a\($0)='=\">'" }.joined(separator: " ")
+        let long = String(repeating: "-", count: 2_000)
+        for text in ["<rss A>x</rss>", "<rss>z<t/><t A/>x</rss>", "<rss>\(long)<t A/>\(long)x</rss>"] {
+            let tree = tree(text.replacing("A", with: attributes))
+            #expect((tree.fault == nil) == isWellFormed)
+            #expect(tree.root?.text.hasSuffix("x") == true)
+        }
+    }
+
+    @Test func `namespaces inside one another are bounded`() {
+        let declared = (0..<100).map { " xmlns:p\($0)='u'" }.joined()
+        let nested = (0..<150).map { "<a\(declared.replacing("p", with: "q\($0)p"))>" }.joined()
+        var tree: XMLTree?
+        #expect(
+            processorTime {
+                tree = self.tree("<rss><item>1</item>" + nested + String(repeating: "<r:b/>", count: 200_000))
+            } < linearTime
+        )
+        #expect(tree?.fault?.reason.contains("namespaces") == true && tree?.root?.first("item")?.text == "1")
+        let beside = String(repeating: "<a\(declared)/>", count: 500)
+        #expect(self.tree("<rss>\(beside)</rss>").isComplete)
+    }
+
+    /// libxml2 would add the defaults to each tag.
+    @Test func `declared attributes are left out`() {
+        let declared = (0..<2_000).map { "<!ATTLIST t a\($0) CDATA 'x'>" }.joined()
+        let text = "<!DOCTYPE rss [\(declared)]><rss>" + String(repeating: "<t/>", count: 20_000) + "<t b='1'/></rss>"
+        var tree: XMLTree?
+        #expect(processorTime { tree = self.tree(text) } < linearTime)
+        #expect(tree?.isComplete == true && tree?.fault == nil && tree?.uses("a1") == false)
+        #expect(tree?.root?.all("t").last?.attribute("b") == "1")
     }
 
     @Test func `a huge text is kept up to its bound`() {

@@ -30,4 +30,12 @@ struct XMLWellFormednessTests {
         let large = "<a>" + String(repeating: "x", count: XMLWellFormedness.maximumBytes) + "</a>"
         #expect(throws: XMLSyntaxError.self) { try XMLWellFormedness.check(large) }
     }
+
+    @Test(arguments: ["a", "xmlns:a"])
+    func `attributes are bounded before they are compared`(name: String) {
+        let attributes = (0..<60_000).map { " \(name)\($0)=''" }.joined()
+        #expect(throws: XMLSyntaxError(line: 2, reason: "a tag has more than 128 attributes")) {
+            try XMLWellFormedness.check("<a>\n<b\(attributes)/></a>")
+        }
+    }
 }

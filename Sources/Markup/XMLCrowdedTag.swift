@@ -1,0 +1,67 @@
+internal import Glibc
+
+/// Finds a start tag with more attributes than libxml2 may see.
+///
+/// libxml2 compares every attribute of a tag with every other before it hands over the first: 320,000 of them, 3 MB,
+/// take it half a minute. So they are counted before the parse. An ordinary document is crossed in leaps: a crowded tag
+/// is long, and where brackets stand close together there is none.
+enum XMLCrowdedTag {
+    /// The shortest attribute with the space before it: ` a=""`.
+    private static let attributeBytes = 5
+    private static let leap = XMLLimits.attributes * attributeBytes
+
+    static func fault(in utf8: [UInt8]) -> XMLSyntaxError? {
+        utf8.withUnsafeBufferPointer { bytes in
+            guard let start = find(in: bytes) else { return nil }
+            let line = bytes[..<start].reduce(1) { $0 + ($1 == 0x0A ? 1 : 0) }
+            return XMLSyntaxError(line: line, reason: "a tag has more than \(XMLLimits.attributes) attributes")
+        }
+    }
+
+    /// - Returns: The offset of the tag's `<`.
+    private static func find(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        var bracket = index(of: 0x3C, in: bytes, from: 0, to: bytes.count)
+        while let start = bracket {
+            let end = min(bytes.count, start + 1 + leap)
+            // Any bracket in reach will do, and a far one is the better.
+            bracket =
+                index(of: 0x3C, in: bytes, from: start + 1 + leap * 3 / 4, to: end)
+                ?? index(of: 0x3C, in: bytes, from: start + 1, to: end)
+            guard bracket == nil else { continue }
+            if isCrowded(bytes[(start + 1)...]) { return start }
+            bracket = index(of: 0x3C, in: bytes, from: end, to: bytes.count)
+        }
+        return nil
+    }
+
+    private static func index(
+        of byte: UInt8,
+        in bytes: UnsafeBufferPointer<UInt8>,
+        from start: Int,
+        to end: Int
+    ) -> Int? {
+        guard start < end, let base = bytes.baseAddress, let found = memchr(base + start, Int32(byte), end - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - UnsafeRawPointer(base)
+    }
+
+    /// Counts `=` outside of quotation marks; where those do not pair up, the parser stops before the tag is over.
+    private static func isCrowded(_ tag: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        var quote: UInt8?
+        var count = 0
+        for byte in tag {
+            switch byte {
+            case 0x3C: return false
+            case quote: quote = nil
+            case _ where quote != nil: continue
+            case 0x22, 0x27: quote = byte
+            case 0x3D:
+                count += 1
+                if count > XMLLimits.attributes { return true }
+            case 0x3E, 0x21, 0x3F: return false
+            default: continue
+            }
+        }
+        return false
+    }
+}
