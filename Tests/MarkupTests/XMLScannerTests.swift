@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Markup
@@ -89,9 +90,29 @@ struct XMLScannerTests {
         #expect(tree(flat).root?.text.utf8.count ?? .max < 2_000_000)
     }
 
-    @Test func `external entities are not read`() {
-        let text = "<!DOCTYPE rss SYSTEM 'file:///etc/passwd' [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><rss>&x;</rss>"
-        #expect(tree(text).root?.text == "")
+    /// The kernel tells whether anybody opens the file that the document names.
+    @Test func `external entities are not read, nor opened`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "newswire-\(UUID()).ent")
+        try Data("secret".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let watch = inotify_init1(Int32(IN_NONBLOCK))
+        defer { close(watch) }
+        let descriptor = inotify_add_watch(watch, file.path, UInt32(IN_OPEN | IN_ACCESS))
+        try #require(descriptor >= 0)
+        func wasTouched() -> Bool {
+            var events = [UInt8](repeating: 0, count: 4_096)
+            return read(watch, &events, events.count) > 0
+        }
+        for address in [file.absoluteString, file.path] {
+            let subset = "<!ENTITY x SYSTEM '\(address)'><!ENTITY % y SYSTEM '\(address)'>%y;"
+            for root in ["<rss>&x;</rss>", "<rss a='&x;'>", "<rss><b>&x;"] {
+                let root = tree("<!DOCTYPE rss SYSTEM '\(address)' [\(subset)]>\(root)").root
+                #expect(root?.text == "" && root?.attribute("a") ?? "" == "")
+            }
+        }
+        #expect(!wasTouched())
+        _ = try Data(contentsOf: file)
+        #expect(wasTouched(), "the watch would have told")
     }
 
     @Test func `depth, names and attributes are bounded`() {
