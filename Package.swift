@@ -45,16 +45,17 @@ let package = Package(
         .target(name: "Markup", dependencies: ["CLibXML2"]),
         .target(name: "ServerSentEvents"),
         .target(name: "PrometheusText"),
+        .target(name: "DomainNames"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
         .target(name: "SQLiteFiles", dependencies: [.grdb]),
         .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem"]),
 
         // Vocabularies: what feeds say, what travels between hub and clients.
-        .target(name: "Feeds", dependencies: ["Markup", "CZlib", .crypto]),
+        .target(name: "Feeds", dependencies: ["Markup", "DomainNames", "CZlib", .crypto]),
         .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
 
         // Out of this machine, and to a hub.
-        .target(name: "OutboundHTTP", dependencies: ["CCurl"]),
+        .target(name: "OutboundHTTP", dependencies: ["DomainNames", "CCurl"]),
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
 
         // The hub.
@@ -114,6 +115,7 @@ let package = Package(
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText"]),
+        .testTarget(name: "DomainNamesTests", dependencies: ["DomainNames"]),
         .testTarget(name: "HostSystemTests", dependencies: ["HostSystem"]),
         .testTarget(
             name: "DesktopNotificationsTests",

@@ -1,3 +1,5 @@
+internal import DomainNames
+
 /// A URL reference in its five parts, resolved as RFC 3986 §5.2 says.
 ///
 /// Tolerant where publishers are sloppy: spaces and other characters that no URL holds are percent-encoded instead of
@@ -32,7 +34,7 @@ struct WebAddress: Sendable, Equatable {
         if rest.hasPrefix("//") {
             rest = rest.dropFirst(2)
             let end = rest.firstIndex(of: "/") ?? rest.endIndex
-            authority = DomainName.ascii(String(rest[..<end]))
+            authority = Self.ascii(rest[..<end])
             rest = rest[end...]
         }
         path = Self.escaped(rest)
@@ -129,6 +131,15 @@ struct WebAddress: Sendable, Equatable {
     /// RFC 3986 §5.2.4.
     private static func withoutDots(_ path: some StringProtocol) -> String {
         var kept: [Substring] = []
+    /// An authority with its host in ASCII; unchanged where that cannot be.
+    private static func ascii(_ authority: Substring) -> String {
+        guard authority.utf8.contains(where: { $0 >= 0x80 }) else { return String(authority) }
+        let start = authority.lastIndex(of: "@").map { authority.index(after: $0) } ?? authority.startIndex
+        let end = authority[start...].lastIndex(of: ":") ?? authority.endIndex
+        guard let host = DomainName.ascii(String(authority[start..<end])) else { return String(authority) }
+        return String(authority[..<start] + host + authority[end...])
+    }
+
         let segments = String(path).split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         for (position, segment) in segments.enumerated() {
             let isLast = position == segments.count - 1

@@ -1,3 +1,4 @@
+import DomainNames
 import Glibc
 
 /// Which proxy a request goes through, as the environment's customary variables say.
@@ -54,7 +55,7 @@ package struct ProxySettings: Sendable {
         if text == "*" { return .everything }
         if let block = AddressBlock(text) { return .block(block) }
         let name = text.drop { $0 == "." || $0 == "*" }
-        return name.isEmpty ? nil : .name(String(name))
+        return name.isEmpty ? nil : .name(DomainName.ascii(String(name)) ?? String(name))
     }
 
     /// Entries of `no_proxy` that are looked at.

@@ -1,4 +1,5 @@
 import CCurl
+import DomainNames
 
 /// An absolute address, parsed and resolved by libcurl's own parser.
 ///
@@ -9,7 +10,7 @@ struct WebAddress: Sendable, Equatable {
     let text: String
     let scheme: String
 
-    /// In small letters; IPv6 in brackets.
+    /// In small letters and ASCII; IPv6 in brackets.
     let host: String
     let port: Int
     let user: String?
@@ -98,6 +99,15 @@ struct WebAddress: Sendable, Equatable {
         let scheme = Self.part(CURLUPART_SCHEME, of: handle)?.lowercased() ?? ""
         guard scheme == "http" || scheme == "https" else {
             throw .badURL(reason: "the scheme '\(scheme.prefix(20))' is not http or https")
+        }
+        // libcurl would translate the name when it connects, after every check, and only in a locale of UTF-8.
+        if let host = Self.part(CURLUPART_HOST, of: handle), host.utf8.contains(where: { $0 >= 0x80 }) {
+            guard let name = DomainName.ascii(host), curl_url_set(handle, CURLUPART_HOST, name, 0) == CURLUE_OK,
+                let translated = Self.part(CURLUPART_URL, of: handle)
+            else { throw .badURL(reason: "its host is not an international domain name") }
+            // Parsed anew, since what came out may be an address of numbers.
+            try self.init(translated, relativeTo: nil)
+            return
         }
         let user = Self.part(CURLUPART_USER, of: handle, flags: CURLU_URLDECODE)
         let password = Self.part(CURLUPART_PASSWORD, of: handle, flags: CURLU_URLDECODE)

@@ -328,6 +328,29 @@ extension OutboundClientTests {
         #expect(await error(request) == .refusedAddress(host: host, address: bare))
     }
 
+    @Test func `an international host is reached, and judged by the address that it turns into`() async throws {
+        let server = try ScriptedHTTPServer { request in
+            let port = request.header("X-Port") ?? ""
+            return request.path == "/old" ? .redirect(to: "http://zürich.localhost:\(port)/new") : .status(200)
+        }
+        for host in ["bücher.localhost", "127.0.0。1", "１２７.1"] {
+            #expect(try await client.send(local("http://\(host):\(server.port)/")).status == 200)
+            guard case .refusedAddress = await error(OutboundRequest(url: "http://\(host):\(server.port)/")) else {
+                Issue.record("\(host) is not refused")
+                continue
+            }
+        }
+        var request = local("http://bücher.localhost:\(server.port)/old")
+        request.headers = [("X-Port", "\(server.port)")]
+        #expect(try await client.send(request).url == "http://xn--zrich-kva.localhost:\(server.port)/new")
+        #expect(
+            server.requests.compactMap { $0.header("Host")?.prefix { $0 != ":" } } == [
+                "xn--bcher-kva.localhost", "127.0.0.1", "127.0.0.1", "xn--bcher-kva.localhost",
+                "xn--zrich-kva.localhost",
+            ]
+        )
+    }
+
     @Test func `a connection kept by another request does not get round the guard`() async throws {
         let server = try ScriptedHTTPServer { _ in .status(200) }
         _ = try await client.send(local(server.url("/first")))

@@ -39,7 +39,9 @@ import Testing
         ("http://10.1.2.3/", "10.0.0.0/8", true), ("http://11.1.2.3/", "10.0.0.0/8", false),
         ("http://10.1.2.3/", "10.1.2.3", true), ("http://[fd00::1]/", "fd00::/8", true),
         ("http://[fd00::1]/", "[fd00::1]", true), ("http://[fe00::1]/", "fd00::/8", false),
-        ("http://1.2.3.4/", "10.0.0.0/99", false), ("http://a.example/", ".", false), ("http://a.example/", "", false),
+        ("http://1.2.3.4/", "10.0.0.0/99", false),
+        ("http://bücher.example/", "Bücher.example", true), ("http://a.example/", ".", false),
+        ("http://a.example/", "", false),
     ])
     func `no_proxy names what is reached directly`(_ url: String, _ exceptions: String, _ isDirect: Bool) throws {
         let proxy = try proxy(url, ["http_proxy": "http://p:1", "no_proxy": exceptions])
@@ -86,6 +88,8 @@ import Testing
     @Test(arguments: [
         "http://10.0.0.1/", "http://169.254.169.254/", "http://[::ffff:127.0.0.2]/", "http://intranet/",
         "http://printer.local/", "http://metadata.google.internal/", "http://0x0a000001/",
+        "http://169.254。169.254/", "http://１６９.254.169.254/", "http://169.254%E3%80%82169.254/",
+        "http://metadata。google。internal/", "http://ⓛocalhost/",
     ])
     func `what is private by its name is not asked of the proxy`(_ url: String) async throws {
         let proxy = try ScriptedHTTPServer { _ in .status(200, body: "secret") }
@@ -96,8 +100,23 @@ import Testing
         #expect(proxy.requests.isEmpty)
     }
 
-    @Test func `a redirect behind the proxy to a private address is refused`() async throws {
-        let proxy = try ScriptedHTTPServer { _ in .redirect(302, to: "http://192.168.1.1/admin") }
+    @Test func `an international host is asked for by its name in ASCII`() async throws {
+        let proxy = try ScriptedHTTPServer { request in
+            request.target.hasSuffix("/old") ? .redirect(301, to: "http://zürich.example/ü") : .status(200)
+        }
+        let client = client("http://127.0.0.1:\(proxy.port)")
+        let reply = try await client.send(OutboundRequest(url: "http://bücher.example/old"))
+        #expect(reply.status == 200 && reply.movedPermanentlyTo?.lowercased() == "http://xn--zrich-kva.example/%c3%bc")
+        #expect(
+            proxy.requests.map { $0.target.lowercased() } == [
+                "http://xn--bcher-kva.example/old", "http://xn--zrich-kva.example/%c3%bc",
+            ]
+        )
+    }
+
+    @Test(arguments: ["http://192.168.1.1/admin", "http://１９２.168。1.1/admin"])
+    func `a redirect behind the proxy to a private address is refused`(target: String) async throws {
+        let proxy = try ScriptedHTTPServer { _ in .redirect(302, to: target) }
         guard case .refusedAddress = await error(client("http://127.0.0.1:\(proxy.port)"), "http://feeds.example/")
         else {
             Issue.record("not refused")

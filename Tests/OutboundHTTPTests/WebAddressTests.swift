@@ -11,6 +11,10 @@ import Testing
         ("http://[::1]:81/", "http://[::1]:81/"),
         ("http://0x7f.1/", "http://127.0.0.1/"),
         ("http://example.org/a/../b", "http://example.org/b"),
+        ("http://Bücher.example:81/ä", "http://xn--bcher-kva.example:81/%c3%a4"),
+        ("http://b%C3%BCcher.example/", "http://xn--bcher-kva.example/"),
+        ("http://169.254。169.254/", "http://169.254.169.254/"), ("http://１２７.1/", "http://127.0.0.1/"),
+        ("http://169.254%E3%80%82169.254/", "http://169.254.169.254/"), ("http://ⓛocalhost/", "http://localhost/"),
     ])
     func `an address is normalised and sheds user information and fragment`(_ text: String, _ normal: String) throws {
         #expect(try WebAddress(parsing: text).text.lowercased() == normal)
@@ -19,6 +23,7 @@ import Testing
     @Test(arguments: [
         "", "example.org/feed", "/feed", "ftp://example.org/", "file:///etc/passwd", "gopher://example.org/",
         "http://", "http://exa mple.org/", "http://example.org:99999/", "http://a\u{0}b/",
+        "http://ü..example/", "http://a／b.example/", "http://℀.example/", "http://a＠b.example/", "http://a%FF.example/",
         "javascript:alert(1)", "http://example.org/" + String(repeating: "a", count: 9_000),
     ])
     func `an address that cannot be fetched is refused`(_ text: String) {
@@ -31,6 +36,9 @@ import Testing
         #expect(address.password == "s:cret")
         #expect(!address.text.contains("cret"))
         #expect(try WebAddress(parsing: address.textWithCredentials()) == address)
+        let international = try WebAddress(parsing: "https://me%40home:s%3Acret@bücher.example/a")
+        #expect(international.user == "me@home" && international.password == "s:cret")
+        #expect(international.text == "https://xn--bcher-kva.example/a")
     }
 
     @Test(arguments: [

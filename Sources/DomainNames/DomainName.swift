@@ -1,0 +1,28 @@
+internal import Foundation
+
+/// Host names in the one form that is looked up, compared and judged.
+///
+/// In ASCII there is one spelling: `bücher.example` is `xn--bcher-kva.example`, and what only looks like the numbers and
+/// dots of an address has become them. Foundation holds the tables of IDNA (UTS #46, non-transitional); unlike the C
+/// library's, they do not depend on the locale.
+package enum DomainName {
+    /// Longest name that is translated, in bytes: one in ASCII has 253, each of which may have stood for four.
+    private static let maximumBytes = 1_024
+
+    /// - Returns: A name in ASCII as it is, and another's ASCII form; `nil` where a name has none, or one that is no name.
+    package static func ascii(_ host: String) -> String? {
+        guard host.utf8.contains(where: { $0 >= 0x80 }) else { return host }
+        guard host.utf8.count <= maximumBytes, host.utf8.allSatisfy({ $0 >= 0x80 || isNameByte($0) }),
+            let text = URL(string: "http://\(host)/")?.absoluteString, text.hasPrefix("http://"), text.hasSuffix("/")
+        else { return nil }
+        let name = text.dropFirst(7).dropLast()
+        return name.utf8.allSatisfy(isNameByte) ? name.lowercased() : nil
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+        default: false
+        }
+    }
+}
