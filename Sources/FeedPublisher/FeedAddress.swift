@@ -1,4 +1,5 @@
 internal import Crypto
+internal import OutboundHTTP
 
 /// The address of a feed as its list gives it: absolute, `http`, `https` or, for feeds of one's own, `file`.
 package struct FeedAddress: Hashable, Sendable {
@@ -6,7 +7,7 @@ package struct FeedAddress: Hashable, Sendable {
     static let maximumBytes = 2_048
 
     package let text: String
-    /// Lower case, without credentials and port; empty for `file`.
+    /// Lower case and ASCII, without credentials and port; empty for `file`.
     package let host: String
     /// Equal for spellings that reach the same document: scheme and host in lower case, no default port, no fragment.
     let comparable: String
@@ -50,10 +51,16 @@ package struct FeedAddress: Hashable, Sendable {
         switch scheme {
         case "http", "https":
             let hostPort = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-            let (host, port) = try Self.split(hostPort)
-            let isDefault = port.isEmpty || port == (scheme == "http" ? "80" : "443")
-            self.host = host
-            siteAuthority = host + (isDefault ? "" : ":\(port)")
+            try Self.check(hostPort)
+            do {
+                let site = try WebSite(of: text)
+                host = site.host
+                siteAuthority = site.authority
+            } catch .badURL(let reason) {
+                throw FeedAddressError("cannot be fetched: \(reason)")
+            } catch {
+                throw FeedAddressError("cannot be fetched")
+            }
             comparable = "\(scheme)://\(siteAuthority)\(tail.isEmpty ? "/" : tail)"
             isFile = false
         case "file":
@@ -82,7 +89,7 @@ package struct FeedAddress: Hashable, Sendable {
         return String(text[..<separator.upperBound] + rest[rest.index(after: at)...])
     }
 
-    private static func split(_ authority: Substring) throws(FeedAddressError) -> (host: String, port: Substring) {
+    private static func check(_ authority: Substring) throws(FeedAddressError) {
         var host = authority
         var port: Substring = ""
         if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
@@ -93,7 +100,6 @@ package struct FeedAddress: Hashable, Sendable {
         guard port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), port.isEmpty || UInt16(port) != nil else {
             throw FeedAddressError("has a port that is no number up to 65535")
         }
-        return (host.lowercased(), port)
     }
 }
 

@@ -143,4 +143,24 @@ import Testing
         #expect(address.display == "https://example.org/a?b=@c")
         #expect(address.host == "example.org")
     }
+
+    /// What may be private is decided by this: two readings of one text would be a way round it.
+    @Test(arguments: [
+        ("https://Example.org:443/a", "http://example.org/b", true), ("http://0x7f.1/", "http://127.0.0.1/a", true),
+        ("http://bücher.example/", "http://xn--bcher-kva.example/", true),
+        ("http://127.0.0。1/", "http://127.0.0.1/", true),
+        ("http://example.org/", "http://example.org:8080/", false), ("http://a@example.org/", "http://a/", false),
+        ("http://b.example/", "http://a.example/@b.example", false),
+        ("http://b.example/", "http://a\\@b.example/", true),
+    ])
+    func `an address is of the site that requests go to`(one: String, other: String, isShared: Bool) throws {
+        let one = try FeedAddress(parsing: one, allowsFile: false)
+        #expect(try one.sharesSite(with: FeedAddress(parsing: other, allowsFile: false)) == isShared)
+    }
+
+    @Test(arguments: ["http://ü..example/", "https://[::1/"])
+    func `an address that no request could be sent to is a mistake in the list`(text: String) {
+        let error = #expect(throws: FeedAddressError.self) { try FeedAddress(parsing: text, allowsFile: false) }
+        #expect(error?.description.hasPrefix("cannot be fetched: ") == true)
+    }
 }

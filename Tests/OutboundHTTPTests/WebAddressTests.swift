@@ -62,4 +62,15 @@ import Testing
     func `a redacted address names host and path only`(_ text: String, _ expected: String) {
         #expect(redactedURL(text) == expected)
     }
+
+    @Test(arguments: [
+        ("https://Example.org:443/a", "example.org", "example.org"),
+        ("http://me@bücher.example:81/", "xn--bcher-kva.example", "xn--bcher-kva.example:81"),
+        ("http://0x7f.1/", "127.0.0.1", "127.0.0.1"), ("http://a.example\\@b.example/", "b.example", "b.example"),
+        ("http://[::1]:80/", "[::1]", "[::1]"), ("ftp://a.example/", nil, nil),
+    ])
+    func `a site is told as requests read its address`(_ text: String, _ host: String?, _ authority: String?) {
+        let site = try? WebSite(of: text)
+        #expect(site?.host == host && site?.authority == authority)
+    }
 }
