@@ -1,4 +1,3 @@
-internal import Feeds
 package import FoundationEssentials
 package import OutboundHTTP
 
@@ -6,12 +5,6 @@ package import OutboundHTTP
 ///
 /// Source: feeds.md §10.
 package struct FeedFetcher: Sendable {
-    static let accept =
-        "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
-        + "application/xml;q=0.8, text/xml;q=0.8, */*;q=0.1"
-    private static let connectTimeout: Duration = .seconds(10)
-    private static let totalTimeout: Duration = .seconds(60)
-    private static let maximumRedirects = 5
     /// Answers with the same body after which an `ETag` is left out: some servers handle their own badly.
     private static let patience = 3
 
@@ -47,14 +40,8 @@ package struct FeedFetcher: Sendable {
         let asked = record.asked(source)
         let isOwn = source.isLocal && asked.sharesSite(with: source.address)
         var request = OutboundRequest(
-            url: asked.text,
-            headers: [(name: "Accept", value: Self.accept)],
-            connectTimeout: Self.connectTimeout,
-            totalTimeout: Self.totalTimeout,
-            maximumBodyBytes: FeedReader.maximumBytes,
-            maximumRedirects: Self.maximumRedirects,
+            feed: asked.text,
             addresses: isOwn ? .any : .publicOnly,
-            redirectAddresses: .publicOnly,
             allowsFile: isOwn && source.address.isFile
         )
         let conditions = [("If-None-Match", validators.etag), ("If-Modified-Since", validators.lastModified)]

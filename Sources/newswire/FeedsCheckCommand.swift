@@ -1,4 +1,5 @@
 import ArgumentParser
+import FeedPublisher
 import Feeds
 import Foundation
 import HostSystem
@@ -94,12 +95,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
     private func fetched(_ address: String) async throws -> Source {
         let settings = try configuration.load()
         let contact = settings.value(PublisherSettings.contact, flag: contact)
-        let request = OutboundRequest(
-            url: address,
-            headers: [(name: "Accept", value: Self.accept)],
-            maximumBodyBytes: FeedReader.maximumBytes,
-            addresses: local ? .any : .publicOnly
-        )
+        let request = OutboundRequest(feed: address, addresses: local ? .any : .publicOnly)
         do {
             let response = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
                 try await untilStopped { try await http.send(request) }
@@ -117,10 +113,6 @@ struct FeedsCheckCommand: AsyncParsableCommand {
             )
         }
     }
-
-    private static let accept =
-        "application/atom+xml, application/rss+xml, application/feed+json, application/cap+xml, "
-        + "application/xml;q=0.8, text/xml;q=0.8, */*;q=0.1"
 
     private func readAll(_ path: String) throws {
         let items: [FeedBatch.Item]

@@ -54,6 +54,7 @@ import Testing
         let requests = room.site.requests("/w")
         #expect(requests.map { $0.header("If-None-Match") } == [nil, "W/\"odd one\"-gzip"])
         #expect(requests[0].header("Accept")?.hasPrefix("application/atom+xml") == true)
+        #expect(requests[0].header("Accept")?.contains("application/cap+xml") == true)
     }
 
     @Test func `a 304 that leaves a validator out keeps it`() async throws {

@@ -1,0 +1,25 @@
+internal import Feeds
+package import OutboundHTTP
+
+extension OutboundRequest {
+    private static let acceptedFeeds =
+        "application/atom+xml, application/rss+xml, application/feed+json, application/cap+xml, "
+        + "application/rdf+xml;q=0.9, application/xml;q=0.8, text/xml;q=0.8, */*;q=0.1"
+
+    /// Asks for a feed as a polite reader does, within the bounds of one.
+    ///
+    /// Source: feeds.md §10.
+    package init(feed url: String, addresses: AddressPolicy, allowsFile: Bool = false) {
+        self.init(
+            url: url,
+            headers: [(name: "Accept", value: Self.acceptedFeeds)],
+            connectTimeout: .seconds(10),
+            totalTimeout: .seconds(60),
+            maximumBodyBytes: FeedReader.maximumBytes,
+            maximumRedirects: 5,
+            addresses: addresses,
+            redirectAddresses: .publicOnly,
+            allowsFile: allowsFile
+        )
+    }
+}
