@@ -84,6 +84,7 @@ package struct FeedFetcher: Sendable {
             return .document(
                 FetchedDocument(
                     body: response.body,
+                    contentLocation: response.headers.first("Content-Location"),
                     contentType: response.headers.first("Content-Type"),
                     validators: received,
                     answer: answer

@@ -62,7 +62,12 @@ struct FeedPoll: Sendable {
                 return try succeedUnchanged(same, document.answer)
             }
             do {
-                let feed = try FeedReader.read(document.body, url: document.url, contentType: document.contentType)
+                let feed = try FeedReader.read(
+                    document.body,
+                    url: document.url,
+                    contentLocation: document.contentLocation,
+                    contentType: document.contentType
+                )
                 return try take(feed, document, hash: hash, record)
             } catch let error as FeedError {
                 return try fail(record, .reading(error))

@@ -105,13 +105,8 @@ package struct FeedSearch: Sendable {
     }
 
     private func document(_ address: String) async throws -> OutboundResponse {
-        let request = OutboundRequest(
-            url: address,
-            headers: [(name: "Accept", value: FeedFetcher.accept)],
-            maximumBodyBytes: FeedReader.maximumBytes,
-            addresses: addresses,
-            redirectAddresses: addresses
-        )
+        var request = OutboundRequest(feed: address, addresses: addresses)
+        request.redirectAddresses = addresses
         let response: OutboundResponse
         do {
             response = try await http.send(request)

@@ -21,11 +21,12 @@ enum FetchResult: Sendable {
 
 struct FetchedDocument: Sendable {
     let body: [UInt8]
+    let contentLocation: String?
     let contentType: String?
     let validators: Validators
     let answer: FetchResult.Answer
 
-    /// After redirects: the base of relative addresses.
+    /// After redirects.
     var url: String { answer.url }
     var movedTo: String? { answer.movedTo }
 }

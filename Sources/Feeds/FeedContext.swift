@@ -8,6 +8,8 @@ struct FeedContext {
     let tree: XMLTree
     /// Where the document came from; `nil` when that is not known.
     private let addressText: String?
+    /// The page of a feed that sits on another host than its page does.
+    private var pageText: String?
     /// Most documents have no `xml:base`, and need no search for one at every link.
     private let usesBase: Bool
 
@@ -25,6 +27,14 @@ struct FeedContext {
         hasPlaces = tree.uses(GeoRSS.names)
     }
 
+    /// Takes a channel's page for the base of what has no `xml:base`, where the feed itself sits on another host: behind
+    /// a feed proxy.
+    mutating func takePage(_ link: String?) {
+        guard let link = Self.link(link, base: nil) else { return }
+        if let addressText, WebAddress.sharesHost(addressText, link) { return }
+        pageText = link
+    }
+
     /// Taken apart when a relative address asks for it; in most documents none does.
     private var address: WebAddress? { addressText.flatMap(WebAddress.init) }
 
@@ -36,14 +46,14 @@ struct FeedContext {
 
     private let last = LastBase()
 
-    /// The nearest `xml:base`, each resolved against the outer one, else the document's address (RFC 3986 §5.1).
-    func base(of element: XMLElement) -> WebAddress? {
-        guard usesBase else { return address }
+    /// The nearest `xml:base`, each resolved against the outer one and the document's address (RFC 3986 §5.1).
+    private func xmlBase(of element: XMLElement) -> WebAddress? {
+        guard usesBase else { return nil }
         var owner: XMLElement? = element
         while let candidate = owner, candidate.attribute("xml:base") == nil { owner = candidate.parent }
-        guard let owner else { return address }
+        guard let owner else { return nil }
         if last.owner?.isSame(as: owner) == true { return last.base }
-        let outer = owner.parent.flatMap { base(of: $0) } ?? address
+        let outer = owner.parent.flatMap(xmlBase) ?? address
         var found = outer
         if let text = FeedText.trimmed(owner.attribute("xml:base")),
             let inner = WebAddress(text)?.resolved(against: outer), inner.isWeb
@@ -55,15 +65,23 @@ struct FeedContext {
         return found
     }
 
-    /// ``base(of:)`` as text.
+    /// What a reference is relative to.
+    ///
+    /// A page tells the host that a path begins at; in which of its folders a bare name lies it does not.
+    private func base(of element: XMLElement, for reference: String) -> WebAddress? {
+        let isPath = reference.hasPrefix("/") && !reference.hasPrefix("//")
+        return xmlBase(of: element) ?? (isPath ? pageText.flatMap(WebAddress.init) : nil) ?? address
+    }
+
+    /// The base of addresses in an element's text.
     func baseText(of element: XMLElement) -> String? {
-        usesBase ? base(of: element)?.text : addressText
+        xmlBase(of: element)?.text ?? pageText ?? addressText
     }
 
     /// An absolute `http` or `https` URL; `nil` for anything else.
     func link(_ text: String?, at element: XMLElement) -> String? {
         guard let text = FeedText.trimmed(text) else { return nil }
-        return WebAddress.isPlainWeb(text) ? text : Self.link(text, base: base(of: element))
+        return WebAddress.isPlainWeb(text) ? text : Self.link(text, base: base(of: element, for: text))
     }
 
     static func link(_ text: String?, base: WebAddress?) -> String? {

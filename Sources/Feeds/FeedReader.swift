@@ -18,12 +18,19 @@ package enum FeedReader {
     ///
     /// - Parameters:
     ///   - bytes: The body; gzip that its transport said nothing of is undone.
-    ///   - url: Where it came from after redirects: the base of relative addresses.
+    ///   - url: Where it came from after redirects.
+    ///   - contentLocation: The HTTP header field: before the URL the base of relative addresses.
     ///   - contentType: The HTTP header field; only its `charset` counts.
     /// - Returns: The feed, as far as the document goes.
     /// - Throws: ``FeedError`` when there is no feed in it. A damaged feed is read as far as it goes and says so in
     ///   ``Feed/malformed`` and ``Feed/isComplete``.
-    package static func read(_ bytes: [UInt8], url: String, contentType: String?) throws(FeedError) -> Feed {
+    package static func read(
+        _ bytes: [UInt8],
+        url: String,
+        contentLocation: String? = nil,
+        contentType: String?
+    ) throws(FeedError) -> Feed {
+        let url = FeedContext.link(contentLocation, base: WebAddress(url)) ?? url
         let (text, fault) = try text(of: bytes, contentType: contentType)
         guard let first = text.first(where: { $0 > 0x20 }) else { throw .empty }
         var feed = first == 0x7B || first == 0x5B ? try readJSON(text, url: url) : try readXML(text, url: url)

@@ -14,10 +14,12 @@ struct RSSReader {
     private let entries: RSSEntryReader
 
     init(root: XMLElement, context: FeedContext) {
-        self.context = context
         self.root = root
-        entries = RSSEntryReader(context: context)
         channel = root.name == "channel" ? root : root.first("channel") ?? root
+        var context = context
+        context.takePage(channel.first("link")?.text)
+        self.context = context
+        entries = RSSEntryReader(context: context)
     }
 
     static func accepts(_ root: XMLElement) -> Bool {

@@ -53,6 +53,21 @@ struct WebAddress: Sendable, Equatable {
         }
     }
 
+    /// Whether two absolute addresses name one host, with or without `www.`.
+    static func sharesHost(_ one: String, _ other: String) -> Bool {
+        func origin(_ text: String) -> Substring.UTF8View {
+            let text = text.utf8
+            guard let colon = text.firstIndex(of: 0x3A) else { return text[...] }
+            return text[..<(text[colon...].dropFirst(3).firstIndex(of: 0x2F) ?? text.endIndex)]
+        }
+        if origin(one).elementsEqual(origin(other)) { return true }
+        func host(_ text: String) -> Substring {
+            let host = WebAddress(text)?.host ?? ""
+            return host.hasPrefix("www.") ? host.dropFirst(4) : host[...]
+        }
+        return host(one) == host(other)
+    }
+
     /// An `http` or `https` URL with a host: the only kind shown to people.
     var isWeb: Bool {
         guard scheme == "http" || scheme == "https", let authority, !(host ?? "").isEmpty else { return false }
@@ -116,6 +131,15 @@ struct WebAddress: Sendable, Equatable {
         return text
     }
 
+    /// An authority with its host in ASCII; unchanged where that cannot be.
+    private static func ascii(_ authority: Substring) -> String {
+        guard authority.utf8.contains(where: { $0 >= 0x80 }) else { return String(authority) }
+        let start = authority.lastIndex(of: "@").map { authority.index(after: $0) } ?? authority.startIndex
+        let end = authority[start...].lastIndex(of: ":") ?? authority.endIndex
+        guard let host = DomainName.ascii(String(authority[start..<end])) else { return String(authority) }
+        return String(authority[..<start] + host + authority[end...])
+    }
+
     private static func isTracking(_ parameter: Substring) -> Bool {
         let name = parameter.prefix { $0 != "=" }.lowercased()
         return name.hasPrefix("utm_") || name == "fbclid" || name == "gclid"
@@ -131,15 +155,6 @@ struct WebAddress: Sendable, Equatable {
     /// RFC 3986 §5.2.4.
     private static func withoutDots(_ path: some StringProtocol) -> String {
         var kept: [Substring] = []
-    /// An authority with its host in ASCII; unchanged where that cannot be.
-    private static func ascii(_ authority: Substring) -> String {
-        guard authority.utf8.contains(where: { $0 >= 0x80 }) else { return String(authority) }
-        let start = authority.lastIndex(of: "@").map { authority.index(after: $0) } ?? authority.startIndex
-        let end = authority[start...].lastIndex(of: ":") ?? authority.endIndex
-        guard let host = DomainName.ascii(String(authority[start..<end])) else { return String(authority) }
-        return String(authority[..<start] + host + authority[end...])
-    }
-
         let segments = String(path).split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         for (position, segment) in segments.enumerated() {
             let isLast = position == segments.count - 1

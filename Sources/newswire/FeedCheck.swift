@@ -7,9 +7,11 @@ enum FeedCheck {
     /// Why there is no feed, and which feeds a web page names.
     case trouble(String, discovered: [String]?)
 
-    init(reading body: [UInt8], url: String, contentType: String?) {
+    init(reading body: [UInt8], url: String, contentLocation: String? = nil, contentType: String?) {
         do {
-            self = .feed(try FeedReader.read(body, url: url, contentType: contentType))
+            self = .feed(
+                try FeedReader.read(body, url: url, contentLocation: contentLocation, contentType: contentType)
+            )
         } catch {
             var discovered: [String]?
             if case .html(let addresses) = error { discovered = addresses }

@@ -64,7 +64,12 @@ struct FeedsCheckCommand: AsyncParsableCommand {
             if let batch { return try readAll(batch) }
             guard let document else { return }
             let source = Self.isAddress(document) ? try await fetched(document) : try file(document)
-            let check = FeedCheck(reading: source.body, url: source.url, contentType: source.contentType)
+            let check = FeedCheck(
+                reading: source.body,
+                url: source.url,
+                contentLocation: source.contentLocation,
+                contentType: source.contentType
+            )
             if json {
                 Console.print(try check.json(file: nil))
             } else if case .feed(let feed) = check {
@@ -77,7 +82,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
         }
     }
 
-    private typealias Source = (body: [UInt8], url: String, contentType: String?)
+    private typealias Source = (body: [UInt8], url: String, contentLocation: String?, contentType: String?)
 
     private static func isAddress(_ text: String) -> Bool {
         text.hasPrefix("http://") || text.hasPrefix("https://")
@@ -85,7 +90,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
 
     private func file(_ path: String) throws -> Source {
         do {
-            return (try FeedBatch.contents(of: path, limit: FeedReader.maximumBytes + 1), url ?? "", contentType)
+            return (try FeedBatch.contents(of: path, limit: FeedReader.maximumBytes + 1), url ?? "", nil, contentType)
         } catch {
             throw Failure(.failed, "cannot read '\(path)': \(FeedBatch.reason(error))")
         }
@@ -103,7 +108,11 @@ struct FeedsCheckCommand: AsyncParsableCommand {
             guard (200..<300).contains(response.status) else {
                 throw Failure(.failed, "'\(address)' answered \(response.status)")
             }
-            return (response.body, url ?? response.url, contentType ?? response.headers.first("Content-Type"))
+            return (
+                response.body, url ?? response.url,
+                url == nil ? response.headers.first("Content-Location") : nil,
+                contentType ?? response.headers.first("Content-Type")
+            )
         } catch let error as OutboundError {
             let isPrivate = if case .refusedAddress = error { true } else { false }
             throw Failure(

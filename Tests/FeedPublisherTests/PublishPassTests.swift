@@ -57,6 +57,21 @@ import Testing
         #expect(requests[0].header("Accept")?.contains("application/cap+xml") == true)
     }
 
+    @Test func `a story that a feed proxy passes on is known by the address of its own site`() async throws {
+        let room = try Newsroom()
+        let lists = try room.lists(["World": ["/proxied", "/own"]])
+        for path in ["/proxied", "/own"] { room.site.set(path, document(["a"])) }
+        try await room.pass(lists)
+        room.advance(60)
+        func site(_ title: String, link: String, headers: [(String, String)] = []) -> FakeSite.Document {
+            FakeSite.Document(body: FakeSite.rss([Item(title, link: link), Item("a")]), headers: headers)
+        }
+        let headers = [("Content-Location", "https://news.example/feed")]
+        room.site.set("/proxied", site("by the proxy", link: "/story", headers: headers))
+        room.site.set("/own", site("by itself", link: "https://news.example/story"))
+        #expect(try await room.pass(lists).announced == 1)
+    }
+
     @Test func `a 304 that leaves a validator out keeps it`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/w"]])

@@ -156,4 +156,41 @@ struct RSSReaderTests {
         )
         #expect(feed.entries.map(\.title) == ["m", "t"])
     }
+
+    /// Where the feed is, its Content-Location, its page and the `xml:base` of an item (feeds.md §6).
+    @Test(
+        arguments: [
+            ("https://proxy.example/f/1", nil, "https://news.example/world/", "", "https://news.example/1"),
+            ("https://news.example/f", nil, "http://www.news.example/world/", "", "https://news.example/1"),
+            ("https://proxy.example/f", nil, "/world/", "", "https://proxy.example/1"),
+            ("https://proxy.example/f", nil, "tag:x", "", "https://proxy.example/1"),
+            ("https://proxy.example/f", nil, "https://news.example/", "//base.example/", "https://base.example/1"),
+            ("file:///srv/own.xml", nil, "https://news.example/world/", "", "https://news.example/1"),
+            ("https://proxy.example/f", "http://origin.example/f", "", "", "http://origin.example/1"),
+            ("https://news.example/a/f", "f.en.rss", "", "", "https://news.example/1"),
+            ("https://news.example/f", "file:///srv/f", "", "", "https://news.example/1"),
+        ] as [(String, String?, String, String, String)]
+    )
+    func `relative links start from the feed's own site`(
+        url: String,
+        location: String?,
+        page: String,
+        base: String,
+        expected: String
+    ) throws {
+        let base = base.isEmpty ? "" : " xml:base='\(base)'"
+        let text = """
+            <rss><channel><link>\(page)</link><item\(base)><guid>1</guid><link>/1</link><enclosure url="/1"/>
+            <description>&lt;img src="/1"></description></item></channel></rss>
+            """
+        let feed = try FeedReader.read(Array(text.utf8), url: url, contentLocation: location, contentType: nil)
+        let entry = try #require(feed.entries.first)
+        #expect(entry.link == expected && entry.image == expected)
+        #expect(entry.enclosures.map(\.url) == [expected])
+    }
+
+    @Test func `a link without a path is relative to the feed's folder, whatever its page`() throws {
+        let text = "<rss><channel><link>https://news.example/</link><item><link>1</link></item></channel></rss>"
+        #expect(try read(text, url: "https://proxy.example/a/f").entries.first?.link == "https://proxy.example/a/1")
+    }
 }
