@@ -1,4 +1,3 @@
-internal import Crypto
 package import Feeds
 internal import FoundationEssentials
 
@@ -104,11 +103,8 @@ extension NewsJudge {
 
 /// A hash of what an entry says: its title, text and files, not its dates and counts.
 enum ContentKey {
-    static func of(_ entry: Entry) -> EntryKey? {
-        var hash = SHA256()
-        for part in ["content", entry.title ?? "", entry.summary ?? ""] + entry.enclosures.map(\.url) {
-            hash.update(data: Array(part.utf8) + [0])
-        }
-        return EntryKey(bytes: Array(hash.finalize()).prefix(EntryKey.byteCount))
+    static func of(_ entry: Entry) -> EntryKey {
+        let parts = ["content", entry.title ?? "", entry.summary ?? ""] + entry.enclosures.map(\.url)
+        return EntryKey(hashing: parts.flatMap { Array($0.utf8) + [0] })
     }
 }

@@ -18,7 +18,7 @@ package struct NewsJudge: Sendable {
     let feed: Feed
     let identities: [EntryIdentity]
     /// What the entries say, parallel to ``identities``.
-    let contents: [EntryKey?]
+    let contents: [EntryKey]
     let record: FeedRecord
     let existing: ExistingEntries
     let rules: FeedRules

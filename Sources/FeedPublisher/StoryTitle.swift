@@ -1,4 +1,3 @@
-internal import Crypto
 package import Feeds
 
 /// What nearly equal titles have in common.
@@ -39,10 +38,7 @@ package enum StoryTitle {
         let words = significant(title, without: marks)
         let letters = words.reduce(0) { $0 + $1.unicodeScalars.count { FoldedWords.runsOn($0) } }
         guard words.count >= fewestWords || letters >= fewestRunOnLetters else { return nil }
-        var hash = SHA256()
-        hash.update(data: Array("story title\0".utf8))
-        for word in words { hash.update(data: Array(word.utf8) + [0]) }
-        return EntryKey(bytes: Array(hash.finalize()).prefix(EntryKey.byteCount))
+        return EntryKey(hashing: (["story title"] + words).flatMap { Array($0.utf8) + [0] })
     }
 
     private static func significant(_ title: String, without marks: EditorialMarks) -> [String] {

@@ -27,9 +27,21 @@ package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
             var part = part
             part.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
         }
-        let digest = Array(hash.finalize())
-        high = digest[0..<8].reduce(0) { $0 << 8 | UInt64($1) }
-        low = digest[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+        self.init(hash.finalize())
+    }
+
+    /// Hashes bytes in which the caller has marked where its parts end.
+    package init(hashing bytes: [UInt8]) {
+        self.init(SHA256.hash(data: bytes))
+    }
+
+    private init(_ digest: SHA256Digest) {
+        (high, low) = digest.withUnsafeBytes { bytes in
+            (
+                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
     }
 
     package var bytes: [UInt8] {

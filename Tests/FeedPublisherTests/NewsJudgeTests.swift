@@ -280,4 +280,22 @@ private func entry(
         #expect(judgement.announcements.map(\.entry.id) == ["b"])
         #expect(judgement.silent == 1)
     }
+
+    /// They are stored: others would announce every entry once more.
+    @Test func `keys stay what they are`() throws {
+        var entry = Entry()
+        entry.title = "Mayor resigns"
+        #expect(TitleKey.of(entry)?.description == "0e85d5356c8ebc0514f92e366de4b3ff")
+        entry.published = Date(timeIntervalSince1970: 1_763_632_800)
+        #expect(TitleKey.of(entry)?.description == "78e84d8ed1a3b0db00b6de9395d5c6fb")
+        entry.summary = "Why"
+        entry.enclosures = [Enclosure(url: "https://x.example/a.mp3")]
+        #expect(ContentKey.of(entry).description == "8345866beabb16ab6f969aafd21b2147")
+        let story = StoryTitle.key("Mayor resigns after row over budget")
+        #expect(story?.description == "cd1c766a4eaaf3ebac7a57f7e017292b")
+        var feed = Feed(format: FeedFormat(.rss, version: "2.0"))
+        entry.id = "1"
+        feed.entries = [entry]
+        #expect(feed.keys().first?.key.description == "a68278b6d7c0c500e27066eb97ea44d4")
+    }
 }
