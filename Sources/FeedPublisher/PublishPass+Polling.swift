@@ -1,0 +1,208 @@
+internal import Feeds
+internal import FoundationEssentials
+internal import HubProtocol
+internal import Logging
+
+/// Asking the feeds that are due.
+extension PublishPass {
+    /// Feeds asked for at the same time; of one public host one at a time.
+    private static let concurrentFeeds = 16
+    /// Of one host of one's own, one for each so many feeds.
+    private static let concurrentLocalFeeds = 8
+    /// Between two requests to one public host.
+    private static let hostPause: Duration = .seconds(1)
+    /// After it no other feed is asked for; what is left is due in the next pass, which every feed waits for.
+    static let pollingBudget: Duration = .seconds(240)
+    /// What is news waits so long for other feeds that may tell the same story, and not for slow hosts.
+    static let sendingInterval: Duration = .seconds(15)
+
+    struct Turn: Sendable {
+        let list: FeedList
+        let source: FeedSource
+        let record: FeedRecord
+        /// Who will be asked, and who is known to answer; empty for a file.
+        let hosts: Set<String>
+
+        /// How long it has been due: 0 up to one of its intervals, 1 up to three, 2 up to seven and so on.
+        ///
+        /// So what one pass left is first in one of the next, and all else keeps the order of the lists.
+        func missedTurns(at now: Date) -> Int {
+            // Who was never asked comes first; being asked makes it due later.
+            guard let due = record.due else { return .max }
+            let interval = (source.interval ?? .standard).duration.inSeconds
+            return (1 + max(0, now.timeIntervalSince(due.at)) / interval).exponent
+        }
+    }
+
+    private enum Event: Sendable {
+        /// One feed of a lane was asked for, or left alone; what is left of the lane.
+        case polled(FeedPoll.Outcome?, rest: ArraySlice<Turn>)
+        case sendingIsDue
+        case budgetIsSpent
+    }
+
+    /// Asks for feeds that are due, host by host, for a publisher that stays and sends in its own time.
+    func poll(_ hosts: [[Turn]], _ start: Date, _ report: inout PublishReport) async throws {
+        var sending = Sending(isElsewhere: true)
+        try await poll(hosts, start, &report, &sending)
+    }
+
+    /// Asks for one feed of each lane in turn, so that none waits for a slow one, and sends meanwhile.
+    ///
+    /// `start` is when the feeds were found to be due.
+    func poll(
+        _ hosts: [[Turn]],
+        _ start: Date,
+        _ report: inout PublishReport,
+        _ sending: inout Sending
+    ) async throws {
+        var lanes = lanes(of: hosts, at: start)[...]
+        let quiet = QuietHosts()
+        var running = 0
+        var isSpent = false
+        try await withThrowingTaskGroup(of: Event.self) { group in
+            func fill() {
+                while !isSpent, running < Self.concurrentFeeds, let lane = lanes.popFirst() {
+                    running += 1
+                    group.addTask { try await pollFirst(of: lane, start, quiet) }
+                }
+            }
+            group.addTask { await after(Self.pollingBudget, .budgetIsSpent) }
+            if !sending.isElsewhere { group.addTask { await after(Self.sendingInterval, .sendingIsDue) } }
+            fill()
+            while running > 0, let event = try await group.next() {
+                switch event {
+                case .polled(let outcome, let rest):
+                    running -= 1
+                    if let outcome { count(outcome, &report) }
+                    if !rest.isEmpty { lanes.append(rest) }
+                    if !Task.isCancelled { fill() }
+                case .sendingIsDue:
+                    guard preview == nil, !Task.isCancelled else { continue }
+                    sending.isLast = false
+                    try await send(start, &report, &sending)
+                    sending.isLast = true
+                    group.addTask { await after(Self.sendingInterval, .sendingIsDue) }
+                case .budgetIsSpent: isSpent = true
+                }
+            }
+            group.cancelAll()
+        }
+        let left = lanes.reduce(0) { $0 + $1.count }
+        guard left > 0 else { return }
+        logger.info("feeds left for the next pass", metadata: ["feeds.left": "\(left)"])
+        // For who looks on: under cron it is no news that there are many feeds.
+        reporter.line(PublishLine(.notice, "\(left) feeds are left for the next pass", isRepeat: true))
+    }
+
+    private func after(_ wait: Duration, _ event: Event) async -> Event {
+        try? await environment.deadline(wait)
+        return event
+    }
+
+    /// The feeds that are due, parted into those that are asked for one after the other; what waits longest is first.
+    private func lanes(of hosts: [[Turn]], at start: Date) -> [ArraySlice<Turn>] {
+        let hosts = HostLanes.joined(hosts, hosts: \.hosts)
+        let lanes = hosts.map { HostLanes.sorted($0) { $0.missedTurns(at: start) } }.flatMap(Self.lanes)
+        return HostLanes.sorted(lanes) { $0.first?.missedTurns(at: start) ?? 0 }.map { $0[...] }
+    }
+
+    /// Parts one host's feeds into those asked for one after the other: all, unless the host is one's own.
+    private static func lanes(_ turns: [Turn]) -> [[Turn]] {
+        guard turns.allSatisfy(\.source.isLocal) else { return [turns] }
+        let count = min(concurrentLocalFeeds, (turns.count + concurrentLocalFeeds - 1) / concurrentLocalFeeds)
+        return (0..<count).map { lane in stride(from: lane, to: turns.count, by: count).map { turns[$0] } }
+    }
+
+    private func pollFirst(of lane: ArraySlice<Turn>, _ start: Date, _ quiet: QuietHosts) async throws -> Event {
+        guard let turn = lane.first else { return .polled(nil, rest: []) }
+        let rest = lane.dropFirst()
+        defer { resident?.turns.release(turn.record.id) }
+        if quiet.contains(anyOf: turn.hosts) { return .polled(nil, rest: rest) }
+        // The slice begins at 0 until its first feed was asked for.
+        if lane.startIndex > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
+        guard !Task.isCancelled else { return .polled(nil, rest: []) }
+        let poll = FeedPoll(
+            list: turn.list,
+            source: turn.source,
+            store: store,
+            fetcher: fetcher,
+            environment: environment,
+            existing: options.announceExisting,
+            start: start,
+            preview: preview
+        )
+        let outcome =
+            if let resident { try await resident.poll(turn, poll) } else { try await poll.run(turn.record) }
+        guard !outcome.isCancelled else { return .polled(nil, rest: []) }
+        for line in outcome.lines { reporter.line(line) }
+        logger.debug(
+            "feed polled",
+            metadata: [
+                "feed.id": "\(turn.record.id)", "feed.url": "\(turn.source.address.publicText)",
+                "feed.failed": "\(outcome.isFailed)", "feed.unchanged": "\(outcome.isUnchanged)",
+                "feed.announced": "\(outcome.announced)", "feed.recorded": "\(outcome.recorded)",
+            ]
+        )
+        if let wait = outcome.hostWait { quiet.insert(wait.host) }
+        if let host = outcome.silentHost { quiet.insert(host) }
+        return .polled(outcome, rest: rest)
+    }
+
+    /// The feeds that are due, by host, and when the next of the others is.
+    func due(_ now: Date) throws -> (hosts: [[Turn]], next: Date?) {
+        let feeds = lists.lists.flatMap { list in list.feeds.map { (list, $0) } }
+        let records = try store.enroll(feeds.map(\.1.address))
+        let waits = try store.hostWaits()
+        var order: [String] = []
+        var turns: [String: [Turn]] = [:]
+        var next: Date?
+        for (list, source) in feeds {
+            guard let record = records[source.address.text] else { continue }
+            let hosts = record.hosts(source)
+            if !options.force, let reason = notAsked(source, record, waits.latest(of: hosts, at: now), now) {
+                next = [next, reason.until].compactMap(\.self).min()
+                preview?.add(
+                    FeedPreview(
+                        category: list.category.text,
+                        address: source.address,
+                        title: source.title ?? record.title,
+                        state: .notAsked(reason)
+                    )
+                )
+                continue
+            }
+            // Files share no host that could mind.
+            let host = source.address.isFile ? source.address.text : record.asked(source).host
+            let busy = source.address.isFile ? [host] : hosts
+            if let resident, resident.turns.isBusy(anyOf: busy) { continue }
+            if turns[host] == nil { order.append(host) }
+            turns[host, default: []].append(Turn(list: list, source: source, record: record, hosts: hosts))
+        }
+        for (host, feeds) in turns {
+            for turn in feeds { resident?.turns.take(turn.record.id, turn.hosts.union([host])) }
+        }
+        return (order.compactMap { turns[$0] }, next)
+    }
+
+    /// `nil` when it is due.
+    private func notAsked(
+        _ source: FeedSource,
+        _ record: FeedRecord,
+        _ wait: DueTime?,
+        _ now: Date
+    ) -> NotAsked? {
+        if let since = record.retired { return .gone(since: since) }
+        if let due = record.due, !due.hasCome(at: now) { return .notDue(until: due.at) }
+        if let wait { return .hostQuiet(until: wait.at) }
+        return PollSchedule(source, pace: record.pace).opening(after: now).map { .notDue(until: $0) }
+    }
+
+    private func count(_ outcome: FeedPoll.Outcome, _ report: inout PublishReport) {
+        report.polled += 1
+        report.unchanged += outcome.isUnchanged ? 1 : 0
+        report.failedFeeds += outcome.isFailed ? 1 : 0
+        report.announced += outcome.announced
+        report.recorded += outcome.recorded
+    }
+}
