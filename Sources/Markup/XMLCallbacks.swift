@@ -2,7 +2,7 @@ internal import CLibXML2
 
 /// libxml2's SAX2 table with only what is wanted in it.
 ///
-/// Entities are not declared, so nothing can be expanded.
+/// Entities are counted and not declared, so nothing can be expanded.
 enum XMLCallbacks {
     static func install(in context: xmlParserCtxtPtr, for builder: UnsafeMutablePointer<XMLTreeBuilder>) {
         guard let table = context.pointee.sax else { return }
@@ -25,6 +25,10 @@ enum XMLCallbacks {
         }
         table.pointee.getEntity = { user, name in XMLCallbacks.builder(user)?.pointee.entity(name) }
         table.pointee.internalSubset = { user, _, _, _ in XMLCallbacks.builder(user)?.pointee.doctype() }
+        table.pointee.entityDecl = { user, _, _, _, _, _ in XMLCallbacks.builder(user)?.pointee.declaration() }
+        table.pointee.unparsedEntityDecl = { user, _, _, _, _ in XMLCallbacks.builder(user)?.pointee.declaration() }
+        table.pointee.notationDecl = { user, _, _, _ in XMLCallbacks.builder(user)?.pointee.declaration() }
+        table.pointee.elementDecl = { user, _, _, _ in XMLCallbacks.builder(user)?.pointee.declaration() }
         table.pointee.attributeDecl = { user, _, _, _, _, _, enumeration in
             xmlFreeEnumeration(enumeration)
             XMLCallbacks.builder(user)?.pointee.attributeDeclaration()

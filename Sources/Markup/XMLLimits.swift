@@ -14,6 +14,14 @@ enum XMLLimits {
     static let namespaces = 1_000
     /// Different names in one document.
     static let names = 10_000
+    /// Declarations of namespaces in one document.
+    ///
+    /// libxml2 keeps every string in a table that does not grow, so that a million different ones take minutes.
+    static let namespaceDeclarations = 250_000
+    /// Processing instructions of one document, whose names go into the same table; feeds have one or two.
+    static let instructions = 1_000
+    /// Declarations of a document type that libxml2 reads, for the same reason; of more, ``XMLRepair`` takes its pick.
+    static let declarations = 256
     /// Bytes kept of one text or attribute value; what follows is left out.
     static let fieldBytes = 1_048_576
 }

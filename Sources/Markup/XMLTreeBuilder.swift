@@ -34,6 +34,9 @@ struct XMLTreeBuilder {
     /// How many namespaces the open elements declare, and which elements do, by their depth.
     private var namespaces = 0
     private var declaring: [(depth: Int, count: Int)] = []
+    private var namespaceDeclarations = 0
+    private var instructions = 0
+    private var declarations = 0
     /// Of the text that is being read.
     private var textBytes = 0
 
@@ -97,9 +100,12 @@ struct XMLTreeBuilder {
     /// Comes before the start of the element that declares them.
     mutating func declareNamespaces(_ count: Int) {
         namespaces += count
+        namespaceDeclarations += count
         declaring.append((open.count, count))
         if namespaces > XMLLimits.namespaces {
             stop("more than \(XMLLimits.namespaces) namespaces are declared inside one another")
+        } else if namespaceDeclarations > XMLLimits.namespaceDeclarations {
+            stop("the document declares namespaces more than \(XMLLimits.namespaceDeclarations) times")
         }
     }
 
@@ -147,7 +153,11 @@ struct XMLTreeBuilder {
     }
 
     mutating func instruction(_ target: UnsafePointer<xmlChar>) {
-        guard nextSection < sections.count, String(cString: target) == CDATASections.target else { return }
+        guard nextSection < sections.count, String(cString: target) == CDATASections.target else {
+            instructions += 1
+            guard instructions > XMLLimits.instructions else { return }
+            return stop("the document has more than \(XMLLimits.instructions) processing instructions")
+        }
         guard !open.isEmpty else {
             record("a CDATA section stands outside of the root element", line: 1)
             return stop()
@@ -169,6 +179,14 @@ struct XMLTreeBuilder {
         if let predefined = xmlGetPredefinedEntity(name) { return predefined }
         needsDeclarations = true
         return nil
+    }
+
+    /// Of an entity, an element or a notation.
+    mutating func declaration() {
+        declarations += 1
+        guard declarations > XMLLimits.declarations else { return }
+        needsDeclarations = true
+        stop()
     }
 
     /// Defaults would be added to every tag of their element, each compared with all others.

@@ -161,6 +161,25 @@ struct XMLScannerTests {
         #expect(self.tree("<rss>\(beside)</rss>").isComplete)
     }
 
+    /// libxml2 keeps each different string in a table of fixed size, and would look at most of them for the next.
+    @Test func `what brings names of its own is bounded`() {
+        let instructions = tree("<rss><item>1</item>" + (0..<2_000).map { "<?a\($0)?>" }.joined() + "<t/></rss>")
+        #expect(!instructions.isComplete && instructions.root?.first("t") == nil)
+        #expect(instructions.root?.first("item")?.text == "1")
+        #expect(instructions.fault?.reason.contains("processing instructions") == true)
+        let namespaces = (0..<128).map { " xmlns:p\($0)='u'" }.joined()
+        let many = tree("<rss><item>1</item>" + String(repeating: "<a\(namespaces)/>", count: 2_000) + "</rss>")
+        #expect(!many.isComplete && many.fault?.reason.contains("namespaces") == true)
+        for declaration in ["<!ENTITY # 'y'>", "<!ELEMENT # ANY>", "<!NOTATION # SYSTEM 'y'>"] {
+            let declared = (0..<1_000).map { declaration.replacing("#", with: "n\($0)") }.joined()
+            let text = "<!DOCTYPE rss [<!ENTITY co 'A'>\(declared)]><rss>&co;</rss>"
+            #expect(tree(text).isComplete && tree(text).fault == nil && tree(text).root?.text == "A")
+            var builder = XMLTreeBuilder(Self.vocabulary, policy: .strict)
+            builder.parse(Array(text.replacing("&co;", with: "").utf8))
+            #expect(builder.needsDeclarations && !builder.hasRoot, "\(declaration)")
+        }
+    }
+
     /// libxml2 would add the defaults to each tag.
     @Test func `declared attributes are left out`() {
         let declared = (0..<2_000).map { "<!ATTLIST t a\($0) CDATA 'x'>" }.joined()
