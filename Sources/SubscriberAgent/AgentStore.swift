@@ -151,7 +151,9 @@ final class AgentStore: Sendable {
                 )
                 guard database.changesCount == 1 else { continue }
                 let ordinal = database.lastInsertedRowID
-                let standing = arrival.kind == .message ? MessageStanding(body: arrival.body) : MessageStanding()
+                // One without text is another language's: what was shown in this agent's stands.
+                let isShown = arrival.kind == .message && arrival.emptiness == nil
+                let standing = isShown ? MessageStanding(body: arrival.body) : MessageStanding()
                 let state: InboxRecord.State =
                     arrival.failure != nil ? .failed : arrival.emptiness != nil ? .done : .pending
                 try database.execute(

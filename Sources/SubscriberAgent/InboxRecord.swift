@@ -46,7 +46,10 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
     /// `nil` while it stands.
     package var supersession: Supersession?
 
-    package var standing: MessageStanding { kind == .message ? MessageStanding(body: body) : MessageStanding() }
+    /// One without text is another language's, and says nothing of what was shown here.
+    package var standing: MessageStanding {
+        kind == .message && state != .empty ? MessageStanding(body: body) : MessageStanding()
+    }
 
     /// Whether a handler may have worked on it before its newest start.
     package var isRedelivery: Bool { attempts > 1 }

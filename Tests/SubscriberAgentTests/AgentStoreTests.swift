@@ -118,6 +118,17 @@ import Testing
         #expect(try await supersessions() == [.withdrawn, .withdrawn, .withdrawn, nil, nil, .replaced, nil, nil, nil])
     }
 
+    @Test func `a message without text takes nothing's place, and none takes its`() async throws {
+        var silent = telling(2, "a", #","status":"withdrawn","replaces":"a b""#)
+        silent.emptiness = "it has no text in French"
+        try await store.receive([telling(1, "a"), silent], cursor: nil, at: .sample)
+        #expect(try await supersessions() == [nil, nil])
+        try await store.receive([telling(3, "a", #","status":"update","replaces":"a""#)], cursor: nil, at: .sample)
+        #expect(try await supersessions() == [.replaced, nil, nil])
+        let silentRow = try #require(try await store.records(last: 1, states: [.empty]).first)
+        #expect(silentRow.standing == MessageStanding())
+    }
+
     @Test func `a message and its withdrawal are both handed on, the former marked`() async throws {
         try await store.receive(
             [telling(1, "a"), telling(2, "a", #","status":"withdrawn","message":"Cancelled: t1""#)],
