@@ -12,6 +12,8 @@ package struct DocumentReading: Sendable {
     package let furtherKeys: @Sendable (_ unknown: Set<EntryKey>) -> [SeenKey]
     /// Keys by which stories are known across the feeds of a category.
     package let stories: @Sendable (_ unknown: Set<EntryKey>, _ edited: Set<EntryKey>) -> [EntryKey]
+    /// Whether a story may have been told in several languages.
+    package var hasLanguages = false
     package var judge: @Sendable (SeenState) -> Verdict
     /// Whether it may hold new entries only, so that what is not in it says nothing.
     package var isPartial = false
@@ -29,7 +31,9 @@ package struct Verdict: Sendable {
     package var stories: [Story] = []
     /// Stories that are over without a word, because nobody was shown anything of them.
     package var closed: [StoryChange] = []
-    /// Rows that name one feed more, by number; only such as were not sent yet are changed.
+    /// Rows that name one feed or speak one language more, by number; only such as were not sent yet are changed.
     package var amended: [Int64: OutboxMessage] = [:]
+    /// Rows that tell a story in one language more, and what is to be known of it there.
+    package var translated: [(row: Int64, change: StoryChange)] = []
     package var judgement: Judgement
 }

@@ -37,15 +37,22 @@ extension NewsJudge {
     /// The change that an entry makes which is news by itself.
     func news(_ position: Int) -> StoryChange {
         var change = StoryChange(name: name(of: position), keys: ownKeys(of: position))
+        change.language = voice.name
         change.content = contents[position]
         change.alert = lastAlert(position)
         return change
     }
 
     /// The change that an entry makes of known stories.
+    ///
+    /// It counts in the entry's language, but for a withdrawal in the main one: what is wrong there is wrong in all.
     func change(_ status: MessageStatus, _ position: Int, of stories: [KnownStory]) -> StoryChange {
         let known = stories.sorted { ($0.announced, $0.name) < ($1.announced, $1.name) }
-        var change = StoryChange(status, of: known, else: name(of: position))
+        let name = name(of: position)
+        var change =
+            status == .withdrawn && voice.language == nil
+            ? StoryChange(withdrawing: known, in: known.flatMap(\.others), else: name)
+            : StoryChange(status, of: known, by: voice, else: name)
         change.keys = ownKeys(of: position)
         change.content = contents[position]
         change.alert = lastAlert(position)

@@ -99,7 +99,7 @@ package struct FeedImport: Sendable {
             let file = CategoryName.file(for: tag, in: folder.directory) { file in
                 folder.texts.contains { $0.file == file } || targets.contains { $0.file == file }
             }
-            if let outline, let problem = Self.problem(tag, members, []) {
+            if let outline, let problem = Self.problem(tag, members, Self.speakers(of: members)) {
                 refuse(outline, "cannot be a list: \(problem); nothing in it is taken")
                 return false
             }
@@ -143,7 +143,7 @@ package struct FeedImport: Sendable {
                 report.skipped.append(FeedImportReport.Skipped(address: parsed.display, place: place))
                 return
             }
-            if let problem = Self.problem(tag, [], [members]) { return refuse(outline, problem) }
+            if let problem = Self.problem(tag, mainLanguage(of: tag), [members]) { return refuse(outline, problem) }
             guard open(tag, nil), let position = positions[tag] else { return }
             if outline[OutlineKeys.ours(OutlineKeys.local)] != nil { note("'\(parsed.display)': 'local' is not taken") }
             places[parsed.comparable] = outline.line.map { "line \($0) of the document" } ?? "the document"
@@ -188,6 +188,36 @@ package struct FeedImport: Sendable {
         if noted.insert(text).inserted { report.notes.append(text) }
     }
 
+    // MARK: Languages
+
+    /// The key of the feed's list that its language depends on.
+    private func mainLanguage(of tag: Tag) -> [ListMember] {
+        let index = folder.lists.lists.firstIndex { $0.category == tag }
+        let members = positions[tag].map { targets[$0].members } ?? index.flatMap { folder.texts[$0].members } ?? []
+        return members.filter { $0.name == "language" }
+    }
+
+    /// Feeds in each language that a list has a text for: the list is looked at before its feeds are.
+    private static func speakers(of members: [ListMember]) -> [[ListMember]] {
+        guard case .mapping(let texts)? = members.first(where: { $0.name == "templates" })?.value else { return [] }
+        return texts.enumerated().map { index, text in
+            [ListMember("url", .text("https://example.org/\(index)")), ListMember("language", .text(text.name))]
+        }
+    }
+
+    /// The keys of a new list, without texts in languages of feeds that were not taken.
+    private mutating func spoken(_ target: Target) -> [ListMember] {
+        let languages = Set(target.feeds.compactMap { OutlineKeys.text($0, "language") })
+        return target.members.compactMap { member in
+            guard member.name == "templates", case .mapping(let texts) = member.value else { return member }
+            let kept = texts.filter { languages.contains($0.name) }
+            for text in texts where !languages.contains(text.name) {
+                note("the list of '\(target.category)' has no feed in \(text.name): its text for that is not taken")
+            }
+            return kept.isEmpty ? nil : ListMember(member.name, .mapping(kept))
+        }
+    }
+
     // MARK: Lists
 
     /// Makes the new texts, and reads them as the publisher will.
@@ -200,7 +230,7 @@ package struct FeedImport: Sendable {
                     FeedListText(
                         file: target.file,
                         category: target.category.text,
-                        members: target.members,
+                        members: spoken(target),
                         feeds: target.feeds
                     )
                 )

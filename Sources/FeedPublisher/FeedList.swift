@@ -11,10 +11,14 @@ package struct FeedList: Sendable {
     package let category: Tag
     /// What becomes `messageParam`.
     package let template: InlineTemplate
-    /// The name that follows `News_` in a further property with the same text, for recipients whose template names a
-    /// language (protocol §10).
-    package let language: String?
-    package let feeds: [FeedSource]
+    /// The languages of its feeds, for recipients whose template names one (protocol §10).
+    package var localization = Localization()
+    package var feeds: [FeedSource]
+
+    /// What becomes the text in a language; `nil` is the main one.
+    func template(in language: LanguageName?) -> InlineTemplate {
+        language.flatMap { localization.templates[$0] } ?? template
+    }
 }
 
 /// One feed of a list.
@@ -33,4 +37,6 @@ package struct FeedSource: Sendable, Hashable {
     /// Whether the publisher agreed to be asked as often as the list says, whatever its feed and server ask for.
     package var isByAgreement = false
     package var rules = FeedRules()
+    /// What its entries are written in; `nil` for its list's main language.
+    package var language: LanguageName?
 }

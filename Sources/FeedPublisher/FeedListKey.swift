@@ -20,7 +20,23 @@ package struct FeedListKey: Sendable {
                 "text",
                 "The text of a message, with terms such as `$(title)`. Default: `\(FeedList.standardTemplate)`."
             ),
-            FeedListKey("language", "name", "Also puts the text into the property `News_{name}`."),
+            FeedListKey(
+                "language",
+                "name",
+                "The list's main language. Also puts the text into the property `News_{name}`. Required where a feed names "
+                    + "another."
+            ),
+            FeedListKey(
+                "templates",
+                "text for each language",
+                "Texts of messages in other languages. Default: `template`."
+            ),
+            FeedListKey(
+                "match",
+                TranslationMatch.allCases.map(\.rawValue).joined(separator: " or "),
+                "How a story in several languages is known as one: by its address but for the language in it, or by an "
+                    + "identifier that is equal in all feeds. Default: `link`."
+            ),
             FeedListKey("every", "time", "How often the feeds are asked for that name no interval of their own."),
             FeedListKey("feeds", "list", "The feeds. Required; may be empty."),
         ] + rules + exchange
@@ -29,6 +45,7 @@ package struct FeedListKey: Sendable {
     package static let feed =
         [
             FeedListKey("url", "address", "`https://` or `http://`; with `local`, also `file:///`. Required."),
+            FeedListKey("language", "name", "What its entries are written in. Default: the list's `language`."),
             FeedListKey("title", "text", "The feed's name in messages. Default: its own title."),
             FeedListKey(
                 "every",

@@ -36,13 +36,19 @@ struct FeedListReader {
         let members = readMembers(of: mapping, known: FeedListKey.list.map(\.name))
         let category = readCategory(members["category"], of: root)
         let template = readTemplate(members["template"])
-        let language = readLanguage(members["language"])
         let interval = readInterval(members["every"], minimum: .minimum)
         let rules = readRules(members, FeedRules())
         checkOPML(members["opml"])
-        let feeds = readFeeds(members["feeds"], of: root, interval: interval, rules)
+        var feeds = readFeeds(members["feeds"], of: root, interval: interval, rules)
+        let localization = readLocalization(members, &feeds)
         guard problems.count == before, let category, let template else { return nil }
-        return FeedList(file: file, category: category, template: template, language: language, feeds: feeds)
+        return FeedList(
+            file: file,
+            category: category,
+            template: template,
+            localization: localization,
+            feeds: feeds
+        )
     }
 
     private mutating func readCategory(_ node: Node?, of root: Node) -> HubProtocol.Tag? {
@@ -65,28 +71,17 @@ struct FeedListReader {
     }
 
     private mutating func readTemplate(_ node: Node?) -> InlineTemplate? {
-        var source = FeedList.standardTemplate
-        if let node {
-            guard let given = readText(node, named: "template") else { return nil }
-            source = given
-        }
+        guard let node else { return try? InlineTemplate(parsing: FeedList.standardTemplate) }
+        return readText(node, named: "template").flatMap { parse($0, at: node) }
+    }
+
+    mutating func parse(_ template: String, at node: Node) -> InlineTemplate? {
         do throws(TemplateError) {
-            return try InlineTemplate(parsing: source)
+            return try InlineTemplate(parsing: template)
         } catch {
             problem(node, "template: \(error)")
             return nil
         }
-    }
-
-    private mutating func readLanguage(_ node: Node?) -> String? {
-        guard let node, let text = readText(node, named: "language") else { return nil }
-        guard !text.isEmpty, text.utf8.count <= 60,
-            text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || $0 == 0x5F })
-        else {
-            problem(node, "language '\(text)' must be letters, digits and '_', such as 'French'")
-            return nil
-        }
-        return text
     }
 
     private mutating func readFeeds(
@@ -143,6 +138,7 @@ struct FeedListReader {
             )
             source.isByAgreement = members["by-agreement"].map { readFlag($0, named: "by-agreement") } ?? false
             source.rules = rules
+            source.language = readLanguage(members["language"])
             return source
         } catch {
             // It is not known where in a broken address a password stands; its line says which one it is.
@@ -219,7 +215,7 @@ struct FeedListReader {
         }
     }
 
-    private mutating func readChoice(_ node: Node, named name: String, of choices: [String]) -> String? {
+    mutating func readChoice(_ node: Node, named name: String, of choices: [String]) -> String? {
         guard let text = readText(node, named: name) else { return nil }
         guard choices.contains(text) else {
             problem(node, "'\(name): \(text)' must be \(choices.joined(separator: " or "))")
@@ -238,7 +234,7 @@ struct FeedListReader {
         }
     }
 
-    private mutating func readText(_ node: Node, named name: String) -> String? {
+    mutating func readText(_ node: Node, named name: String) -> String? {
         guard let scalar = node.scalar, !scalar.string.isEmpty else {
             problem(node, "'\(name)' must be a text")
             return nil
@@ -273,7 +269,9 @@ struct FeedListReader {
         }
     }
 
-    private mutating func problem(_ node: Node?, _ text: String) {
-        problems.append(FeedListProblem(file: file, line: node?.mark?.line, text: text))
+    mutating func problem(_ node: Node?, _ text: String) { problem(line: node?.mark?.line, text) }
+
+    mutating func problem(line: Int?, _ text: String) {
+        problems.append(FeedListProblem(file: file, line: line, text: text))
     }
 }

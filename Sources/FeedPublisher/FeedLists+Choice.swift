@@ -62,13 +62,15 @@ extension FeedLists {
         guard let category = try? Tag(trialCategory),
             let template = try? InlineTemplate(parsing: FeedList.standardTemplate)
         else { throw FeedChoiceError("the standard template cannot be used") }
-        return FeedList(file: "your list", category: category, template: template, language: nil, feeds: feeds)
+        return FeedList(file: "your list", category: category, template: template, feeds: feeds)
     }
 }
 
 extension FeedList {
     fileprivate func with(_ feeds: [FeedSource]) -> FeedList {
-        FeedList(file: file, category: category, template: template, language: language, feeds: feeds)
+        var list = self
+        list.feeds = feeds
+        return list
     }
 }
 

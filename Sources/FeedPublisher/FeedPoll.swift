@@ -89,6 +89,7 @@ struct FeedPoll: Sendable {
             rules: source.rules,
             category: list.category.folded,
             holdUntil: source.rules.notBefore?.release(after: now, in: environment.timeZone()),
+            voice: Voice(source, in: list.localization),
             now: now
         )
         var record = before
@@ -119,7 +120,7 @@ struct FeedPoll: Sendable {
         let verdict = try store.commit(record, reading: reading(judge, feed, before), now: now)
         let judgement = verdict?.judgement
         if let verdict { show(feed, judge, verdict) }
-        outcome.announced = judgement?.announcements.count ?? 0
+        outcome.announced = judgement.map { $0.announcements.count + $0.translations.count } ?? 0
         outcome.recorded = judgement?.silent ?? 0
         if let judgement, judgement.isReset {
             outcome.lines.append(
@@ -134,7 +135,7 @@ struct FeedPoll: Sendable {
     }
 
     func reading(_ judge: NewsJudge, _ feed: Feed, _ before: FeedRecord) -> DocumentReading {
-        let composer = MessageComposer(list: list)
+        let composer = MessageComposer(list: list, language: source.language)
         let title = source.title ?? feed.title ?? source.address.host
         let environment = environment
         return DocumentReading(
@@ -142,7 +143,8 @@ struct FeedPoll: Sendable {
             lastCompleteReading: before.completeReading,
             entries: judge.marks,
             furtherKeys: judge.furtherKeys,
-            stories: judge.stories
+            stories: judge.stories,
+            hasLanguages: judge.voice.isOneOfSeveral
         ) { state in
             let judgement = judge.judge(state)
             var verdict = Verdict(marks: judge.marks(after: judgement), judgement: judgement)
@@ -152,9 +154,19 @@ struct FeedPoll: Sendable {
                 return Verdict.Story(message: message, change: announcement.change)
             }
             verdict.closed = judgement.closed
+            for change in verdict.stories.map(\.change) + judgement.closed {
+                for (row, message) in change.parted { verdict.amended[row] = composer.leaving(message) }
+            }
             for story in judgement.repeats.values {
                 guard let row = story.row, let message = verdict.amended[row] ?? story.unsent else { continue }
                 verdict.amended[row] = composer.naming(title, in: message)
+            }
+            for translation in judgement.translations {
+                let story = translation.story
+                guard let row = story.row, let message = verdict.amended[row] ?? story.unsent else { continue }
+                let announcement = translation.announcement
+                verdict.amended[row] = composer.adding(announcement, feedTitle: title, to: message)
+                verdict.translated.append((row, announcement.change))
             }
             return verdict
         }
@@ -165,6 +177,9 @@ struct FeedPoll: Sendable {
         guard let preview else { return }
         let announced = zip(verdict.judgement.announcements, verdict.stories)
         let messages = Dictionary(announced.map { ($0.index, $1.message) }) { first, _ in first }
+        let translations = Dictionary(
+            verdict.judgement.translations.map { ($0.announcement.index, $0.story) }
+        ) { first, _ in first }
         var shown = FeedPreview(
             category: list.category.text,
             address: source.address,
@@ -173,7 +188,7 @@ struct FeedPoll: Sendable {
         )
         shown.entries = feed.entries.enumerated().map { index, entry in
             let silence = verdict.judgement.silences[index] ?? judge.withoutIdentity(entry)
-            let message = messages[index]
+            let message = messages[index] ?? translations[index]?.unsent
             return EntryPreview(
                 title: entry.title ?? message?.headlines ?? entry.id ?? entry.link ?? "",
                 link: entry.link,
@@ -181,7 +196,8 @@ struct FeedPoll: Sendable {
                 dateTrouble: judge.dateTrouble(entry.date),
                 fate: message.map { Self.fate(of: $0, judge.now) }
                     ?? .silent(silence, story: verdict.judgement.repeats[index]?.headline),
-                idempotencyKey: message?.idempotencyKey
+                idempotencyKey: message?.idempotencyKey,
+                translationOf: translations[index]?.headline
             )
         }
         preview.add(shown)

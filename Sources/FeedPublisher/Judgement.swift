@@ -15,6 +15,8 @@ package struct Judgement: Sendable {
     package var silences: [Int: SilenceReason] = [:]
     /// Stories of other feeds that this document tells as well, by the same positions.
     package var repeats: [Int: KnownStory] = [:]
+    /// Entries that are told in messages of other languages.
+    package var translations: [Translation] = []
     /// When the first of the entries that wait for their dates is due.
     package var heldUntil: Date?
 

@@ -21,6 +21,10 @@ package struct KnownStory: Sendable, Equatable {
     /// The row that announces it, while it is kept.
     package var row: Int64?
     package var headline: String?
+    /// In which language it was told, as ``OutboxMessage/shares`` names it.
+    package var language = LanguageShare.main
+    /// Its tellings in other languages under the same name; looked up for lists in several languages only.
+    package var others: [KnownStory] = []
     /// The message, while no byte of it has left for the hub: another feed can still be named in it.
     package var unsent: OutboxMessage?
     package var showing = Showing.singly

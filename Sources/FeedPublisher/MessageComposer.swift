@@ -19,14 +19,18 @@ struct MessageComposer: Sendable {
     /// Other feeds that a message names.
     static let maximumOthers = 10
 
-    private static let languagePrefix = "News_"
     private static let nameSeparator = "; "
     /// Of an alert to be acted upon: on a desktop it stays until it is dismissed.
     private static let urgent = "critical"
 
     let list: FeedList
+    /// What the entries are written in; `nil` for the list's main language.
+    let language: LanguageName?
 
-    init(list: FeedList) { self.list = list }
+    init(list: FeedList, language: LanguageName? = nil) {
+        self.list = list
+        self.language = language
+    }
 
     /// The message for one entry.
     func message(
@@ -34,6 +38,28 @@ struct MessageComposer: Sendable {
         feedTitle: String,
         idempotencyKey: String
     ) -> OutboxMessage {
+        let change = announcement.change
+        let values = values(for: announcement, feedTitle: feedTitle)
+        let title = values["title"] ?? ""
+        let message = OutboxMessage(
+            category: list.category.text,
+            tags: list.category.text,
+            body: Self.encoded(language.map { localized(values, in: $0) } ?? rendered(values)),
+            idempotencyKey: idempotencyKey,
+            headlines: title,
+            entries: 1,
+            isDigest: false,
+            status: change.status,
+            replaces: change.replaces,
+            notBefore: change.notBefore,
+            expires: change.status == .withdrawn ? nil : announcement.entry.alert?.expires,
+            shares: language.map { [$0.text: LanguageShare(entries: 1, headlines: title)] } ?? [:]
+        )
+        return change.elsewhere.isEmpty ? message : withdrawing(announcement, values, in: message)
+    }
+
+    /// What the list's template, and those of recipients, can name.
+    func values(for announcement: Announcement, feedTitle: String) -> [String: String] {
         let entry = announcement.entry
         let change = announcement.change
         let ownTitle = Self.title(of: entry, feedTitle: feedTitle)
@@ -50,21 +76,8 @@ struct MessageComposer: Sendable {
         values["story"] = change.name
         values["status"] = change.status?.rawValue
         values["replaces"] = change.replaces.isEmpty ? nil : change.replaces.joined(separator: " ")
-        let isOver = change.status == .withdrawn
-        if entry.alert?.isUrgent == true, !isOver { values["urgency"] = Self.urgent }
-        return OutboxMessage(
-            category: list.category.text,
-            tags: list.category.text,
-            body: rendered(values),
-            idempotencyKey: idempotencyKey,
-            headlines: title,
-            entries: 1,
-            isDigest: false,
-            status: change.status,
-            replaces: change.replaces,
-            notBefore: change.notBefore,
-            expires: isOver ? nil : entry.alert?.expires
-        )
+        if entry.alert?.isUrgent == true, change.status != .withdrawn { values["urgency"] = Self.urgent }
+        return values
     }
 
     /// The title, saying what the message is where the entry's own does not.
@@ -72,65 +85,95 @@ struct MessageComposer: Sendable {
         let change = announcement.change
         if announcement.isMarked { return title }
         switch change.status {
-        case .withdrawn where announcement.entry.alert != nil: return "Cancelled: \(change.headline ?? title)"
-        case .withdrawn: return "Withdrawn: \(change.headline ?? title)"
+        case .withdrawn: return withdrawal(of: change.headline ?? title, by: announcement)
         case .correction: return "Correction: \(title)"
         case .update, nil: return title
         }
     }
 
+    static func withdrawal(of headline: String, by announcement: Announcement) -> String {
+        "\(announcement.entry.alert == nil ? "Withdrawn" : "Cancelled"): \(headline)"
+    }
+
     /// The message once more, naming another feed that tells the same story; itself where it names it already.
     ///
-    /// Only for a message of which no byte was sent.
+    /// Only for a message of which no byte was sent. Where it tells the story in a language beside the main one, it keeps
+    /// the text that it has.
     func naming(_ feedTitle: String, in message: OutboxMessage) -> OutboxMessage {
-        guard !message.isDigest, let properties = try? MessageProperties(json: message.body) else { return message }
-        let isOurs: (String) -> Bool = { $0 == "messageParam" || $0.hasPrefix(Self.languagePrefix) }
-        var values = Dictionary(
-            properties.names.filter { !isOurs($0) }.compactMap { name in properties[name].map { (name, $0) } }
-        ) { first, _ in first }
+        guard !message.isDigest, language == nil || !message.speaks(nil),
+            var values = Self.properties(of: message)
+        else { return message }
         let name = TextClip.clip(feedTitle, characters: Self.maximumName)
         let others = values["alsoFrom"].map { $0.split(separator: Self.nameSeparator).map(String.init) } ?? []
         guard name != values["feed"], !others.contains(name), others.count < Self.maximumOthers else { return message }
         values["alsoFrom"] = (others + [name]).joined(separator: Self.nameSeparator)
         var message = message
-        message.body = rendered(values)
+        message.body = Self.encoded(language == nil ? rendered(values) : values)
         return message
     }
 
-    private func rendered(_ values: [String: String]) -> [UInt8] {
+    static func properties(of message: OutboxMessage) -> [String: String]? {
+        guard let properties = try? MessageProperties(json: message.body) else { return nil }
+        return Dictionary(properties.names.compactMap { name in properties[name].map { (name, $0) } }) { first, _ in
+            first
+        }
+    }
+
+    /// With the text of the main language, in place of one that is there.
+    func rendered(_ values: [String: String]) -> [String: String] {
         var values = values
-        let text = list.template.render(MessageProperties(values))
-        values["messageParam"] = TextClip.clip(text, characters: Self.maximumSummary)
-        return Self.encoded(values, languages: list.language.map { [$0] } ?? [])
+        values["messageParam"] = nil
+        let text = text(values, in: nil)
+        values["messageParam"] = text
+        guard let main = list.localization.main else { return values }
+        values[main.newsProperty] = text
+        values[main.titleProperty] = values["title"]
+        return values
+    }
+
+    func text(_ values: [String: String], in language: LanguageName?) -> String {
+        let text = list.template(in: language).render(MessageProperties(values))
+        return TextClip.clip(text, characters: Self.maximumSummary)
     }
 
     /// One message in the place of many.
     ///
     /// Needs no list: the rows' category may have been dropped since. There is at least one row, all are of one
-    /// category, oldest first; digests among them are taken in.
+    /// category, oldest first; digests among them are taken in. Each language is told what its recipients would have
+    /// read.
     static func digest(of rows: [OutboxMessage], idempotencyKey: String) -> OutboxMessage {
         let category = rows.first?.category ?? ""
-        let count = rows.reduce(0) { $0 + $1.entries }
-        let headlines = rows.flatMap { $0.headlines.split(separator: "\n") }.suffix(digestHeadlines).map(String.init)
-        let title = "\(count) more \(category) \(count == 1 ? "story" : "stories")"
-        let listed = headlines.map { TextClip.clip($0, characters: 100) }.joined(separator: "; ")
-        let rest = count - headlines.count
-        let summary = TextClip.clip(rest > 0 ? "\(listed); and \(rest) more" : listed, characters: maximumSummary)
-        let values = [
-            "title": title, "category": category, "summary": summary,
-            "messageParam": TextClip.clip("\(title): \(listed)", characters: maximumTitle),
-            "story": StoryName.of("digest", idempotencyKey),
-        ]
+        let shares = rows.reduce(into: [:]) { $0.merge($1.allShares, uniquingKeysWith: +) }
+        var values = ["category": category, "story": StoryName.of("digest", idempotencyKey)]
+        for (language, share) in shares {
+            let texts =
+                language == LanguageShare.main ? digested(share, category) : digested(share, in: language, category)
+            values.merge(texts) { first, _ in first }
+        }
+        let headlines = rows.flatMap { $0.headlines.split(separator: "\n") }.suffix(digestHeadlines)
         return OutboxMessage(
             category: category,
             tags: rows.first?.tags ?? "",
-            body: encoded(values, languages: languages(of: rows)),
+            body: encoded(values),
             idempotencyKey: idempotencyKey,
             headlines: headlines.joined(separator: "\n"),
-            entries: count,
+            entries: rows.reduce(0) { $0 + $1.entries },
             isDigest: true,
-            notBefore: rows.compactMap(\.notBefore).max()
+            notBefore: rows.compactMap(\.notBefore).max(),
+            shares: rows.allSatisfy(\.shares.isEmpty) ? [:] : shares.mapValues { $0.naming(atMost: digestHeadlines) }
         )
+    }
+
+    private static func digested(_ share: LanguageShare, _ category: String) -> [String: String] {
+        let newest = share.newest(digestHeadlines)
+        let title = "\(share.entries) more \(category) \(share.entries == 1 ? "story" : "stories")"
+        let listed = newest.map { TextClip.clip(String($0), characters: 100) }.joined(separator: "; ")
+        let rest = share.entries - newest.count
+        return [
+            "title": title,
+            "summary": TextClip.clip(rest > 0 ? "\(listed); and \(rest) more" : listed, characters: maximumSummary),
+            "messageParam": TextClip.clip("\(title): \(listed)", characters: maximumTitle),
+        ]
     }
 
     /// The entry's title, else the first sentence of its text, else the name of its file, else the feed's title.
@@ -149,43 +192,10 @@ struct MessageComposer: Sendable {
         text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
-    /// The languages that the rows speak: recipients whose template names one must see the digest as well.
-    private static func languages(of rows: [OutboxMessage]) -> [String] {
-        guard let body = rows.last?.body, let properties = try? MessageProperties(json: body) else { return [] }
-        return properties.names.filter { $0.hasPrefix(languagePrefix) }.map {
-            String($0.dropFirst(languagePrefix.count))
-        }
-    }
-
     /// A clipped address leads nowhere, so a long one is left out.
     private static func address(_ text: String) -> String? {
         text.utf8.count <= maximumAddress ? text : nil
     }
 
-    /// Encodes within ``maximumBody``, giving up first what a reader misses least.
-    ///
-    /// Never `story`, `status`, `replaces` and `urgency`: without them something wrong would stay on people's screens.
-    private static func encoded(_ values: [String: String], languages: [String]) -> [UInt8] {
-        var values = values
-        func attempt() -> [UInt8] {
-            var all = values
-            for language in languages { all["\(languagePrefix)\(language)"] = values["messageParam"] }
-            return MessageProperties(all).encoded()
-        }
-        var body = attempt()
-        for name in ["alsoFrom", "summary", "image", "author", "messageParam", "feed", "link", "title"]
-        where body.count > maximumBody {
-            guard let value = values[name] else { continue }
-            // An escaped character takes up to six bytes, and a localized text stands twice: cut until it fits.
-            var room = value.utf8.count
-            let isClippable = !["link", "image"].contains(name)
-            while body.count > maximumBody, room > 0 {
-                room = isClippable ? max(0, room - max(4, (body.count - maximumBody) / 6)) : 0
-                let clipped = TextClip.clip(value, characters: .max, bytes: room)
-                values[name] = clipped.isEmpty ? nil : clipped
-                body = attempt()
-            }
-        }
-        return body
-    }
+    static func encoded(_ values: [String: String]) -> [UInt8] { MessageBudget.encode(values, within: maximumBody) }
 }

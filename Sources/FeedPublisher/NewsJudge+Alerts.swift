@@ -8,7 +8,10 @@ internal import FoundationEssentials
 extension NewsJudge {
     func alert(at position: Int) -> Alert? { feed.entries[identities[position].index].alert }
 
-    func alertKey(of position: Int) -> EntryKey? { alert(at: position)?.reference.map { EntryKey(alert: $0) } }
+    /// Each language tells an alert by itself, or in one message with others, as any story.
+    func alertKey(of position: Int) -> EntryKey? { alert(at: position)?.reference.map(alertKey) }
+
+    private func alertKey(_ reference: String) -> EntryKey { voice.own(EntryKey(alert: reference)) }
 
     func kind(_ position: Int) -> Alert.Kind { alert(at: position)?.kind ?? .alert }
 
@@ -23,7 +26,7 @@ extension NewsJudge {
     /// The keys of what it replaces, but for itself.
     func references(of position: Int) -> Set<EntryKey> {
         guard replacesOthers(position), let alert = alert(at: position) else { return [] }
-        let keys = alert.replaces.suffix(AlertChains.maximumReferences).map { EntryKey(alert: $0) }
+        let keys = alert.replaces.suffix(AlertChains.maximumReferences).map(alertKey)
         return Set(keys).subtracting([alertKey(of: position)].compactMap(\.self))
     }
 

@@ -13,6 +13,7 @@ extension NewsJudge {
     /// Its title without the mark, as another entry may have it.
     func unmarkedTitle(of position: Int) -> EntryKey? {
         feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0, without: rules.marks) }
+            .map(voice.own)
     }
 
     /// Its link, also where it stands in the document twice: on the story and on its correction.
@@ -21,7 +22,7 @@ extension NewsJudge {
             let address = try? FeedAddress(parsing: link, allowsFile: false), !address.isSiteRoot,
             feed.link.flatMap(EntryKey.init(link:)) != key
         else { return nil }
-        return key
+        return voice.own(key)
     }
 
     /// The story that this feed's own entry told.

@@ -22,7 +22,9 @@ extension NewsJudge {
     package func stories(unknown: Set<EntryKey>, edited: Set<EntryKey>) -> [EntryKey] {
         identities.indices.flatMap { position -> [EntryKey] in
             let key = identities[position].key
-            if unknown.contains(key) { return sharedKeys(of: position) + references(of: position) }
+            if unknown.contains(key) {
+                return sharedKeys(of: position) + references(of: position) + translatedKeys(of: position)
+            }
             let isWanted = rules.announcesUpdates || replacesOthers(position) || mark(of: position) != nil
             return edited.contains(key) && isWanted ? ownKeys(of: position) + references(of: position) : []
         }
@@ -57,10 +59,16 @@ extension NewsJudge {
         alertKey(of: position) == nil ? TitleKey.of(feed.entries[identities[position].index]) : nil
     }
 
-    /// By which other feeds' tellings of its story are known.
+    /// By which its story is known once it is told in this feed's language.
     func stories(of position: Int) -> [EntryKey] {
         if let key = alertKey(of: position) { return [key] }
-        return [link(of: identities[position]), storyTitle(of: position)].compactMap(\.self)
+        return [storyLink(of: position), storyTitle(of: position)].compactMap(\.self)
+            + (translationKeys.isEmpty ? [] : translationKeys[position].map(voice.own))
+    }
+
+    /// By which its story is known where it is told in other languages.
+    func translatedKeys(of position: Int) -> [EntryKey] {
+        translationKeys.isEmpty ? [] : translationKeys[position].flatMap(voice.elsewhere)
     }
 
     /// By which its story is remembered.
@@ -81,9 +89,11 @@ extension NewsJudge {
         return StoryName.of(category, key.description)
     }
 
+    func storyLink(of position: Int) -> EntryKey? { link(of: identities[position]).map(voice.own) }
+
     func storyTitle(of position: Int) -> EntryKey? {
         guard alertKey(of: position) == nil else { return nil }
-        return feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0) }
+        return feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0) }.map(voice.own)
     }
 
     /// An identifier that stands on every entry tells nothing of one in any spelling.

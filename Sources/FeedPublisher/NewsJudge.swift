@@ -26,6 +26,9 @@ package struct NewsJudge: Sendable {
     let category: String
     /// Until when messages wait that are nothing but news.
     let holdUntil: Date?
+    let voice: Voice
+    /// Keys by which entries are found in other languages, parallel to ``identities``; empty where there is one language.
+    let translationKeys: [[EntryKey]]
     let now: Date
 
     /// Takes the document, and the feed's record as it was before.
@@ -36,6 +39,7 @@ package struct NewsJudge: Sendable {
         rules: FeedRules = FeedRules(),
         category: String = "",
         holdUntil: Date? = nil,
+        voice: Voice = Voice(),
         now: Date
     ) {
         self.feed = feed
@@ -44,8 +48,10 @@ package struct NewsJudge: Sendable {
         self.rules = rules
         self.category = category
         self.holdUntil = holdUntil
+        self.voice = voice
         self.now = now
         (identityRule, identities) = feed.identity(startingAt: record.identityRule)
+        translationKeys = voice.translationKeys(of: identities, in: feed, by: identityRule)
         contents = identities.map { ContentKey.of(feed.entries[$0.index]) }
     }
 
@@ -67,7 +73,7 @@ package struct NewsJudge: Sendable {
             for position in unknown { silences[position] = held(position, state) }
         }
         judgement.heldUntil = silences.values.compactMap { if case .held(let date) = $0 { date } else { nil } }.min()
-        let effects = effects(silences, state)
+        var effects = effects(silences, state)
         silences.merge(effects.silences) { $1 }
         judgement.closed = effects.closed
         /// Takes out of the running what has a reason to be silent, but for what puts right something that was shown.
@@ -104,6 +110,7 @@ package struct NewsJudge: Sendable {
             return story.isWithdrawn ? .withdrawn : .sameStory(kind)
         }
         for position in effects.changes.keys { silences[position] = nil }
+        judgement.translations = takeTranslations(&silences, &effects, state)
         let update = markEdited(&silences, state)
         judgement.announcements = inOrder(open(silences)).map { position in
             var change = effects.changes[position] ?? effects.news[position] ?? news(position)
@@ -111,12 +118,13 @@ package struct NewsJudge: Sendable {
             change.notBefore = release(position, change)
             return announcement(position, change, isUpdate: position == update)
         }
-        judgement.silent = unknown.count - waiting - unknown.count { silences[$0] == nil }
+        let told = unknown.count { silences[$0] == nil || silences[$0] == .translation }
+        judgement.silent = unknown.count - waiting - told
         judgement.silences = Dictionary(uniqueKeysWithValues: silences.map { (identities[$0.key].index, $0.value) })
         return judgement
     }
 
-    private func announcement(_ position: Int, _ change: StoryChange, isUpdate: Bool) -> Announcement {
+    func announcement(_ position: Int, _ change: StoryChange, isUpdate: Bool = false) -> Announcement {
         let index = identities[position].index
         let entry = feed.entries[index]
         return Announcement(
@@ -140,7 +148,7 @@ package struct NewsJudge: Sendable {
 
     /// The same story from another feed: under one link at any time, or under nearly one title within ``storyWindow``.
     private func knownStory(_ position: Int, _ state: SeenState) -> (SeenKind, KnownStory)? {
-        let key = alertKey(of: position) ?? link(of: identities[position])
+        let key = alertKey(of: position) ?? storyLink(of: position)
         if let key, let story = state.stories[key] { return (.link, story) }
         guard let title = storyTitle(of: position), let story = state.stories[title], let feed = story.feed,
             feed != record.id, abs(now.timeIntervalSince(story.announced)) <= Self.storyWindow.inSeconds

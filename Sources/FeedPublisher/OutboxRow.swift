@@ -43,6 +43,8 @@ package struct OutboxMessage: Sendable, Equatable {
     package var notBefore: Date?
     /// When it is of no use any more.
     package var expires: Date?
+    /// What recipients of each language are told; empty where all are told the same.
+    package var shares: [String: LanguageShare] = [:]
 }
 
 /// What became of a row.

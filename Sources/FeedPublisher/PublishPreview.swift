@@ -68,6 +68,8 @@ package struct EntryPreview: Sendable {
     package internal(set) var fate: Fate
     /// Of the message that announces it.
     let idempotencyKey: String?
+    /// The headline that its message began with, where the entry was added to it in another language.
+    package let translationOf: String?
 }
 
 /// Gathers, from several tasks, what a dry run comes upon.

@@ -72,8 +72,10 @@ package struct MessagePreview: Sendable, Equatable {
     package let category: String
     package let tags: String
     package let title: String
-    /// What the list's template made.
+    /// What the list's template made, in its main language where it is told in that.
     package let text: String
+    /// Those that it has a text in by name.
+    package let languages: [String]
     package let body: [UInt8]
     /// Whom it would reach, by platform; `nil` where the hub does not say.
     package let recipients: Int?

@@ -32,11 +32,23 @@ extension PublisherStore {
             status: try row.decode(String?.self, forColumn: "status").flatMap(MessageStatus.init),
             replaces: try row.decode(String?.self, forColumn: "replaces").map(names) ?? [],
             notBefore: try date(row, "not_before"),
-            expires: try date(row, "expires")
+            expires: try date(row, "expires"),
+            shares: try row.decode(String?.self, forColumn: "languages").map(Self.shares) ?? [:]
         )
     }
 
     private static func names(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+
+    private static func shares(_ text: String) throws -> [String: LanguageShare] {
+        try JSONDecoder().decode([String: LanguageShare].self, from: Data(text.utf8))
+    }
+
+    static func encoded(_ shares: [String: LanguageShare]) throws -> String? {
+        guard !shares.isEmpty else { return nil }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(shares), as: UTF8.self)
+    }
 
     /// Notes that a row's bytes may reach the hub from now on.
     ///
@@ -152,14 +164,14 @@ extension PublisherStore {
             db,
             """
             INSERT INTO outbox (feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created,
-            status, replaces, not_before, expires)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            status, replaces, not_before, expires, languages)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 feed, message.category, message.tags, message.idempotencyKey, Data(message.body), message.headlines,
                 message.entries, message.isDigest, Self.milliseconds(now), message.status?.rawValue,
                 message.replaces.isEmpty ? nil : message.replaces.joined(separator: " "),
-                Self.milliseconds(message.notBefore), Self.milliseconds(message.expires),
+                Self.milliseconds(message.notBefore), Self.milliseconds(message.expires), Self.encoded(message.shares),
             ]
         )
         return db.lastInsertedRowID

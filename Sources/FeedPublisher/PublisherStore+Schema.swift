@@ -103,6 +103,14 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("5 languages") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE outbox ADD COLUMN languages TEXT CHECK (json_type(languages) = 'object');
+                    ALTER TABLE story ADD COLUMN language TEXT NOT NULL DEFAULT '';
+                    """
+            )
+        }
         migrator.registerMigration("6 websub") { db in
             try db.execute(
                 sql: """

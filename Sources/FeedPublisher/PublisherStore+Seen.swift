@@ -31,7 +31,7 @@ extension PublisherStore {
                 if let key = try Self.key(row, "key") { state.known.insert(SeenKey(kind, key)) }
             }
         }
-        state.stories = try stories(db, reading.stories(unknown, state.edited), in: reading.category)
+        state.stories = try stories(db, of: reading, unknown, state.edited)
         let before =
             try rows(
                 db,

@@ -7,37 +7,64 @@ extension PublisherStore {
     /// Keys kept for a category; a story has one by its link, one by its title and one by its entry.
     static let keptStories = 60_000
 
-    func stories(_ db: Database, _ keys: [EntryKey], in category: String) throws -> [EntryKey: KnownStory] {
+    private static let columns = """
+        story.feed AS teller, story.first_seen, story.name, story.content, story.withdrawn, story.alert, story.sent,
+            story.language, outbox.*
+        """
+
+    func stories(
+        _ db: Database,
+        of reading: DocumentReading,
+        _ unknown: Set<EntryKey>,
+        _ edited: Set<EntryKey>
+    ) throws -> [EntryKey: KnownStory] {
+        let keys = reading.stories(unknown, edited)
         let sql = """
-            SELECT story.key, story.feed AS teller, story.first_seen, story.name, story.content, story.withdrawn,
-                story.alert, story.sent, outbox.*
-            FROM story LEFT JOIN outbox ON outbox.id = story.outbox
+            SELECT story.key, \(Self.columns) FROM story LEFT JOIN outbox ON outbox.id = story.outbox
             WHERE story.category = ? AND story.key IN
             """
         var stories: [EntryKey: KnownStory] = [:]
-        for row in try rows(db, having: keys, sql, [category]) {
+        for row in try rows(db, having: keys, sql, [reading.category]) {
+            if let key = try Self.key(row, "key") { stories[key] = try Self.story(row) }
+        }
+        guard reading.hasLanguages, !stories.isEmpty else { return stories }
+        let others = """
+            SELECT told.key, \(Self.columns) FROM story AS told
+            JOIN story ON story.category = told.category AND story.name = told.name AND story.language <> told.language
+            LEFT JOIN outbox ON outbox.id = story.outbox
+            WHERE told.category = ? AND told.key IN
+            """
+        for row in try rows(db, having: Array(stories.keys), others, [reading.category]) {
             guard let key = try Self.key(row, "key") else { continue }
-            var story = KnownStory(
-                feed: try row.decode(forColumn: "teller"),
-                announced: Self.date(try row.decode(forColumn: "first_seen")),
-                row: try row.decode(forColumn: "id")
-            )
-            story.name = try row.decode(forColumn: "name")
-            story.content = try Self.key(row, "content")
-            story.isWithdrawn = try row.decode(forColumn: "withdrawn")
-            if let key = try Self.key(row, "alert"), let sent = try Self.date(row, "sent") {
-                story.alert = LastAlert(key: key, sent: sent)
-            }
-            if story.row != nil { try Self.describe(&story, row) }
-            stories[key] = story
+            let other = try Self.story(row)
+            let isKnown = stories[key]?.others.contains { $0.language == other.language } ?? true
+            // A telling is known by several keys, which all say the same of it.
+            if !isKnown { stories[key]?.others.append(other) }
         }
         return stories
+    }
+
+    private static func story(_ row: Row) throws -> KnownStory {
+        var story = KnownStory(
+            feed: try row.decode(forColumn: "teller"),
+            announced: date(try row.decode(forColumn: "first_seen")),
+            row: try row.decode(forColumn: "id")
+        )
+        story.name = try row.decode(forColumn: "name")
+        story.language = try row.decode(forColumn: "language")
+        story.content = try key(row, "content")
+        story.isWithdrawn = try row.decode(forColumn: "withdrawn")
+        if let key = try key(row, "alert"), let sent = try date(row, "sent") {
+            story.alert = LastAlert(key: key, sent: sent)
+        }
+        if story.row != nil { try describe(&story, row) }
+        return story
     }
 
     /// Tells how far the story's last message has come.
     private static func describe(_ story: inout KnownStory, _ row: Row) throws {
         let message = try message(row)
-        story.headline = message.headlines
+        story.headline = message.headlines(in: story.language)
         let created = date(try row.decode(forColumn: "created"))
         if message.status == .correction { story.corrected = max(created, message.notBefore ?? created) }
         let wasShownBefore = !message.replaces.isEmpty
@@ -64,18 +91,33 @@ extension PublisherStore {
             try run(db, "DELETE FROM outbox WHERE id = ? AND state = 'pending' AND attempted = 0", [row])
         }
         let row = try message.map { try insert(db, $0, feed: feed, now: now) }
+        try remember(db, change, row: row, in: category, feed: feed, now: now)
+    }
+
+    /// Writes what is known of a story once a row tells it; without one it is over.
+    func remember(
+        _ db: Database,
+        _ change: StoryChange,
+        row: Int64?,
+        in category: String,
+        feed: Int64,
+        now: Date
+    ) throws {
         let content = change.content.map { Data($0.bytes) }
         let alert = change.alert.map { Data($0.key.bytes) }
         let sent = Self.milliseconds(change.alert?.sent)
-        let isWithdrawn = change.status == .withdrawn || message == nil
+        let isWithdrawn = change.status == .withdrawn || row == nil
         for name in change.merges {
             try run(
                 db,
                 """
                 UPDATE story SET name = ?, feed = ?, outbox = ?, content = ?, withdrawn = ?, alert = ?, sent = ?
-                WHERE category = ? AND name = ?
+                WHERE category = ? AND name = ? AND (? OR language = ?)
                 """,
-                [change.name, feed, row, content, isWithdrawn, alert, sent, category, name]
+                [
+                    change.name, feed, row, content, isWithdrawn, alert, sent, category, name, change.isForAll,
+                    change.language,
+                ]
             )
         }
         // A title that comes again after its time is another story's, and takes the former's place.
@@ -84,12 +126,12 @@ extension PublisherStore {
                 db,
                 """
                 INSERT OR REPLACE INTO story
-                (category, key, first_seen, feed, outbox, name, content, withdrawn, alert, sent)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (category, key, first_seen, feed, outbox, name, content, withdrawn, alert, sent, language)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
                 [
                     category, Data(key.bytes), Self.milliseconds(now), feed, row, change.name, content,
-                    isWithdrawn, alert, sent,
+                    isWithdrawn, alert, sent, change.language,
                 ]
             )
         }
@@ -110,8 +152,14 @@ extension PublisherStore {
     func amend(_ db: Database, _ row: Int64, _ message: OutboxMessage) throws {
         try run(
             db,
-            "UPDATE outbox SET body = ? WHERE id = ? AND state = 'pending' AND attempted = 0",
-            [Data(message.body), row]
+            """
+            UPDATE outbox SET body = ?, headlines = ?, languages = ?, expires = ?
+            WHERE id = ? AND state = 'pending' AND attempted = 0
+            """,
+            [
+                Data(message.body), message.headlines, Self.encoded(message.shares),
+                Self.milliseconds(message.expires), row,
+            ]
         )
     }
 }

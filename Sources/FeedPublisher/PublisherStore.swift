@@ -165,7 +165,12 @@ package final class PublisherStore: Sendable {
                 for story in judged.stories {
                     try self.apply(db, story.change, story.message, in: category, feed: record.id, now: now)
                 }
-                if !judged.stories.isEmpty || !judged.closed.isEmpty { try self.forgetStories(db, in: category) }
+                for (row, change) in judged.translated {
+                    try self.remember(db, change, row: row, in: category, feed: record.id, now: now)
+                }
+                if !(judged.stories.isEmpty && judged.closed.isEmpty && judged.translated.isEmpty) {
+                    try self.forgetStories(db, in: category)
+                }
                 let held = [reading.isPartial ? record.heldUntil : nil, judged.judgement.heldUntil]
                 record.heldUntil = held.compactMap(\.self).min()
                 if judged.judgement.announcesUpdate { record.lastUpdate = now }

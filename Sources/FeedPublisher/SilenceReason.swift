@@ -14,6 +14,8 @@ package enum SilenceReason: Sendable, Equatable {
     case newIdentifiers
     /// Another feed of the category brought it already, under the same link or nearly the same title.
     case sameStory(SeenKind)
+    /// Told in the message of another language's entry, as its translation.
+    case translation
     /// Read before, and changed since.
     case edited
     /// Changed, and announced as an update would be one too many.
@@ -46,6 +48,7 @@ package enum SilenceReason: Sendable, Equatable {
         case .firstReading: "firstReading"
         case .newIdentifiers: "newIdentifiers"
         case .sameStory: "sameStory"
+        case .translation: "translation"
         case .edited: "edited"
         case .updateLimit: "updateLimit"
         case .excluded: "excluded"
@@ -73,6 +76,7 @@ package enum SilenceReason: Sendable, Equatable {
         case .newIdentifiers: "the feed gave all its entries new ids, and this one is not newer than the last reading"
         case .sameStory(.title): "nearly the same title as a story announced from another feed"
         case .sameStory: "same story as one announced from another feed"
+        case .translation: "told as a translation, in the message of another feed's entry"
         case .edited: "seen before, and edited since; its list does not ask for updates"
         case .updateLimit: "edited since; another update of this feed is being announced or was within the last hour"
         case .excluded(let term): "its list excludes '\(term)'"

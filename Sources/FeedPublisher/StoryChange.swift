@@ -21,6 +21,16 @@ package struct StoryChange: Sendable, Equatable {
     package var merges: [String] = []
     /// Rows of these that have not left, and need not any more.
     package var unsent: [Int64] = []
+    /// Rows of these that speak other languages, too: they stay for those.
+    package var parted: [Int64: OutboxMessage] = [:]
+    /// In which language it is told, as ``OutboxMessage/shares`` names it.
+    package var language = LanguageShare.main
+    /// Whether it counts in all languages of the list; else what was told in others stands.
+    package var isForAll = false
+    /// Whether recipients of its own language have been shown anything.
+    package var isForOwnLanguage = true
+    /// What recipients of other languages were shown and is withdrawn along, by language.
+    package var elsewhere: [String: String] = [:]
     /// When the message may leave.
     package var notBefore: Date?
     /// What was shown and is withdrawn.
@@ -59,5 +69,27 @@ extension StoryChange {
         for story in known where !merges.contains(story.name) { merges.append(story.name) }
         unsent = known.compactMap { $0.unsent == nil ? nil : $0.row }
         headline = known.lazy.compactMap(\.headline).first
+    }
+
+    /// A withdrawal by the main language, which counts for what other languages were told under the same names.
+    init(withdrawing known: [KnownStory], in others: [KnownStory], else name: String) {
+        let others = others.filter { !$0.isWithdrawn }
+        self.init(.withdrawn, of: known + others, else: name)
+        headline = known.lazy.compactMap(\.headline).first
+        isForAll = true
+        let shown = others.filter { $0.showing != .never }
+        elsewhere = Dictionary(shown.map { ($0.language, $0.headline ?? "") }) { first, _ in first }
+        isForOwnLanguage = shown.isEmpty || known.contains { $0.showing != .never }
+    }
+
+    /// A change that leaves what waits in other languages where it is.
+    init(_ status: MessageStatus, of known: [KnownStory], by voice: Voice, else name: String) {
+        self.init(status, of: known, else: name)
+        language = voice.name
+        for story in known {
+            guard let row = story.row, let message = story.unsent, message.speaks(beside: voice) else { continue }
+            parted[row] = message
+        }
+        unsent.removeAll { parted[$0] != nil }
     }
 }

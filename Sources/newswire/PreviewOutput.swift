@@ -17,8 +17,9 @@ enum PreviewOutput {
         }
         for message in preview.messages {
             let reach = message.recipients.map { "to \($0)" } ?? "to an unknown number"
+            let languages = message.languages.isEmpty ? "" : ", in \(message.languages.joined(separator: ", "))"
             let line = "send  \(message.tags): \(message.text.isEmpty ? message.title : message.text)"
-            Console.print("\(TerminalText.safe(line)) (\(message.body.count) bytes, \(reach))")
+            Console.print("\(TerminalText.safe(line)) (\(message.body.count) bytes, \(reach)\(languages))")
         }
     }
 
@@ -42,9 +43,10 @@ enum PreviewOutput {
     }
 
     private static func fate(of entry: EntryPreview, _ messages: [MessagePreview]) -> String {
-        switch entry.fate {
-        case .message(let index): "sent to \(messages[index].tags)"
-        case .digest(let reason, _): "in a digest: \(reason.text)"
+        let translation = entry.translationOf.map { ", as a translation of '\($0)'" } ?? ""
+        return switch entry.fate {
+        case .message(let index): "sent to \(messages[index].tags)\(translation)"
+        case .digest(let reason, _): "in a digest: \(reason.text)\(translation)"
         case .silent(let reason, let story): "not sent: \(reason.text)\(story.map { " ('\($0)')" } ?? "")"
         case .held(let hour): "waits until \(hour.formatted(.iso8601))"
         case .waiting: "not sent: the pass ended before"
@@ -75,6 +77,7 @@ enum PreviewOutput {
         let reason: String?
         let reasonText: String?
         let sameStory: String?
+        let translationOf: String?
         let message: Int?
         let dateTrouble: String?
     }
@@ -83,6 +86,7 @@ enum PreviewOutput {
         let tags: String
         let category: String
         let title: String
+        let languages: [String]
         let body: String
         let bytes: Int
         let recipients: Int?
@@ -135,6 +139,7 @@ extension PreviewOutput.EntryRow {
             reason: reason,
             reasonText: text,
             sameStory: story,
+            translationOf: entry.translationOf,
             message: message,
             dateTrouble: entry.dateTrouble?.rawValue
         )
@@ -147,6 +152,7 @@ extension PreviewOutput.MessageRow {
             tags: message.tags,
             category: message.category,
             title: message.title,
+            languages: message.languages,
             body: String(decoding: message.body, as: UTF8.self),
             bytes: message.body.count,
             recipients: message.recipients,

@@ -26,6 +26,10 @@ import Testing
         (["publish", "--cap", "some"], 64, "--cap"),
         (["subscribe", "--categories", "World"], 78, "no connection string"),
         (["subscribe", "--categories", "username:bob"], 64, "reserved"),
+        (["subscribe", "--language", "a b"], 64, "'a b' must be letters"),
+        (["subscribe", "--template", "/nonexistent.json"], 64, "/nonexistent.json"),
+        (["subscribe", "--template", "/etc/passwd"], 64, "neither a JSON object"),
+        (["subscribe", "--template", "x", "--language", "French"], 64, "exclude each other"),
         (["inbox", "--last", "0"], 64, "--last"),
         (["demo", "--samples", "/nonexistent"], 78, "/nonexistent"),
     ]

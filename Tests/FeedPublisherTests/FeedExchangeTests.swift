@@ -40,6 +40,10 @@ struct FeedExchangeTests {
             #expect(left.category.text == right.category.text && left.template.text == right.template.text)
             #expect(left.feeds.map(\.address) == right.feeds.map(\.address), sourceLocation: sourceLocation)
             #expect(left.feeds.map(\.rules) == right.feeds.map(\.rules), sourceLocation: sourceLocation)
+            #expect(left.feeds.map(\.language) == right.feeds.map(\.language), sourceLocation: sourceLocation)
+            let (old, new) = (left.localization, right.localization)
+            #expect(old.main == new.main && old.others == new.others && old.match == new.match)
+            #expect(old.templates.mapValues(\.text) == new.templates.mapValues(\.text))
         }
     }
 
@@ -53,12 +57,17 @@ struct FeedExchangeTests {
         let full = """
             category: World
             template: "A $(title)\\n\\u0001 end"
-            language: French
+            language: English
+            templates: {French: "Flash : $(title)", German: "$(feed): $(title)"}
+            match: id
             every: 20m
             include: [quake*, "prime, minister", "[x]"]
             exclude: sponsored
             updates: announce
             future: hold
+            corrections: ["correction:", Berichtigung]
+            retractions: retracted
+            notBefore: 07:00
             opml: {text: "World News", created: "Fri, 20 Nov 2026 10:00:00 GMT", "{urn:x}y": " z "}
             feeds:
               - url: https://user:pass@example.org/a?b=1&amp;c=2#d
@@ -69,6 +78,10 @@ struct FeedExchangeTests {
                 exclude: ["\\"quoted\\"", 'it''s']
                 updates: ignore
                 future: announce
+                language: French
+                corrections: corrigé
+                retractions: ["rétracté", "retiré"]
+                notBefore: 00:00
                 opml:
                   htmlUrl: https://example.org/
                   type: atom
@@ -77,6 +90,7 @@ struct FeedExchangeTests {
                   description: ""
               - url: https://example.org/b
                 title: https://example.org/b
+                language: German
               - {url: https://example.org/c, opml: {text: t, title: u, type: rss, xmlUrl: v, url: w}}
             """
         try Self.expectSame([("a.yaml", full), ("b.yaml", "category: Sports\nfeeds: []\n")])

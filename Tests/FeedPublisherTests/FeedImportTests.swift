@@ -1,6 +1,7 @@
 import Feeds
 import Foundation
 import HostSystem
+import HubProtocol
 import Testing
 
 @testable import FeedPublisher
@@ -90,6 +91,7 @@ struct FeedImportTests {
         ("<outline text='x' xmlUrl='https://a.example/' n:every='1s'\(ours)/>", "between 1m and 7d"),
         ("<outline text='x' xmlUrl='https://a.example/' n:evry='1s'\(ours)/>", "unknown key 'evry'"),
         ("<outline text='x' xmlUrl='https://a.example/' d='\(long)'/>", "its 'd' is longer than"),
+        ("<outline text='x' xmlUrl='https://a.example/' n:language='French'\(ours)/>", "names no main one"),
         ("<outline text='***'><outline xmlUrl='https://a.example/'/></outline>", "cannot be a category"),
         ("<outline text='from:x'><outline xmlUrl='https://a.example/'/></outline>", "cannot be a category"),
         (
@@ -104,6 +106,20 @@ struct FeedImportTests {
         #expect(plan.report.refused.count == 1 && plan.report.added.count == 1)
         let refused = try #require(plan.report.refused.first)
         #expect(refused.line == 2 && refused.reason.contains(reason), "\(refused)")
+    }
+
+    @Test func `a text in a language of which no feed is taken is left out`() throws {
+        let outlines = """
+            <outline text='N' n:language='English' n:templates='{"French":"F","German":"G"}'\(Self.ours)>
+            <outline xmlUrl='https://a.example/' n:language='French'/>
+            <outline xmlUrl='http://127.0.0.1/' n:language='German'/></outline>
+            """
+        let empty = try FeedListFolder(directory: "feeds", texts: [])
+        let plan = try FeedImport(try Self.document(outlines), into: empty, category: nil)
+        #expect(plan.report.refused.count == 1 && plan.report.added.count == 1)
+        #expect(plan.report.notes.contains { $0.contains("no feed in German") }, "\(plan.report.notes)")
+        let list = try #require(FeedLists.parse(plan.changed.map { ($0.file, $0.text) }).lists.first)
+        #expect(list.localization.templates.mapValues(\.text) == [try LanguageName("French"): "F"])
     }
 
     @Test func `folders, the category attribute and the option say where feeds go`() throws {

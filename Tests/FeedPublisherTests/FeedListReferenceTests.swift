@@ -1,4 +1,5 @@
 import Foundation
+import HubProtocol
 import Testing
 
 @testable import FeedPublisher
@@ -14,12 +15,22 @@ import Testing
         #expect(text.contains(table), "docs/feed-lists.md should hold:\n\(table)")
     }
 
-    @Test func `the example in docs can be used`() throws {
+    private func example(_ position: Int) throws -> FeedList {
         let text = try String(contentsOf: Self.page, encoding: .utf8)
-        let start = try #require(text.firstRange(of: "```yaml\n")).upperBound
+        let start = text.ranges(of: "```yaml\n")[position].upperBound
         let end = try #require(text[start...].firstRange(of: "```")).lowerBound
         let lists = try FeedLists.parse([(file: "docs/feed-lists.md", text: String(text[start..<end]))])
-        let feeds = try #require(lists.lists.first).feeds
+        return try #require(lists.lists.first)
+    }
+
+    @Test func `the example of two languages can be used`() throws {
+        let list = try example(1)
+        #expect(list.feeds.map { $0.language?.text } == [nil, "French"])
+        #expect(list.localization.templates.count == 1 && list.localization.main?.text == "English")
+    }
+
+    @Test func `the example in docs can be used`() throws {
+        let feeds = try example(0).feeds
         #expect(feeds.map(\.rules.filters.count) == [1, 2])
         #expect(feeds.map(\.rules.announcesUpdates) == [false, true])
         #expect(feeds.map(\.isByAgreement) == [false, true])

@@ -1,0 +1,53 @@
+internal import HubProtocol
+
+/// Gives up parts of a message until it fits, first what its readers miss least.
+///
+/// Texts in several languages are cut together, so that none is longer than another by its order.
+struct MessageBudget {
+    /// Bytes of a text in one language, and of a title, before names and addresses are given up for them.
+    private static let shortText = 300
+    private static let shortTitle = 600
+
+    private struct Step: Sendable {
+        let names: @Sendable (String) -> Bool
+        /// Bytes that are left to each.
+        var floor = 0
+        /// A clipped address leads nowhere.
+        var isClippable = true
+    }
+
+    private static let steps: [Step] = {
+        func only(_ name: String) -> @Sendable (String) -> Bool { { $0 == name } }
+        let texts: @Sendable (String) -> Bool = { $0 == "messageParam" || $0.hasPrefix(LanguageName.newsPrefix) }
+        return [
+            Step(names: only("alsoFrom")), Step(names: only("summary")),
+            Step(names: only("image"), isClippable: false), Step(names: only("author")),
+            Step(names: texts, floor: shortText),
+            Step(names: { $0.hasPrefix(LanguageName.linkPrefix) }, isClippable: false),
+            Step(names: { $0.hasPrefix(LanguageName.titlePrefix) }),
+            Step(names: only("title"), floor: shortTitle), Step(names: only("feed")),
+            Step(names: only("link"), isClippable: false), Step(names: texts), Step(names: only("title")),
+        ]
+    }()
+
+    /// The properties as JSON of at most so many bytes.
+    static func encode(_ properties: [String: String], within limit: Int) -> [UInt8] {
+        var values = properties
+        var body = MessageProperties(values).encoded()
+        for step in steps where body.count > limit {
+            let parts = values.filter { step.names($0.key) }
+            var room = parts.values.map(\.utf8.count).max() ?? 0
+            while body.count > limit, room > step.floor {
+                // An escaped character takes up to six bytes: cut until it fits.
+                let cut = max(4, (body.count - limit) / (6 * parts.count))
+                room = step.isClippable ? max(step.floor, room - cut) : 0
+                for (name, value) in parts {
+                    let clipped = TextClip.clip(value, characters: .max, bytes: room)
+                    values[name] = clipped.isEmpty ? nil : clipped
+                }
+                body = MessageProperties(values).encoded()
+            }
+        }
+        return body
+    }
+}
