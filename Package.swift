@@ -93,8 +93,8 @@ let package = Package(
             name: "newswire",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
-                "SubscriberAgent", "Settings", .argumentParser, .hummingbird, .httpTypes, .log, .nioCore,
-                .serviceLifecycle, .unixSignals,
+                "SubscriberAgent", "Settings", .argumentParser, .hummingbird, .hummingbirdCore, .httpTypes, .log,
+                .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
 

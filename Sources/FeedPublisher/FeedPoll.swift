@@ -75,16 +75,11 @@ struct FeedPoll: Sendable {
         }
     }
 
-    private func take(
-        _ feed: Feed,
-        _ document: FetchedDocument,
-        hash: [UInt8],
-        _ before: FeedRecord
-    ) throws -> Outcome {
-        let now = environment.now()
-        let judge = NewsJudge(
+    /// Whoever brings a document, it is judged by the list's rules.
+    func judge(of feed: Feed, _ record: FeedRecord, _ now: Date) -> NewsJudge {
+        NewsJudge(
             feed: feed,
-            record: before,
+            record: record,
             existing: existing,
             rules: source.rules,
             category: list.category.folded,
@@ -92,6 +87,16 @@ struct FeedPoll: Sendable {
             voice: Voice(source, in: list.localization),
             now: now
         )
+    }
+
+    private func take(
+        _ feed: Feed,
+        _ document: FetchedDocument,
+        hash: [UInt8],
+        _ before: FeedRecord
+    ) throws -> Outcome {
+        let now = environment.now()
+        let judge = judge(of: feed, before, now)
         var record = before
         record.readings += 1
         record.identicalAnswers = 0

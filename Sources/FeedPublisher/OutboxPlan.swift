@@ -29,7 +29,8 @@ struct OutboxPlan: Sendable, Equatable {
         now: Date
     ) {
         // The hub may have these already: only their own bytes and keys can be sent without repeating them.
-        let attempted = rows.count { $0.wasAttempted && !$0.message.isDigest }
+        // They are sent before, so that a window of time has them already.
+        let attempted = recent == nil ? rows.count { $0.wasAttempted && !$0.message.isDigest } : 0
         var room = cap.map { max(0, $0 - attempted - (recent?.times.count ?? 0)) } ?? .max
         var excess: [OutboxRow] = []
         for row in rows {

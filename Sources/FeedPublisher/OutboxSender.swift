@@ -66,7 +66,10 @@ struct OutboxSender: Sendable {
                 guard try await send(row, &outcome) else { return try stop(outcome) }
             }
             guard isLast, !plan.folded.isEmpty else { continue }
-            guard let digest = try fold(plan.folded) else { continue }
+            guard let digest = try fold(plan.folded) else {
+                outcome.waitsUntil = [outcome.waitsUntil, now].compactMap(\.self).min()
+                continue
+            }
             note(plan, digest)
             guard try await send(digest, &outcome) else { return try stop(outcome) }
         }

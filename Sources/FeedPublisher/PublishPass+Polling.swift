@@ -16,12 +16,20 @@ extension PublishPass {
     /// What is news waits so long for other feeds that may tell the same story, and not for slow hosts.
     static let sendingInterval: Duration = .seconds(15)
 
-    struct Turn: Sendable {
+    /// A feed that is due; a class, since thousands of them go from one array to the next.
+    final class Turn: Sendable {
         let list: FeedList
         let source: FeedSource
         let record: FeedRecord
         /// Who will be asked, and who is known to answer; empty for a file.
         let hosts: Set<String>
+
+        init(_ source: FeedSource, in list: FeedList, _ record: FeedRecord, hosts: Set<String>) {
+            self.list = list
+            self.source = source
+            self.record = record
+            self.hosts = hosts
+        }
 
         /// How long it has been due: 0 up to one of its intervals, 1 up to three, 2 up to seven and so on.
         ///
@@ -117,7 +125,7 @@ extension PublishPass {
     private func pollFirst(of lane: ArraySlice<Turn>, _ start: Date, _ quiet: QuietHosts) async throws -> Event {
         guard let turn = lane.first else { return .polled(nil, rest: []) }
         let rest = lane.dropFirst()
-        defer { resident?.turns.release(turn.record.id) }
+        defer { resident?.release(turn) }
         if quiet.contains(anyOf: turn.hosts) { return .polled(nil, rest: rest) }
         // The slice begins at 0 until its first feed was asked for.
         if lane.startIndex > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
@@ -145,19 +153,21 @@ extension PublishPass {
             ]
         )
         if let wait = outcome.hostWait { quiet.insert(wait.host) }
-        if let host = outcome.silentHost { quiet.insert(host) }
+        if let host = outcome.silentHost {
+            quiet.insert(host)
+            resident?.leave(host)
+        }
         return .polled(outcome, rest: rest)
     }
 
     /// The feeds that are due, by host, and when the next of the others is.
     func due(_ now: Date) throws -> (hosts: [[Turn]], next: Date?) {
-        let feeds = lists.lists.flatMap { list in list.feeds.map { (list, $0) } }
-        let records = try store.enroll(feeds.map(\.1.address))
+        let records = try store.enroll(lists.lists.flatMap { $0.feeds.map(\.address) })
         let waits = try store.hostWaits()
         var order: [String] = []
         var turns: [String: [Turn]] = [:]
         var next: Date?
-        for (list, source) in feeds {
+        for (list, source) in lists.lists.lazy.flatMap({ list in list.feeds.lazy.map { (list, $0) } }) {
             guard let record = records[source.address.text] else { continue }
             let hosts = record.hosts(source)
             if !options.force, let reason = notAsked(source, record, waits.latest(of: hosts, at: now), now) {
@@ -175,12 +185,12 @@ extension PublishPass {
             // Files share no host that could mind.
             let host = source.address.isFile ? source.address.text : record.asked(source).host
             let busy = source.address.isFile ? [host] : hosts
-            if let resident, resident.turns.isBusy(anyOf: busy) { continue }
+            if let resident, resident.isBusy(anyOf: busy) { continue }
             if turns[host] == nil { order.append(host) }
-            turns[host, default: []].append(Turn(list: list, source: source, record: record, hosts: hosts))
+            turns[host, default: []].append(Turn(source, in: list, record, hosts: hosts))
         }
         for (host, feeds) in turns {
-            for turn in feeds { resident?.turns.take(turn.record.id, turn.hosts.union([host])) }
+            for turn in feeds { resident?.take(turn, turn.hosts.union([host])) }
         }
         return (order.compactMap { turns[$0] }, next)
     }

@@ -84,14 +84,17 @@ extension PublisherStore {
     }
 
     /// What of a category was sent within a window of time that began then.
+    ///
+    /// What lies behind it was sent while the clock was ahead.
     func recentMessages(of category: String, since start: Date, window: Duration) throws -> RecentMessages {
         try read { db in
             let rows = try self.rows(
                 db,
                 """
-                SELECT finished, is_digest FROM outbox WHERE state = 'sent' AND category = ? AND finished > ?
+                SELECT finished, is_digest FROM outbox
+                WHERE state = 'sent' AND category = ? AND finished > ? AND finished <= ?
                 """,
-                [category, Self.milliseconds(start)]
+                [category, Self.milliseconds(start), Self.milliseconds(start.addingTimeInterval(window.inSeconds))]
             ).map { row in
                 (Self.date(try row.decode(forColumn: "finished")), try row.decode(Bool.self, forColumn: "is_digest"))
             }

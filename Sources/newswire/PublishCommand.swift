@@ -106,7 +106,8 @@ struct PublishCommand: AsyncParsableCommand {
     ) async throws -> PublishReport {
         let directory = try lists.directory(settings)
         let lock: FileLock
-        switch try PublisherLock.acquire(directory.file(PublisherFiles.lock), isWatched: Console.isInteractive) {
+        switch try PublisherLock.acquire(directory.file(PublisherFiles.lock), isWatched: watch || Console.isInteractive)
+        {
         case .acquired(let acquired): lock = acquired
         case .busy(let exit, let line):
             if let line { Console.say(line) }

@@ -3,6 +3,7 @@ import Feeds
 import Foundation
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import Settings
@@ -14,6 +15,10 @@ import Settings
 enum WebSubServer {
     /// A hub that is silent for longer in the middle of a request is let go.
     private static let idleTimeout: TimeAmount = .seconds(30)
+    /// For a whole delivery: one that trickles in would hold its place for ever.
+    private static let bodyTimeout: Duration = .seconds(60)
+    /// Beyond them the system's queue is where connections wait.
+    private static let maximumConnections = 256
 
     /// Calls `onRunning` with the port.
     static func application(
@@ -39,7 +44,8 @@ enum WebSubServer {
             server: .http1(configuration: .init(idleTimeout: idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: listen.port),
-                serverName: "newswire"
+                serverName: "newswire",
+                availableConnectionsDelegate: MaximumAvailableConnections(maximumConnections)
             ),
             onServerRunning: { channel in onRunning(channel.localAddress?.port ?? 0) },
             logger: quiet
@@ -51,7 +57,21 @@ enum WebSubServer {
     }
 
     /// `nil` above what is read of a feed.
+    ///
+    /// - Throws: When it has not come within ``bodyTimeout``, or its connection ends.
     private static func body(_ request: Request) async throws -> [UInt8]? {
+        try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await collected(request) }
+            group.addTask {
+                try await Task.sleep(for: bodyTimeout)
+                throw HTTPError(.requestTimeout)
+            }
+            return try await group.next() ?? nil
+        }
+    }
+
+    private static func collected(_ request: Request) async throws -> [UInt8]? {
         let announced = request.headers[.contentLength].flatMap { Int($0) } ?? 0
         guard announced <= FeedReader.maximumBytes else { return nil }
         do {

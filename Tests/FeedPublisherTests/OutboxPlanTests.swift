@@ -43,6 +43,33 @@ import Testing
         #expect(plan([row(1, hoursOld: 70, attempted: true), row(2), row(3)]) == [[1, 2], [3]])
     }
 
+    @Test func `what was sent within the window counts once, and not when the clock was ahead`() throws {
+        let recent = RecentMessages(window: .seconds(300), times: [now - 10], digest: nil)
+        let rows = [row(1, attempted: true), row(2), row(3)]
+        let plan = OutboxPlan(rows, cap: 2, recent: recent, announceWithin: .seconds(3_600), now: now)
+        #expect(plan.single.map(\.id) == [1, 2] && plan.folded.map(\.id) == [3])
+        let folder = try ScratchFolder()
+        let store = try PublisherStore(path: folder.file("p.db"))
+        let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
+        let record = try #require(try store.enroll([address])[address.text])
+        let message = row(1).message
+        let change = StoryChange(name: "s", keys: [])
+        let verdict = Verdict(stories: [Verdict.Story(message: message, change: change)], judgement: Judgement())
+        let reading = DocumentReading(
+            category: "World",
+            lastCompleteReading: 0,
+            entries: [],
+            furtherKeys: { _ in [] },
+            stories: { _, _ in [] },
+            judge: { _ in verdict }
+        )
+        try store.commit(record, reading: reading, now: now)
+        let sent = try #require(try store.pending().first)
+        try store.finish(sent.id, .sent(messageID: "m"), now: now + 365 * 86_400)
+        let window = try store.recentMessages(of: "World", since: now - 300, window: .seconds(300))
+        #expect(window.times == [] && window.endOfWait == nil)
+    }
+
     @Test func `a digest left over goes into the next one, or goes alone`() {
         #expect(plan([row(1, digest: true), row(2)]) == [[2, 1], []])
         #expect(plan([row(1, digest: true), row(2), row(3), row(4)]) == [[2, 3], [1, 4]])

@@ -3,22 +3,50 @@ internal import Synchronization
 /// Whose turn it is, in a publisher that stays: of one host one pass at a time, of one feed one task.
 final class FeedTurns: Sendable {
     private struct State {
-        /// The hosts of feeds that passes have taken.
-        var taken: [Int64: Set<String>] = [:]
+        /// The feeds that passes have taken: which pass, and the feeds' hosts.
+        var taken: [Int64: (pass: Int, hosts: Set<String>)] = [:]
+        var passes = 0
+        /// Hosts that did not answer, and until when they are left alone.
+        var silent: [String: ContinuousClock.Instant] = [:]
         /// Feeds that somebody is at work on, with those who wait.
         var held: [Int64: [CheckedContinuation<Void, Never>]] = [:]
     }
 
     private let state = Mutex(State())
 
-    func isBusy(anyOf hosts: Set<String>) -> Bool {
-        state.withLock { state in state.taken.values.contains { !$0.isDisjoint(with: hosts) } }
+    /// A number for a pass, by which it takes and releases feeds.
+    func begin() -> Int {
+        state.withLock { state in
+            state.passes += 1
+            return state.passes
+        }
     }
 
-    func take(_ feed: Int64, _ hosts: Set<String>) { state.withLock { $0.taken[feed] = hosts } }
+    /// Whether a pass is at work on a host, or it did not answer lately.
+    func isBusy(anyOf hosts: Set<String>) -> Bool {
+        state.withLock { state in
+            state.taken.values.contains { !$0.hosts.isDisjoint(with: hosts) }
+                || hosts.contains { state.silent[$0].map { $0 > .now } ?? false }
+        }
+    }
 
-    /// To be called again does no harm.
-    func release(_ feed: Int64) { state.withLock { _ = $0.taken.removeValue(forKey: feed) } }
+    func take(_ feed: Int64, _ hosts: Set<String>, for pass: Int) {
+        state.withLock { $0.taken[feed] = (pass, hosts) }
+    }
+
+    /// Lets a feed go that a pass holds; what another pass has taken since is that one's.
+    func release(_ feed: Int64, of pass: Int) {
+        state.withLock { state in
+            if state.taken[feed]?.pass == pass { state.taken[feed] = nil }
+        }
+    }
+
+    func leave(_ host: String, for pause: Duration) {
+        state.withLock { state in
+            state.silent = state.silent.filter { $0.value > .now }
+            state.silent[host] = .now + pause
+        }
+    }
 
     /// Does some work on a feed's record, after whoever is at work on it; in the order of the calls.
     func holding<Value>(_ feed: Int64, _ work: () async throws -> Value) async throws -> Value {
@@ -51,10 +79,22 @@ final class FeedTurns: Sendable {
 
 /// What a publisher that stays adds to the turns of its passes.
 struct ResidentTurns: Sendable {
+    /// How long a host that did not answer is left alone: as long as a timer would wait for the next pass.
+    private static let silence = PublishWatch.capWindow
+
     let turns: FeedTurns
+    let pass: Int
     let store: PublisherStore
     /// Called with the feed as it was before, while nobody else is at work on it.
     let polled: @Sendable (FeedPoll, FeedRecord, FeedPoll.Outcome) throws -> Void
+
+    func isBusy(anyOf hosts: Set<String>) -> Bool { turns.isBusy(anyOf: hosts) }
+
+    func take(_ turn: PublishPass.Turn, _ hosts: Set<String>) { turns.take(turn.record.id, hosts, for: pass) }
+
+    func release(_ turn: PublishPass.Turn) { turns.release(turn.record.id, of: pass) }
+
+    func leave(_ host: String) { turns.leave(host, for: Self.silence) }
 
     /// Asks for a feed as it stands when its turn has come.
     func poll(_ turn: PublishPass.Turn, _ poll: FeedPoll) async throws -> FeedPoll.Outcome {

@@ -24,6 +24,8 @@ package final class PublishWatch: Sendable {
         /// When it was last looked what is due.
         var lastLook = ContinuousClock.now
         var report = PublishReport()
+        /// What ended a pass and no waiting mends.
+        var failure: (any Error)?
         /// What is wrong with the store, and was said.
         var storeTrouble: String?
         /// What is wrong with the feed lists, and was said.
@@ -118,7 +120,8 @@ package final class PublishWatch: Sendable {
                     }
                 }
             }
-            try await group.waitForAll()
+            // The first that fails ends the others.
+            for try await _ in group {}
         }
     }
 
@@ -179,7 +182,7 @@ package final class PublishWatch: Sendable {
             http: http,
             hub: hub,
             options: options,
-            resident: ResidentTurns(turns: turns, store: store) { poll, before, outcome in
+            resident: ResidentTurns(turns: turns, pass: turns.begin(), store: store) { poll, before, outcome in
                 if outcome.announced > 0 { wakeSender.signal() }
                 try subscriber?.polled(poll, before, outcome)
             },
@@ -192,6 +195,7 @@ package final class PublishWatch: Sendable {
     private func keepPolling() async throws {
         try await withThrowingDiscardingTaskGroup { group in
             try await keep(wakePolls) {
+                if let failure = state.withLock({ $0.failure }) { throw failure }
                 let passes = state.withLock { state in
                     state.lastLook = .now
                     return state.passes
@@ -202,22 +206,24 @@ package final class PublishWatch: Sendable {
                 let (hosts, next) = try pass.due(now)
                 if !hosts.isEmpty {
                     state.withLock { $0.passes += 1 }
-                    group.addTask { try await self.poll(pass, hosts, now) }
+                    group.addTask { await self.poll(pass, hosts, now) }
                 }
                 return next.map { pause(until: $0) } ?? Self.turn.upperBound
             }
         }
     }
 
-    private func poll(_ pass: PublishPass, _ hosts: [[PublishPass.Turn]], _ now: Date) async throws {
+    private func poll(_ pass: PublishPass, _ hosts: [[PublishPass.Turn]], _ now: Date) async {
         var report = PublishReport()
         do {
             try await pass.poll(hosts, now, &report)
         } catch let error as PublisherStoreError where error.isTemporary {
             say(error)
             try? await Task.sleep(for: Self.storePause)
+        } catch {
+            state.withLock { $0.failure = error }
         }
-        for turn in hosts.joined() { turns.release(turn.record.id) }
+        for turn in hosts.joined() { pass.resident?.release(turn) }
         state.withLock { state in
             state.passes -= 1
             state.report.add(report)

@@ -17,7 +17,7 @@ extension FeedPoll {
         else { return nil }
         feed.title = feed.title ?? before.title
         let now = environment.now()
-        let judge = NewsJudge(feed: feed, record: before, existing: .none, rules: source.rules, now: now)
+        let judge = judge(of: feed, before, now)
         // A few entries do not show whether the feed's identifiers still tell them apart.
         guard judge.identityRule == before.identityRule else { return nil }
         let verdict = try store.commit(before, reading: reading(judge, feed, before).ofDelivery, now: now)

@@ -5,7 +5,7 @@ internal import Synchronization
 extension WebSubSubscriber {
     /// Draws conclusions from a poll: where the feed is pushed from, and whether its hub keeps its word.
     func polled(_ poll: FeedPoll, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {
-        let wasPinged = state.withLock { $0.pinged.remove(before.id) } != nil
+        let wasPinged = !outcome.isFailed && state.withLock { $0.pinged.remove(before.id) } != nil
         switch outcome.discovery {
         case .untold: break
         case .none: try subscribe(before.id, to: nil)
@@ -13,7 +13,10 @@ extension WebSubSubscriber {
         }
         guard !outcome.isFailed, let subscription = try store.subscription(ofFeed: before.id) else { return }
         let now = environment.now()
-        let isMissed = outcome.announced + outcome.recorded > 0 && before.baseline != nil && !wasPinged
+        // Entries that we ourselves held until their dates may have been delivered long ago.
+        let wasHeld = before.heldUntil.map { $0 <= now } ?? false
+        let isMissed =
+            outcome.announced + outcome.recorded > 0 && before.baseline != nil && !wasPinged && !wasHeld
         if isMissed, subscription.isReliable(at: now) {
             try store.change(subscription.id) { subscription in
                 subscription.missedSince = now

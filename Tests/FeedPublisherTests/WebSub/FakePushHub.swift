@@ -71,11 +71,13 @@ final class PushedRoom: Sendable {
         existing: [FakeSite.Item] = [FakeSite.Item("old")],
         isHeaded: Bool = false,
         every: String = "5m",
+        rules: String = "",
         hubPath: String = "/hub"
     ) throws {
         room = try Newsroom()
         pushHub = try FakePushHub()
-        let text = "category: World\nevery: \(every)\nfeeds:\n  - {url: \"\(room.site.url("/w"))\", local: true}\n"
+        let feed = "  - {url: \"\(room.site.url("/w"))\", local: true}\n"
+        let text = "category: World\nevery: \(every)\n\(rules)\nfeeds:\n\(feed)"
         lists = try FeedLists.parse([(file: "feeds/w.yaml", text: text)])
         store = try room.store()
         watch = room.watch(lists, store: store)

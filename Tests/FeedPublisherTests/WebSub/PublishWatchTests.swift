@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import HubClient
 import HubProtocol
 import HubTestServer
@@ -115,6 +116,36 @@ import Testing
         #expect(await pushed.watch.take(delivery) { Array(body.utf8) } == .busy)
         try pushed.store.limitPages(to: 1_000_000)
         #expect(await pushed.watch.take(delivery) { Array(body.utf8) } == .done)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["UPDATE feed", "SELECT * FROM outbox"])
+    func `a store that no waiting mends ends it, whichever of its tasks finds out`(statement: String) async throws {
+        let room = try Newsroom()
+        room.site.set("/w", FakeSite.Document(body: FakeSite.rss([FakeSite.Item("a")])))
+        let text = "category: World\nfeeds:\n  - {url: \"\(room.site.url("/w"))\", local: true}\n"
+        let isBroken = Counter<Bool>()
+        let store = try PublisherStore(path: room.folder.file("broken.db")) { sql in
+            guard !isBroken.elements.isEmpty, sql.contains(statement) else { return }
+            throw DatabaseError(resultCode: .SQLITE_READONLY)
+        }
+        let watch = room.watch(try FeedLists.parse([(file: "w.yaml", text: text)]), store: store)
+        isBroken.append(true)
+        await #expect(throws: PublisherStoreError.self) { try await watch.run() }
+    }
+
+    @Test func `a pass that ends lets go of its own feeds only, and a silent host is left alone`() {
+        let turns = FeedTurns()
+        let (first, second) = (turns.begin(), turns.begin())
+        turns.take(1, ["a.example"], for: first)
+        turns.release(1, of: first)
+        turns.take(1, ["a.example"], for: second)
+        turns.release(1, of: first)
+        #expect(turns.isBusy(anyOf: ["a.example", "b.example"]))
+        turns.release(1, of: second)
+        #expect(!turns.isBusy(anyOf: ["a.example"]))
+        turns.leave("a.example", for: .seconds(60))
+        turns.leave("b.example", for: .zero)
+        #expect(turns.isBusy(anyOf: ["a.example"]) && !turns.isBusy(anyOf: ["b.example"]))
     }
 
     @Test func `work on one feed is done in the order of the calls, one after the other`() async throws {

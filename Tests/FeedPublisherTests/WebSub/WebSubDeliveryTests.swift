@@ -24,6 +24,17 @@ import Testing
         #expect(try pushed.subscription?.missedSince == nil)
     }
 
+    @Test func `what a hub delivers obeys the list's rules, and waits for its hour`() async throws {
+        // It is 20:26:40.
+        let pushed = try PushedRoom(rules: "notBefore: 23:00\nexclude: sponsored")
+        let request = try await pushed.subscribe()
+        #expect(try await pushed.deliver(rss("new", "sponsored"), request) == .done)
+        #expect(pushed.room.hub.titles == [])
+        pushed.room.advance(3 * 3_600)
+        try await pushed.step()
+        #expect(pushed.room.hub.titles == ["new"])
+    }
+
     @Test func `what a poll brought first is not announced by a delivery`() async throws {
         let pushed = try PushedRoom()
         let request = try await pushed.subscribe()
