@@ -18,9 +18,8 @@ enum CategoryName {
 
     /// The path of a new list that is not taken, of letters that every file system and shell takes.
     static func file(for tag: Tag, in directory: String, isTaken: (String) -> Bool) -> String {
-        let stem = String(
-            tag.text.lowercased().prefix(60).map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }
-        )
+        let words = tag.text.lowercased().prefix(60).split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
+        let stem = words.isEmpty ? "category" : words.joined(separator: "-")
         let folder = directory.hasSuffix("/") ? directory : directory + "/"
         let names = (1...).lazy.map { number in "\(folder)\(stem)\(number == 1 ? "" : "-\(number)").yaml" }
         return names.first { !isTaken($0) } ?? "\(folder)\(stem).yaml"

@@ -14,10 +14,13 @@ struct HubTrouble: Sendable, Equatable {
         let waiting = pending == 1 ? "1 message waits" : "\(pending) messages wait"
         switch error {
         case .refused(let status, _, let detail, _) where error.isPermanent:
-            kind = "refused \(status)"
-            line = "hub '\(hub)' refuses this publisher with \(status): \(detail); \(waiting)"
+            let reason = detail.hasSuffix(".") ? String(detail.dropLast()) : detail
+            kind = "refused \(status) \(reason)"
+            line = "hub '\(hub)' refuses this publisher with \(status): \(reason); \(waiting)"
             advice =
                 switch status {
+                case 401 where reason.contains("claim is required"):
+                    "this key is for those who listen; 'newswire hub keys' shows the connection string that may send"
                 case 401: "check the key in the connection string, and this machine's clock"
                 case 403: "the connection string's rule needs the claim Send"
                 case 404: "check the hub's name"

@@ -1,6 +1,7 @@
 internal import Feeds
 package import FoundationEssentials
 internal import GRDB
+internal import Glibc
 internal import HubProtocol
 internal import SQLiteFiles
 
@@ -64,7 +65,7 @@ package final class PublisherStore: Sendable {
     package static func scratchCopy(of path: String) throws -> PublisherStore {
         let copy = try PublisherStoreError.naming(path) {
             let memory = try DatabaseQueue()
-            if FileManager.default.fileExists(atPath: path) {
+            if try isThere(path) {
                 var configuration = Configuration()
                 configuration.readonly = true
                 configuration.busyMode = .timeout(busyTimeout)
@@ -75,6 +76,13 @@ package final class PublisherStore: Sendable {
             return memory
         }
         return try PublisherStore(database: copy, place: path, hook: nil)
+    }
+
+    /// A file that we may not look for is no missing one.
+    private static func isThere(_ path: String) throws -> Bool {
+        if access(path, F_OK) == 0 { return true }
+        guard errno == ENOENT else { throw PublisherStoreError(reason: String(cString: strerror(errno)).lowercased()) }
+        return false
     }
 
     /// Looks at a publisher's file without changing it.

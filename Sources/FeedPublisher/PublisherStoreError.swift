@@ -18,11 +18,13 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { "cannot use the publisher's database '\(place)': \(reason)" }
 
-    package var exit: PublishExit { isTemporary ? .tryLater : .failed }
+    package var exit: PublishExit { isTemporary ? .tryLater : .badConfiguration }
 
     /// What somebody could do about it.
     package var advice: String? {
-        isTemporary ? "nothing is lost: the next pass goes on from here" : nil
+        isTemporary
+            ? "nothing is lost: the next pass goes on from here"
+            : "make it usable, or move it away: then the next pass records what the feeds hold and announces none of it"
     }
 
     /// Turns what SQLite reports into this type; other errors pass.

@@ -48,7 +48,8 @@ package struct CategoryChoice: Sendable, Equatable {
             guard let spelled = spelling[Self.folded(category)] else {
                 let nearest = NearestName.of(category, among: known).map { ", did you mean '\($0)'?" } ?? ""
                 let list = known.isEmpty ? "the hub has no categories" : "known: \(known.joined(separator: ", "))"
-                throw AgentError(.usage, "unknown category '\(category)'\(nearest)", hint: list)
+                let hint = "\(list); the hub knows a category from its publisher's first pass on"
+                throw AgentError(.usage, "unknown category '\(category)'\(nearest)", hint: hint)
             }
             checked.append(spelled)
         }

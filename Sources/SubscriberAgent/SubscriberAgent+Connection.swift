@@ -38,7 +38,8 @@ extension SubscriberAgent {
             throw AgentError(
                 .configuration,
                 "no connection string for profile '\(configuration.profile)'",
-                hint: "give the hub's Listen string in a file or the environment; 'newswire hub keys' shows it"
+                hint: "start a hub with 'newswire hub', or give another's Listen string with --connection-file PATH; "
+                    + "'newswire hub keys' there shows it"
             )
         } catch let error as HostError {
             throw AgentError(error)

@@ -15,7 +15,7 @@ struct FeedsImportCommand: AsyncParsableCommand {
             list, whose comments and order stay as they are, or into a new file. Feeds that are in a list already are \
             skipped. Files and addresses of a private network are refused: a document never makes a feed 'local'.
 
-            All lists are written, or none. Ends with 1 if a feed was refused; the others are taken nevertheless.
+            All lists are written, or none. Ends with 1 if a feed was refused or the document is cut; the others are taken nevertheless.
 
             EXAMPLES
               newswire feeds import --dry-run subscriptions.opml
@@ -57,7 +57,7 @@ struct FeedsImportCommand: AsyncParsableCommand {
             if !opml.isComplete { Console.warning("'\(document)' is cut, or over a limit: what follows is missing") }
             let report = try FeedImportOutput.add(opml, to: folder, category: category, isDryRun: dryRun)
             try FeedImportOutput.print(report, isDryRun: dryRun, asJSON: json)
-            if !report.refused.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+            if !report.refused.isEmpty || !opml.isComplete { throw ExitCode(ExitStatus.failed.rawValue) }
         }
     }
 

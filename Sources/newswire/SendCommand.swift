@@ -43,6 +43,7 @@ struct SendCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let properties = try properties()
+            try checkTags()
             let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
             let string = try hub.sending()
             try await withHTTP { http in
@@ -61,6 +62,22 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
+    /// An unset variable of a script must not become a message to everybody.
+    private func checkTags() throws {
+        guard let tags else { return }
+        if tags.allSatisfy(\.isWhitespace) {
+            throw Failure(.usage, "--tags is empty", hint: "leave --tags away to send to everybody")
+        }
+        if tags.contains(",") {
+            let either = tags.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            throw Failure(
+                .usage,
+                "--tags '\(tags)' is no tag expression",
+                hint: "write '\(either.joined(separator: " || "))' for those who have any of them"
+            )
+        }
+    }
+
     private func properties() throws -> MessageProperties {
         var values: [String: String] = [:]
         for text in property {
@@ -71,6 +88,9 @@ struct SendCommand: AsyncParsableCommand {
             values[parts[0]] = parts[1]
         }
         if let message {
+            guard !message.allSatisfy(\.isWhitespace) else {
+                throw Failure(.usage, "--message is empty", hint: "pass a text, or --property NAME=VALUE alone")
+            }
             values["messageParam"] = message
             if values["title"] == nil { values["title"] = message }
         }
