@@ -67,6 +67,7 @@ struct AlertChains {
             }
             for key in references {
                 guard let story = state.stories[key], !story.isWithdrawn,
+                    judge.isSenderKnown(position) || story.feed == judge.record.id,
                     isAbout(story, position, references)
                 else { continue }
                 claim(story, for: position, references)
@@ -143,6 +144,7 @@ struct AlertChains {
 
     /// With the keys of what it names, so that an alert which comes late through another feed is known.
     private mutating func named(_ change: StoryChange, _ position: Int) -> StoryChange {
+        guard judge.isSenderKnown(position) else { return change }
         var change = change
         for key in judge.references(of: position) {
             if let other = alerts[key], last(other) != position { continue }

@@ -23,12 +23,18 @@ extension NewsJudge {
         }
     }
 
-    /// The keys of what it replaces, but for itself.
+    /// The keys of what it replaces, but for itself: messages of its own sender.
+    ///
+    /// Nobody replaces or cancels another's alerts. Where it does not name its sender, they count within its feed only,
+    /// see ``isSenderKnown(_:)``.
     func references(of position: Int) -> Set<EntryKey> {
         guard replacesOthers(position), let alert = alert(at: position) else { return [] }
-        let keys = alert.replaces.suffix(AlertChains.maximumReferences).map(alertKey)
+        let own = alert.replaces.filter { reference in alert.sender.map { reference.hasPrefix("\($0),") } ?? true }
+        let keys = own.suffix(AlertChains.maximumReferences).map(alertKey)
         return Set(keys).subtracting([alertKey(of: position)].compactMap(\.self))
     }
+
+    func isSenderKnown(_ position: Int) -> Bool { alert(at: position)?.sender != nil }
 
     func sent(_ position: Int) -> Date { alert(at: position)?.sent ?? now }
 

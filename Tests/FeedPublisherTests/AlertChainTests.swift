@@ -94,6 +94,31 @@ import Testing
         #expect(alerts.room.hub.messages.isEmpty)
     }
 
+    @Test(arguments: ["else@weather.example", nil])
+    func `nobody replaces, cancels or forestalls another's alerts`(sender: String?) async throws {
+        let alerts = try await AlertRoom(["/a", "/b"])
+        func foreign(_ number: Int, _ type: String, _ references: [Int]) -> Warning {
+            var warning = Warning(number, type, references)
+            warning.sender = sender
+            return warning
+        }
+        try await alerts.bring([Warning(1)], to: "/a")
+        try await alerts.bring([foreign(3, "Cancel", [1, 2])], to: "/b")
+        try await alerts.bring([foreign(5, "Update", [1, 4])], to: "/b")
+        try await alerts.bring([Warning(2), Warning(4)], to: "/a")
+        #expect(alerts.room.hub.titles.sorted() == ["Alert 1", "Alert 2", "Alert 4", "Update 5"])
+        #expect(try alerts.properties().compactMap { $0["replaces"] } == [])
+    }
+
+    @Test func `a message without a sender counts within its feed`() async throws {
+        let alerts = try await AlertRoom()
+        try await alerts.bring([Warning(1)])
+        var cancel = Warning(2, "Cancel", [1])
+        cancel.sender = nil
+        try await alerts.bring([cancel])
+        #expect(alerts.room.hub.titles == ["Alert 1", "Cancelled: Alert 1"])
+    }
+
     @Test func `what was sent beside an update or before it does not call it off when it comes late`() async throws {
         let alerts = try await AlertRoom()
         try await alerts.bring([Warning(1)])

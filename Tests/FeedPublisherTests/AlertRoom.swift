@@ -9,6 +9,8 @@ struct AlertRoom {
     /// One CAP message in an index; `number` tells it from others, and is the minute of its sending.
     struct Warning {
         var number: Int
+        /// Left out where `nil`.
+        var sender: String? = "met@weather.example"
         var type = "Alert"
         var references: [Int] = []
         var headline: String?
@@ -54,7 +56,8 @@ struct AlertRoom {
             return """
                 <entry><id>urn:\(warning.number)</id><title>\(title(warning))</title>
                 <link href="https://weather.example/warnings"/>
-                <cap:identifier>w\(warning.number)</cap:identifier><cap:sender>met@weather.example</cap:sender>
+                <cap:identifier>w\(warning.number)</cap:identifier>
+                \(warning.sender.map { "<cap:sender>\($0)</cap:sender>" } ?? "")
                 <cap:sent>\(sent(warning))</cap:sent><cap:status>\(warning.status)</cap:status>
                 <cap:msgType>\(warning.type)</cap:msgType><cap:scope>Public</cap:scope>
                 <cap:references>\(references.joined(separator: " "))</cap:references>
