@@ -3,7 +3,7 @@ internal import FoundationEssentials
 
 /// Entries that their list knows as corrections and retractions.
 extension NewsJudge {
-    /// How long a correction finds its story by the title alone: about as long as anybody still sees the message.
+    /// How long a correction that is an entry of its own finds its story: about as long as anybody still sees the message.
     static let correctionWindow: Duration = .seconds(72 * 3_600)
 
     func mark(of position: Int) -> EditorialMark? {
@@ -52,10 +52,14 @@ extension NewsJudge {
             }
             guard let story = markedStory(position, state) else {
                 if !given.isEmpty, mark.status == .withdrawn {
-                    effects.withdraw(position, change(.withdrawn, position, of: []))
+                    var change = change(.withdrawn, position, of: [])
+                    // Another feed's story stays what it is.
+                    change.keys.removeAll { key in state.stories[key].map { $0.feed != record.id } ?? false }
+                    effects.withdraw(position, change)
                 }
                 continue
             }
+            guard !isOfFirstReading(position, story) else { continue }
             guard isNews(position, story, mark) else { continue }
             if let other = claims.updateValue(position, forKey: story.name) {
                 effects.changes[other] = nil
@@ -87,11 +91,35 @@ extension NewsJudge {
 
     private func markedStory(_ position: Int, _ state: SeenState) -> KnownStory? {
         if let story = state.stories[entryKey(of: position)] { return story }
-        if let story = markedLink(of: position).flatMap({ state.stories[$0] }) { return story }
-        guard let story = unmarkedTitle(of: position).flatMap({ state.stories[$0] }),
-            abs(now.timeIntervalSince(story.announced)) <= Self.correctionWindow.inSeconds
+        if let story = markedLink(of: position).flatMap({ state.stories[$0] }), isRecent(story),
+            story.feed == record.id || isOnOwnSite(position)
+        {
+            return story
+        }
+        guard let story = unmarkedTitle(of: position).flatMap({ state.stories[$0] }), isRecent(story),
+            story.feed == record.id
         else { return nil }
         return story
+    }
+
+    private func isRecent(_ story: KnownStory) -> Bool {
+        abs(now.timeIntervalSince(story.announced)) <= Self.correctionWindow.inSeconds
+    }
+
+    /// Whether its page is of the server that the feed is of: nobody puts another's stories right.
+    private func isOnOwnSite(_ position: Int) -> Bool {
+        guard let link = feed.entries[identities[position].index].link,
+            let page = try? FeedAddress(parsing: link, allowsFile: false)
+        else { return false }
+        return [record.url, record.movedURL].compactMap(\.self).contains { url in
+            (try? FeedAddress(parsing: url, allowsFile: true))?.sharesSite(with: page) ?? false
+        }
+    }
+
+    /// Whether a feed that is read for the first time says it of a story that was announced: what its entries corrected
+    /// long ago is old.
+    private func isOfFirstReading(_ position: Int, _ story: KnownStory) -> Bool {
+        record.baseline == nil && !isLater(position, than: story.announced)
     }
 
     /// Each correction once: not what was said already, nor what another feed has put right.

@@ -131,15 +131,59 @@ import Testing
 
     @Test func `a second feed's correction corrects, and a third's is no news`() async throws {
         let desk = try await Desk(["/a", "/b", "/c"])
-        try await desk.bring([Item(Self.headline, id: "1", link: Self.link)], to: "/a")
-        try await desk.bring([Item("Correction: mayor stays", id: "b", link: Self.link)], to: "/b")
-        try await desk.bring([Item("Corrected: the mayor stays", id: "c", link: Self.link)], to: "/c")
+        let link = desk.room.site.url("/1")
+        try await desk.bring([Item(Self.headline, id: "1", link: link)], to: "/a")
+        try await desk.bring([Item("Correction: mayor stays", id: "b", link: link)], to: "/b")
+        try await desk.bring([Item("Corrected: the mayor stays", id: "c", link: link)], to: "/c")
         #expect(try desk.sent().count == 2)
-        try await desk.bring([Item("Retracted: the mayor stays", id: "d", link: Self.link)], to: "/c")
+        try await desk.bring([Item("Retracted: the mayor stays", id: "d", link: link)], to: "/c")
         #expect(try desk.sent().last == "Retracted: the mayor stays [withdrawn] for the first")
         // Told once more by whoever has not heard.
-        try await desk.bring([Item(Self.headline, id: "e", link: Self.link)], to: "/b")
+        try await desk.bring([Item(Self.headline, id: "e", link: link)], to: "/b")
         #expect(try desk.sent().count == 3)
+    }
+
+    @Test func `a feed of another site corrects nothing, by link or by title`() async throws {
+        let desk = try await Desk(["/a", "/b"])
+        try await desk.bring([Item(Self.headline, id: "1", link: Self.link)], to: "/a")
+        try await desk.bring([Item("Retracted: mayor stays", id: "b", link: Self.link)], to: "/b")
+        try await desk.bring([Item("Retracted: \(Self.headline)", id: "c")], to: "/b")
+        // Its own entry of that page does not help.
+        let own = Item("Mayor at home", id: "d", link: Self.link)
+        try await desk.bring([Item("Retracted: Mayor at home", id: "e", link: Self.link), own], to: "/b")
+        #expect(try desk.sent().filter { $0.contains(" for ") } == [])
+        try await desk.bring([Item("Correction: mayor stays", id: "2", link: Self.link)], to: "/a")
+        #expect(try desk.sent().last == "Correction: mayor stays [correction] for the first")
+    }
+
+    @Test func `after three days a new entry corrects nothing, but the same one does`() async throws {
+        let desk = try await Desk()
+        try await desk.bring([Item(Self.headline, id: "1", link: Self.link)])
+        try await desk.bring([Item("Correction: mayor stays", id: "2", link: Self.link)], after: 73 * 3_600)
+        #expect(try desk.sent() == ["\(Self.headline) []"])
+        try await desk.bring([Item("Correction: mayor does stay", id: "1", link: Self.link)])
+        #expect(try desk.sent().last == "Correction: mayor does stay [correction] for the first")
+    }
+
+    @Test func `a first reading corrects only what was said before its entry was written`() async throws {
+        let desk = try await Desk(["/a"])
+        let (old, new) = (desk.room.site.url("/1"), desk.room.site.url("/2"))
+        try await desk.bring(
+            [Item(Self.headline, id: "1", link: old), Item("Council votes on a new bridge", id: "2", link: new)],
+            to: "/a"
+        )
+        let found = [
+            Item("Correction: mayor stays", id: "c", link: old, date: "Thu, 28 May 2026 10:00:00 GMT"),
+            Item("Correction: no bridge", id: "d", link: new, date: "Thu, 28 May 2026 20:30:00 GMT"),
+        ]
+        desk.room.site.set("/n", FakeSite.Document(body: FakeSite.rss(found)))
+        let feeds = ["/a", "/n"].map { "  - url: \(desk.room.site.url($0))\n    local: true\n" }.joined()
+        let more = try FeedLists.parse([
+            (file: "w.yaml", text: "category: World\nevery: 1m\n\(Self.rules)\nfeeds:\n\(feeds)")
+        ])
+        desk.room.advance(3_600)
+        try await desk.room.pass(more)
+        #expect(desk.room.hub.titles.dropFirst(2) == ["Correction: no bridge"])
     }
 
     @Test func `a story is corrected once an hour, with the last wording, and a retraction does not wait`() async throws
