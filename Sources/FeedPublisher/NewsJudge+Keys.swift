@@ -56,7 +56,7 @@ extension NewsJudge {
     }
 
     func title(of position: Int) -> EntryKey? {
-        alertKey(of: position) == nil ? TitleKey.of(feed.entries[identities[position].index]) : nil
+        alert(at: position) == nil ? TitleKey.of(feed.entries[identities[position].index]) : nil
     }
 
     /// By which its story is known once it is told in this feed's language.
@@ -92,7 +92,7 @@ extension NewsJudge {
     func storyLink(of position: Int) -> EntryKey? { link(of: identities[position]).map(voice.own) }
 
     func storyTitle(of position: Int) -> EntryKey? {
-        guard alertKey(of: position) == nil else { return nil }
+        guard alert(at: position) == nil else { return nil }
         return feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0) }.map(voice.own)
     }
 

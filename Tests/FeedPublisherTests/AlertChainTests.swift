@@ -335,4 +335,17 @@ import Testing
         #expect(alerts.room.hub.messages.count == 3)
         #expect(Set(try alerts.properties().map { $0["story"] }).count == 3)
     }
+
+    @Test func `alerts without identifiers may share a headline, and are known by their pages`() async throws {
+        let alerts = try await AlertRoom(["/a", "/b"])
+        func unnamed(_ number: Int) -> Warning {
+            var warning = Warning(number, headline: "Severe thunderstorm warning issued this evening")
+            warning.isNamed = false
+            return warning
+        }
+        try await alerts.bring([unnamed(1)], to: "/a")
+        try await alerts.bring([unnamed(2), unnamed(1)], to: "/b")
+        #expect(alerts.room.hub.messages.count == 2)
+        #expect(Set(try alerts.properties().map { $0["story"] }).count == 2)
+    }
 }

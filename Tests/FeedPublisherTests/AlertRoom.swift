@@ -9,6 +9,8 @@ struct AlertRoom {
     /// One CAP message in an index; `number` tells it from others, and is the minute of its sending.
     struct Warning {
         var number: Int
+        /// Whether it says its identifier.
+        var isNamed = true
         /// Left out where `nil`.
         var sender: String? = "met@weather.example"
         var type = "Alert"
@@ -21,6 +23,9 @@ struct AlertRoom {
         var minute: Int?
         /// Seconds from now on.
         var expires: Double?
+
+        /// Those without a reference of their own have one.
+        var hasOwnPage: Bool { !isNamed || sender == nil }
 
         init(_ number: Int, _ type: String = "Alert", _ references: [Int] = [], headline: String? = nil) {
             self.number = number
@@ -55,8 +60,8 @@ struct AlertRoom {
             let references = warning.references.map { "met@weather.example,w\($0),\(sent(Warning($0)))" }
             return """
                 <entry><id>urn:\(warning.number)</id><title>\(title(warning))</title>
-                <link href="https://weather.example/warnings"/>
-                <cap:identifier>w\(warning.number)</cap:identifier>
+                <link href="https://weather.example/warnings\(warning.hasOwnPage ? "/\(warning.number)" : "")"/>
+                \(warning.isNamed ? "<cap:identifier>w\(warning.number)</cap:identifier>" : "")
                 \(warning.sender.map { "<cap:sender>\($0)</cap:sender>" } ?? "")
                 <cap:sent>\(sent(warning))</cap:sent><cap:status>\(warning.status)</cap:status>
                 <cap:msgType>\(warning.type)</cap:msgType><cap:scope>Public</cap:scope>
