@@ -111,7 +111,7 @@ package struct NewsJudge: Sendable {
         }
         for position in effects.changes.keys { silences[position] = nil }
         judgement.translations = takeTranslations(&silences, &effects, state)
-        let update = markEdited(&silences, state)
+        let update = markEdited(&silences, effects, state)
         judgement.announcements = inOrder(open(silences)).map { position in
             var change = effects.changes[position] ?? effects.news[position] ?? news(position)
             if position == update { change = updated(position, state) }
@@ -158,7 +158,7 @@ package struct NewsJudge: Sendable {
 
     /// Says of known entries which have changed, and takes the newest of them out of ``SilenceReason`` where updates are
     /// asked for and none was announced lately.
-    private func markEdited(_ silences: inout [Int: SilenceReason], _ state: SeenState) -> Int? {
+    private func markEdited(_ silences: inout [Int: SilenceReason], _ effects: Effects, _ state: SeenState) -> Int? {
         let edited = identities.indices.filter { position in
             silences[position] == .seenBefore(.entry) && state.edited.contains(identities[position].key)
         }
@@ -166,10 +166,12 @@ package struct NewsJudge: Sendable {
         guard rules.announcesUpdates, record.baseline != nil,
             record.lastUpdate.map({ abs(now.timeIntervalSince($0)) >= Self.updatePause.inSeconds }) ?? true
         else { return nil }
+        // Of what this very document corrects or takes back enough is said.
+        let settled = Set((effects.changes.values + effects.closed).flatMap(\.merges))
         let wanted = edited.filter { position in
             // What another feed told first is that feed's to tell again.
             let story = ownStory(position, state)
-            let isOwn = story.map { $0.feed == record.id && !$0.isWithdrawn } ?? true
+            let isOwn = story.map { $0.feed == record.id && !$0.isWithdrawn && !settled.contains($0.name) } ?? true
             return isOwn && unwanted(position) == nil
         }
         guard let newest = inOrder(wanted).last else { return nil }

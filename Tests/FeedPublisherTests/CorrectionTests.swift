@@ -229,6 +229,16 @@ import Testing
         #expect(try desk.sent() == ["Mayor resigns []", "Mayor resigns after row [update] for the first"])
     }
 
+    @Test func `what is taken back is not told again as an update in the same pass`() async throws {
+        let desk = try await Desk(rules: Self.rules + "\nupdates: announce")
+        try await desk.bring([Item("Mayor resigns", id: "1", link: Self.link)])
+        let edited = Item("Mayor resigns after row", id: "1", link: Self.link)
+        for _ in 1...2 {
+            try await desk.bring([Item("Retracted: mayor stays", id: "2", link: Self.link), edited], after: 4_000)
+        }
+        #expect(try desk.sent() == ["Mayor resigns []", "Retracted: mayor stays [withdrawn] for the first"])
+    }
+
     @Test func `an entry of a first reading that is corrected is no news, and filters stop no correction`() async throws
     {
         let desk = try await Desk(rules: Self.rules + "\ninclude: mayor")
