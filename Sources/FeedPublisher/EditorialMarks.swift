@@ -1,6 +1,8 @@
 internal import Feeds
 
-/// The words by which a list knows corrections and retractions, in titles and among an entry's categories.
+/// The words by which a list knows corrections and retractions, at the ends of titles and among an entry's categories.
+///
+/// In the middle of a title they are part of the news: troops are withdrawn.
 package struct EditorialMarks: Sendable, Hashable {
     var corrections: [Keyword] = []
     var retractions: [Keyword] = []
@@ -10,11 +12,13 @@ package struct EditorialMarks: Sendable, Hashable {
     /// What an entry is marked as; `nil` for most.
     func mark(of entry: Entry) -> EditorialMark? {
         guard !isEmpty else { return nil }
-        let title = KeywordFilter.FilterText([entry.title].compactMap(\.self))
-        let all = KeywordFilter.FilterText([entry.title].compactMap(\.self) + entry.categories)
+        let titles = entry.title.map { [FoldedWords.of($0), FoldedWords.of(StoryTitle.withoutPublisher($0))] } ?? []
+        let categories = entry.categories.map { FoldedWords.of($0) }
         for (status, terms) in [(MessageStatus.withdrawn, retractions), (.correction, corrections)] {
-            guard terms.contains(where: { $0.isIn(all) }) else { continue }
-            return EditorialMark(status: status, isInTitle: terms.contains { $0.isIn(title) })
+            let isInTitle = terms.contains { term in titles.contains { term.rest(of: $0) != nil } }
+            if isInTitle || terms.contains(where: { term in categories.contains { term.rest(of: $0) == [] } }) {
+                return EditorialMark(status: status, isInTitle: isInTitle)
+            }
         }
         return nil
     }
@@ -22,10 +26,7 @@ package struct EditorialMarks: Sendable, Hashable {
     /// A title's words without a mark at their beginning or end.
     func unmarked(_ words: [String]) -> [String] {
         for term in retractions + corrections {
-            let count = term.words.count
-            guard words.count > count else { continue }
-            if term.isBeginning(of: words) { return Array(words.dropFirst(count)) }
-            if term.isBeginning(of: Array(words.suffix(count))) { return words.dropLast(count) }
+            if let rest = term.rest(of: words), !rest.isEmpty { return rest }
         }
         return words
     }

@@ -90,12 +90,29 @@ package struct Keyword: Sendable, Hashable {
         return false
     }
 
-    /// Whether a text of these words begins with it.
-    func isBeginning(of others: [String]) -> Bool {
-        guard let last = words.last, others.count >= words.count else { return false }
-        let found = others[words.count - 1]
-        return zip(words.dropLast(), others).allSatisfy { $0 == $1 }
-            && (isOpenEnded ? found.hasPrefix(last) : found == last)
+    /// What is left of a text that begins or ends with it, in words; `nil` for other texts.
+    func rest(of others: [String]) -> [String]? {
+        guard others.count >= words.count, let first = words.first, let last = words.last else { return nil }
+        let (head, tail) = (others.prefix(words.count), others.suffix(words.count))
+        // Words that run on can be parts of longer ones.
+        if last.unicodeScalars.last.map(FoldedWords.runsOn) ?? false, head.dropLast() == words.dropLast(),
+            let found = head.last, found.hasPrefix(last)
+        {
+            return [String(found.dropFirst(last.count))].filter { !$0.isEmpty } + others.dropFirst(words.count)
+        }
+        if isEqual(head) { return Array(others.dropFirst(words.count)) }
+        if first.unicodeScalars.first.map(FoldedWords.runsOn) ?? false, tail.dropFirst() == words.dropFirst(),
+            let found = tail.first, found.hasSuffix(first)
+        {
+            return others.dropLast(words.count) + [String(found.dropLast(first.count))].filter { !$0.isEmpty }
+        }
+        return isEqual(tail) ? others.dropLast(words.count) : nil
+    }
+
+    /// Whether it is a text of as many words.
+    private func isEqual(_ others: ArraySlice<String>) -> Bool {
+        guard let last = words.last, let found = others.last, others.dropLast() == words.dropLast() else { return false }
+        return isOpenEnded ? found.hasPrefix(last) : found == last
     }
 
     private static func step(_ needle: [UInt8], _ overlaps: [Int], _ matched: Int, _ byte: UInt8) -> Int {

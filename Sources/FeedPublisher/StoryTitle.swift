@@ -48,7 +48,7 @@ package enum StoryTitle {
     }
 
     /// Without ` - The Example` or ` | The Example` at its end.
-    private static func withoutPublisher(_ title: String) -> Substring {
+    static func withoutPublisher(_ title: String) -> Substring {
         for separator in [" - ", " – ", " — ", " | "] {
             guard let range = title.ranges(of: separator).last else { continue }
             let name = FoldedWords.of(title[range.upperBound...])

@@ -1,3 +1,4 @@
+import Feeds
 import Foundation
 import HubProtocol
 import Testing
@@ -127,6 +128,26 @@ import Testing
                 "Withdrawn: Correction: Mayor stays [withdrawn] for the first",
             ]
         )
+    }
+
+    @Test(arguments: [
+        ("Troops withdrawn from border", [], nil), ("Retracted licences are back", [], MessageStatus.withdrawn),
+        ("Mayor stays (corrected)", [], .correction), ("The mayor stays on (corrected) - The Example", [], .correction),
+        ("Mayor stays — retracted", [], .withdrawn), ("市長は留任 訂正", [], .correction), ("訂正市長は留任", [], .correction),
+        ("市長の訂正は無い", [], nil), ("Mayor stays", ["Corrected"], .correction),
+        ("Mayor stays", ["Withdrawn troops", "Town"], nil),
+    ])
+    func `marks count at the ends of titles and as whole categories`(
+        title: String,
+        categories: [String],
+        expected: MessageStatus?
+    ) throws {
+        let text = "category: World\n\(Self.rules)\nfeeds:\n  - url: https://news.example/feed"
+        let marks = try #require(FeedLists.parse([(file: "w.yaml", text: text)]).lists.first?.feeds.first?.rules.marks)
+        var entry = Entry()
+        entry.title = title
+        entry.categories = categories
+        #expect(marks.mark(of: entry)?.status == expected)
     }
 
     @Test func `a second feed's correction corrects, and a third's is no news`() async throws {
