@@ -40,8 +40,11 @@ struct AlertChains {
         self.edited = Set(edited)
         positions = (all.filter { silences[$0] == nil } + edited).filter { position in
             guard let alert = judge.alert(at: position), alert.isForThePublic else { return false }
-            // One that is known already came through another feed, or is named by a later one.
-            return judge.alertKey(of: position).map { state.stories[$0] == nil } ?? true
+            guard let story = judge.alertKey(of: position).flatMap({ state.stories[$0] }) else { return true }
+            // One that is known already came through another feed, or is named by a later one; but an index may turn its
+            // own alert into the end of it.
+            return edited.contains(position) && judge.kind(position) == .cancel && !story.isWithdrawn
+                && story.feed == judge.record.id
         }.sorted { judge.wasSentBefore($0, $1) }
     }
 
@@ -131,7 +134,12 @@ struct AlertChains {
                 effects.withdraw(position, named(judge.change(.withdrawn, position, of: known), position))
             case .update:
                 if judge.alert(at: position)?.expires.map({ $0 <= judge.now }) ?? false {
-                    effects.silences[position] = .expired
+                    // What it replaces is over with it.
+                    if known.isEmpty {
+                        effects.silences[position] = .expired
+                    } else {
+                        effects.withdraw(position, named(judge.change(.withdrawn, position, of: known), position))
+                    }
                 } else if !known.isEmpty {
                     effects.changes[position] = named(judge.change(.update, position, of: known), position)
                 } else if !edited.contains(position) {

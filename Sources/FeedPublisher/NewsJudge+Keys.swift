@@ -111,10 +111,14 @@ extension NewsJudge {
     }
 }
 
-/// A hash of what an entry says: its title, text and files, not its dates and counts.
+/// A hash of what an entry says: its title, text and files, not its dates and counts; of a message about other alerts
+/// also which it is.
 enum ContentKey {
     static func of(_ entry: Entry) -> EntryKey {
-        let parts = ["content", entry.title ?? "", entry.summary ?? ""] + entry.enclosures.map(\.url)
+        var parts = ["content", entry.title ?? "", entry.summary ?? ""] + entry.enclosures.map(\.url)
+        if let alert = entry.alert, alert.kind != .alert {
+            parts += ["alert", alert.reference ?? "", alert.messageType ?? ""]
+        }
         return EntryKey(hashing: parts.flatMap { Array($0.utf8) + [0] })
     }
 }

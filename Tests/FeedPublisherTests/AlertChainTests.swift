@@ -313,6 +313,35 @@ import Testing
         #expect(alerts.room.lines().contains("notice: the alert 'Alert 2' for Weather expired before it could be sent"))
     }
 
+    @Test func `an update that is over ends what it replaces, shown or waiting`() async throws {
+        let alerts = try await AlertRoom()
+        try await alerts.bring([Warning(1)])
+        // Attempted, and so no more to be changed; what follows is not.
+        alerts.room.hub.answer { _ in 503 }
+        try await alerts.bring([Warning(9)])
+        try await alerts.bring([Warning(2)])
+        var (first, second) = (Warning(3, "Update", [1]), Warning(4, "Update", [2]))
+        first.expires = -60
+        second.expires = -60
+        try await alerts.bring([first, second])
+        alerts.room.hub.answer { _ in 201 }
+        try await alerts.bring([Warning(6, "Cancel", [3]), Warning(7, "Cancel", [4])])
+        #expect(alerts.room.hub.titles == ["Alert 1", "Alert 9", "Cancelled: Alert 1"])
+    }
+
+    @Test(arguments: [true, false])
+    func `an alert that becomes a cancel in its place is taken back, once`(isNamed: Bool) async throws {
+        let alerts = try await AlertRoom()
+        func flood(_ type: String) -> Warning {
+            var warning = Warning(1, type, headline: "Flood")
+            warning.isNamed = isNamed
+            return warning
+        }
+        try await alerts.bring([flood("Alert")])
+        for _ in 1...2 { try await alerts.bring([flood("Cancel")]) }
+        #expect(alerts.room.hub.titles == ["Flood", "Cancelled: Flood"])
+    }
+
     // MARK: How they look
 
     @Test(arguments: [
