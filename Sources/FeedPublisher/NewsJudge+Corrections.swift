@@ -17,8 +17,11 @@ extension NewsJudge {
     }
 
     /// Its link, also where it stands in the document twice: on the story and on its correction.
+    ///
+    /// What more entries link to is no story's page but a page of many.
     func markedLink(of position: Int) -> EntryKey? {
         guard let link = feed.entries[identities[position].index].link, let key = EntryKey(link: link),
+            !crowdedLinks.contains(key),
             let address = try? FeedAddress(parsing: link, allowsFile: false), !address.isSiteRoot,
             feed.link.flatMap(EntryKey.init(link:)) != key
         else { return nil }
@@ -45,7 +48,8 @@ extension NewsJudge {
         var claims: [String: Int] = [:]
         for position in inOrder(Array(marks.keys)) {
             guard let mark = marks[position] else { continue }
-            let given = markedKeys(of: position).flatMap { originals[$0] ?? [] }
+            // What several have tells nothing of one.
+            let given = markedKeys(of: position).compactMap { originals[$0] }.filter { $0.count == 1 }.flatMap(\.self)
             for original in given {
                 effects.silences[original] = .superseded
                 if unwanted(original) == nil { effects.wanted.insert(position) }

@@ -29,6 +29,8 @@ package struct NewsJudge: Sendable {
     let voice: Voice
     /// Keys by which entries are found in other languages, parallel to ``identities``; empty where there is one language.
     let translationKeys: [[EntryKey]]
+    /// Links that more than two entries have; empty where no marks are looked for.
+    let crowdedLinks: Set<EntryKey>
     let now: Date
 
     /// Takes the document, and the feed's record as it was before.
@@ -53,6 +55,9 @@ package struct NewsJudge: Sendable {
         (identityRule, identities) = feed.identity(startingAt: record.identityRule)
         translationKeys = voice.translationKeys(of: identities, in: feed, by: identityRule)
         contents = identities.map { ContentKey.of(feed.entries[$0.index]) }
+        let links = rules.marks.isEmpty ? [] : identities.compactMap { feed.entries[$0.index].link }
+        let counts = links.compactMap { EntryKey(link: $0) }.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        crowdedLinks = Set(counts.filter { $0.value > 2 }.keys)
     }
 
     /// To be stored, so that a feed which shrinks keeps its keys.

@@ -243,6 +243,21 @@ import Testing
         #expect(try desk.sent() == ["Correction: Mayor stays []"])
     }
 
+    @Test func `a page that many entries link to is no story's`() async throws {
+        let desk = try await Desk()
+        let page = "https://status.example/incidents"
+        try await desk.bring([Item("Resolved", id: "0", link: page)])
+        try await desk.bring([
+            Item("Correction: mail was slow", id: "3", link: page), Item("Search is down", id: "2", link: page),
+            Item("Mail is slow", id: "1", link: page), Item("Resolved", id: "0", link: page),
+        ])
+        #expect(
+            try desk.sent() == [
+                "Resolved []", "Mail is slow [other]", "Search is down [other]", "Correction: mail was slow [other]",
+            ]
+        )
+    }
+
     @Test func `an update that the list asks for takes the place of the story, too`() async throws {
         let desk = try await Desk(rules: "updates: announce")
         try await desk.bring([Item("Mayor resigns", id: "1")])
