@@ -64,7 +64,12 @@ extension NewsJudge {
                 continue
             }
             guard !isOfFirstReading(position, story) else { continue }
-            guard isNews(position, story, mark) else { continue }
+            guard isNews(position, story, mark) else {
+                if silences[position] == nil, story.isWithdrawn || story.showing != .never {
+                    effects.silences[position] = story.isWithdrawn ? .withdrawn : .sameStory(.title)
+                }
+                continue
+            }
             if let other = claims.updateValue(position, forKey: story.name) {
                 effects.changes[other] = nil
                 effects.silences[other] = .superseded

@@ -222,6 +222,14 @@ import Testing
         #expect(try desk.sent().dropFirst(3) == ["Retracted: 6 [withdrawn] for the first"])
     }
 
+    @Test func `what is said of a withdrawn story under another id is no news`() async throws {
+        let desk = try await Desk()
+        try await desk.bring([Item(Self.headline, id: "1")])
+        try await desk.bring([Item("Retracted: \(Self.headline)", id: "2")])
+        try await desk.bring([Item("Correction: \(Self.headline)", id: "3")])
+        #expect(try desk.sent().count == 2)
+    }
+
     @Test func `what was not sent yet is corrected in its place, or not sent at all`() async throws {
         let desk = try await Desk()
         desk.room.hub.answer { _ in 503 }
