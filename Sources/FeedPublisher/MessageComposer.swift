@@ -21,7 +21,7 @@ struct MessageComposer: Sendable {
 
     private static let nameSeparator = "; "
     /// Of an alert to be acted upon: on a desktop it stays until it is dismissed.
-    private static let urgent = "critical"
+    static let urgent = "critical"
 
     let list: FeedList
     /// What the entries are written in; `nil` for the list's main language.

@@ -4,6 +4,9 @@ internal import FoundationEssentials
 ///
 /// The cap counts here, when sending, so that neither a busy feed nor the return of a hub floods (design.md §7).
 struct OutboxPlan: Sendable, Equatable {
+    /// Messages beyond the cap of those that are urgent; bounded, as nothing proves that a feed's word for it is true.
+    static let urgentAllowance = 5
+
     /// Oldest first.
     var single: [OutboxRow] = []
     /// Oldest first; empty when there is nothing to fold.
@@ -19,11 +22,15 @@ struct OutboxPlan: Sendable, Equatable {
     /// What takes the place of a message that was shown is never folded: a digest would leave what is wrong on people's
     /// screens. It is no flood, being at most one for each message that was shown, and counts in the cap.
     ///
+    /// What is urgent has room first, the newest of it, and beyond the cap by ``urgentAllowance``; however long it waited,
+    /// it is in force until it expires.
+    ///
     /// In a publisher that stays, which sends whenever something is new, the cap counts for a window of time: what exceeds
     /// it is folded at once, and then waits until the window has passed or there is room again.
     init(
         _ rows: [OutboxRow],
         cap: Int?,
+        sent: Int = 0,
         recent: RecentMessages? = nil,
         announceWithin: Duration,
         now: Date
@@ -31,14 +38,21 @@ struct OutboxPlan: Sendable, Equatable {
         // The hub may have these already: only their own bytes and keys can be sent without repeating them.
         // They are sent before, so that a window of time has them already.
         let attempted = recent == nil ? rows.count { $0.wasAttempted && !$0.message.isDigest } : 0
-        var room = cap.map { max(0, $0 - attempted - (recent?.times.count ?? 0)) } ?? .max
+        // Below zero down to the urgent ones' allowance.
+        var room = cap.map { $0 - attempted - sent - (recent?.times.count ?? 0) } ?? .max
+        var urgent: Set<Int64> = []
+        for row in rows.reversed() where !row.wasAttempted && row.message.replaces.isEmpty && row.message.isUrgent {
+            guard room > -Self.urgentAllowance else { break }
+            room -= 1
+            urgent.insert(row.id)
+        }
         var excess: [OutboxRow] = []
         for row in rows {
             let isOld = now.timeIntervalSince(row.isDue) > announceWithin.inSeconds
-            if row.wasAttempted {
+            if row.wasAttempted || urgent.contains(row.id) {
                 single.append(row)
             } else if !row.message.replaces.isEmpty {
-                room = max(0, room - 1)
+                if room > 0 { room -= 1 }
                 single.append(row)
             } else if row.message.isDigest || isOld {
                 folded.append(row)

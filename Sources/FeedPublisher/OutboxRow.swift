@@ -1,4 +1,5 @@
 package import FoundationEssentials
+internal import HubProtocol
 
 /// A message to be sent, its bytes frozen.
 package struct OutboxRow: Sendable, Equatable {
@@ -45,6 +46,11 @@ package struct OutboxMessage: Sendable, Equatable {
     package var expires: Date?
     /// What recipients of each language are told; empty where all are told the same.
     package var shares: [String: LanguageShare] = [:]
+
+    /// Whether it tells of an alert to be acted upon.
+    var isUrgent: Bool {
+        !isDigest && (try? MessageProperties(json: body))?["urgency"] == MessageComposer.urgent
+    }
 }
 
 /// What became of a row.

@@ -56,7 +56,8 @@ struct OutboxSender: Sendable {
             let rows = pending.filter { $0.message.category == category }
             let plan = OutboxPlan(
                 rows,
-                cap: options.cap.map { max(0, $0 - singles[category, default: 0]) },
+                cap: options.cap,
+                sent: singles[category, default: 0],
                 recent: try recent(category),
                 announceWithin: options.announceWithin,
                 now: now

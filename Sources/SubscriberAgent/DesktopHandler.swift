@@ -48,7 +48,8 @@ actor DesktopHandler {
     /// Shows a row, or counts it among those that one notification stands for; `waiting` rows are behind it.
     ///
     /// A row whose successor is in the inbox already is not shown: nobody should read that a house burns when the next
-    /// line says that it does not. One that takes the place of what can be seen is shown at once, however many wait.
+    /// line says that it does not. What is critical and what takes the place of what can be seen is shown at once, however
+    /// many wait.
     ///
     /// - Returns: Whether the desktop has it.
     func show(_ record: InboxRecord, waiting: Int, within limit: Duration) async -> Bool {
@@ -59,7 +60,8 @@ actor DesktopHandler {
             try await notifier.connect(within: limit)
             if !isLate { try await showPassedOver(within: limit) }
             if record.supersession == nil {
-                let isWanted = if isLate { await notifier.replacesShown(notification) } else { true }
+                var isWanted = !isLate || notification.urgency == .critical
+                if !isWanted { isWanted = await notifier.replacesShown(notification) }
                 if isWanted {
                     try await notifier.show(notification, within: limit)
                 } else {

@@ -6,13 +6,15 @@ import Testing
 @Suite struct OutboxPlanTests {
     private let now = Date(timeIntervalSince1970: 1_780_000_000)
 
-    private func row(_ id: Int64, hoursOld: Double = 0, attempted: Bool = false, digest: Bool = false) -> OutboxRow {
+    private func row(_ id: Int64, hoursOld: Double = 0, attempted: Bool = false, digest: Bool = false, urgent: Bool = false)
+        -> OutboxRow
+    {
         OutboxRow(
             id: id,
             message: OutboxMessage(
                 category: "World",
                 tags: "World",
-                body: [],
+                body: Array((urgent ? #"{"urgency":"critical"}"# : "{}").utf8),
                 idempotencyKey: "\(id)",
                 headlines: "\(id)",
                 entries: digest ? 3 : 1,
@@ -73,6 +75,20 @@ import Testing
     @Test func `a digest left over goes into the next one, or goes alone`() {
         #expect(plan([row(1, digest: true), row(2)]) == [[2, 1], []])
         #expect(plan([row(1, digest: true), row(2), row(3), row(4)]) == [[2, 3], [1, 4]])
+    }
+
+    @Test func `what is urgent has room first, however old, and some beyond the cap`() {
+        #expect(plan([row(1), row(2), row(3, urgent: true)]) == [[1, 3], [2]])
+        #expect(plan([row(1), row(2), row(3, hoursOld: 30, urgent: true)], cap: 1) == [[3], [1, 2]])
+        #expect(plan((1...9).map { row($0, urgent: true) }) == [Array(3...9), [1, 2]])
+        let more = OutboxPlan(
+            (1...9).map { row($0, urgent: true) },
+            cap: 2,
+            sent: 6,
+            announceWithin: .seconds(6 * 3_600),
+            now: now
+        )
+        #expect(more.single.map(\.id) == [9])
     }
 
     @Test func `a clock set back makes nothing old`() {

@@ -149,13 +149,17 @@ import Testing
         await show(1, #""title":"Flood","story":"s""#, waiting: 0)
         await show(2, #""title":"Fire","story":"f""#, waiting: 9, .withdrawn)
         await show(3, #""title":"Cancelled: Fire","story":"f","status":"withdrawn""#, waiting: 8)
+        await show(7, #""title":"Gale","story":"g","urgency":"critical""#, waiting: 8, .replaced)
+        await show(8, #""title":"Gale, still","story":"g","urgency":"critical""#, waiting: 8)
         await show(4, #""title":"Cancelled: Flood","story":"s","status":"withdrawn""#, waiting: 7)
         await show(5, #""title":"Storm","story":"o""#, waiting: 1, .replaced)
         await show(6, #""title":"Storm is over","story":"o","status":"update""#, waiting: 0)
-        let shown = await service.shown.elements(atLeast: 4)
+        let shown = await service.shown.elements(atLeast: 5)
         await desktop.close()
-        #expect(shown.map(\.summary) == ["Flood", "Cancelled: Flood", "One earlier message", "Storm is over"])
-        #expect(shown.map(\.replaces) == [0, 1, 0, 0])
+        #expect(
+            shown.map(\.summary) == ["Flood", "Gale, still", "Cancelled: Flood", "One earlier message", "Storm is over"]
+        )
+        #expect(shown.map(\.replaces) == [0, 0, 1, 0, 0])
     }
 
     @Test func `what was only counted is told when the agent stops`() async throws {
