@@ -18,6 +18,8 @@ package struct FeedImport: Sendable {
     private let folder: FeedListFolder
     /// Where feeds go that are in no folder.
     private let fallback: Tag?
+    /// Whether the document is of one's own making.
+    private let isTrusted: Bool
     private var targets: [Target] = []
     private var positions: [Tag: Int] = [:]
     /// Where each address is listed already.
@@ -32,10 +34,17 @@ package struct FeedImport: Sendable {
     ///   - document: What is to be put into lists.
     ///   - folder: The lists that there are.
     ///   - category: The list of feeds that are in no folder.
+    ///   - isTrusted: Whether to take also what only the lists' owner may say, see ``OutlineKeys/ofOwners``.
     /// - Throws: ``FeedChoiceError`` for a category that is none, ``FeedListShapeError`` and ``FeedListsError`` when the
     ///   lists cannot take the feeds.
-    package init(_ document: OPMLDocument, into folder: FeedListFolder, category: String?) throws {
+    package init(
+        _ document: OPMLDocument,
+        into folder: FeedListFolder,
+        category: String?,
+        isTrusted: Bool = false
+    ) throws {
         self.folder = folder
+        self.isTrusted = isTrusted
         fallback = try category.map { name throws(FeedChoiceError) in
             guard let tag = CategoryName.tag(for: name), tag.text == name else {
                 throw FeedChoiceError("'\(name)' cannot be a category: letters, digits and -_@#.: are allowed")
@@ -99,6 +108,7 @@ package struct FeedImport: Sendable {
             let file = CategoryName.file(for: tag, in: folder.directory) { file in
                 folder.texts.contains { $0.file == file } || targets.contains { $0.file == file }
             }
+            let members = permitted(members, in: "the list of '\(tag)'")
             if let outline, let problem = Self.problem(tag, members, Self.speakers(of: members)) {
                 refuse(outline, "cannot be a list: \(problem); nothing in it is taken")
                 return false
@@ -120,6 +130,16 @@ package struct FeedImport: Sendable {
         note("the list of '\(target.category)' keeps its own keys: \(names) of the document not taken")
     }
 
+    /// Of a document's keys those that are taken; the others are named in the report.
+    private mutating func permitted(_ members: [ListMember], in place: String) -> [ListMember] {
+        guard !isTrusted else { return members }
+        let dropped = members.map(\.name).filter(OutlineKeys.ofOwners.contains)
+        guard !dropped.isEmpty else { return members }
+        let names = dropped.sorted().map { "'\($0)'" }.joined(separator: ", ")
+        note("\(place): without --trust not taken: \(names)")
+        return members.filter { !OutlineKeys.ofOwners.contains($0.name) }
+    }
+
     private mutating func add(_ outline: OPMLOutline, _ address: String, path: [String], category: Tag?) {
         guard let tag = category ?? fallback ?? Self.category(named: outline[.category]) else {
             return refuse(outline, "is in no folder: pass --category NAME")
@@ -133,9 +153,9 @@ package struct FeedImport: Sendable {
             let names = path.map { $0.filter { $0 != "/" && $0 != "," } }
             outline.attributes.append(OPMLOutline.Attribute(.category, "/" + names.joined(separator: "/")))
         }
-        let members = OutlineKeys.feed(outline, address: address, category: tag.text)
+        let all = OutlineKeys.feed(outline, address: address, category: tag.text)
         do throws(FeedAddressError) {
-            let parsed = try FeedAddress(parsing: OutlineKeys.text(members, "url") ?? "", allowsFile: true)
+            let parsed = try FeedAddress(parsing: OutlineKeys.text(all, "url") ?? "", allowsFile: true)
             guard !parsed.isFile, AddressPolicy.publicOnly.allowsByName(parsed.bareHost) else {
                 return refuse(outline, "is \(parsed.isFile ? "a file" : "of a private network"): \(Self.byHand)")
             }
@@ -143,6 +163,7 @@ package struct FeedImport: Sendable {
                 report.skipped.append(FeedImportReport.Skipped(address: parsed.display, place: place))
                 return
             }
+            let members = permitted(all, in: "'\(parsed.display)'")
             if let problem = Self.problem(tag, mainLanguage(of: tag), [members]) { return refuse(outline, problem) }
             guard open(tag, nil), let position = positions[tag] else { return }
             if outline[OutlineKeys.ours(OutlineKeys.local)] != nil { note("'\(parsed.display)': 'local' is not taken") }
@@ -157,7 +178,7 @@ package struct FeedImport: Sendable {
                 )
             )
         } catch {
-            refuse(outline, "'\((OutlineKeys.text(members, "url") ?? "").prefix(Self.shownCharacters))' \(error)")
+            refuse(outline, "'\((OutlineKeys.text(all, "url") ?? "").prefix(Self.shownCharacters))' \(error)")
         }
     }
 

@@ -93,13 +93,15 @@ package struct FeedListKey: Sendable {
         FeedListKey(
             "corrections",
             "term or list of terms",
-            "Entries with one of these terms in title or categories correct a story that was announced: the message takes "
+            "Entries whose title begins or ends with one of these terms, or that have it as a category, correct a story "
+                + "that was announced: the message takes "
                 + "the place of the earlier one."
         ),
         FeedListKey(
             "retractions",
             "term or list of terms",
-            "Entries with one of these terms in title or categories take a story back that was announced."
+            "Entries whose title begins or ends with one of these terms, or that have it as a category, take a story "
+                + "back that was announced."
         ),
         FeedListKey(
             "notBefore",

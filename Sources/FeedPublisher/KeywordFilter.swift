@@ -111,7 +111,9 @@ package struct Keyword: Sendable, Hashable {
 
     /// Whether it is a text of as many words.
     private func isEqual(_ others: ArraySlice<String>) -> Bool {
-        guard let last = words.last, let found = others.last, others.dropLast() == words.dropLast() else { return false }
+        guard others.dropLast() == words.dropLast(), let last = words.last, let found = others.last else {
+            return false
+        }
         return isOpenEnded ? found.hasPrefix(last) : found == last
     }
 

@@ -9,6 +9,8 @@ enum OutlineKeys {
     static let prefix = "newswire"
     /// Never taken from a document: it would let a stranger have our own network asked.
     static let local = "local"
+    /// Taken from documents of one's own only: they say how often others' servers are asked, and what is taken back.
+    static let ofOwners: Set = ["every", "by-agreement", "updates", "corrections", "retractions"]
 
     private static let category = ours("category")
 

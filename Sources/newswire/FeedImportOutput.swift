@@ -9,10 +9,11 @@ enum FeedImportOutput {
         _ document: OPMLDocument,
         to folder: FeedListFolder,
         category: String?,
+        isTrusted: Bool = false,
         isDryRun: Bool
     ) throws -> FeedImportReport {
         do {
-            let plan = try FeedImport(document, into: folder, category: category)
+            let plan = try FeedImport(document, into: folder, category: category, isTrusted: isTrusted)
             if !isDryRun { try plan.write() }
             return plan.report
         } catch let error as FeedChoiceError {

@@ -14,7 +14,7 @@ struct FeedsExportCommand: AsyncParsableCommand {
 
             EXAMPLES
               newswire feeds export feeds.opml
-              newswire feeds export --category World --category Sports | ssh other newswire feeds import -
+              newswire feeds export --category World --category Sports | ssh other newswire feeds import --trust -
             """
     )
 

@@ -13,13 +13,16 @@ struct FeedsImportCommand: AsyncParsableCommand {
         discussion: """
             Each folder is a category; characters that a tag cannot hold become '_'. Feeds go to the end of their category's \
             list, whose comments and order stay as they are, or into a new file. Feeds that are in a list already are \
-            skipped. Files and addresses of a private network are refused: a document never makes a feed 'local'.
+            skipped. Files and addresses of a private network are refused: a document never makes a feed 'local'. What says \
+            how often others' servers are asked, and which entries are told again or take others back ('every', \
+            'by-agreement', 'updates', 'corrections', 'retractions'), is taken from your own export only, with --trust.
 
             All lists are written, or none. Ends with 1 if a feed was refused or the document is cut; the others are taken nevertheless.
 
             EXAMPLES
               newswire feeds import --dry-run subscriptions.opml
               newswire feeds import --category World https://example.org/feeds.opml
+              newswire feeds import --trust feeds.opml
             """
     )
 
@@ -33,6 +36,9 @@ struct FeedsImportCommand: AsyncParsableCommand {
 
     @Option(PublisherSettings.contact)
     var contact: String?
+
+    @Flag(help: "Take all keys: the document is your own export.")
+    var trust = false
 
     @Flag(help: "Show what would be done, and write nothing.")
     var dryRun = false
@@ -55,7 +61,13 @@ struct FeedsImportCommand: AsyncParsableCommand {
                 Console.warning(TerminalText.safe("'\(document)' is not well-formed, read nevertheless: \(reason)"))
             }
             if !opml.isComplete { Console.warning("'\(document)' is cut, or over a limit: what follows is missing") }
-            let report = try FeedImportOutput.add(opml, to: folder, category: category, isDryRun: dryRun)
+            let report = try FeedImportOutput.add(
+                opml,
+                to: folder,
+                category: category,
+                isTrusted: trust,
+                isDryRun: dryRun
+            )
             try FeedImportOutput.print(report, isDryRun: dryRun, asJSON: json)
             if !report.refused.isEmpty || !opml.isComplete { throw ExitCode(ExitStatus.failed.rawValue) }
         }

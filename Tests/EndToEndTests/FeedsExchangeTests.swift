@@ -13,7 +13,7 @@ struct FeedsExchangeTests {
         let dry = try await BuiltProgram.run(["feeds", "import", "--dry-run", "--feeds", new, opml])
         #expect(dry.status == 0 && dry.output.hasSuffix("25 to add, 0 skipped, 0 refused\n"), "\(dry.output)")
         #expect(!FileManager.default.fileExists(atPath: new))
-        let first = try await BuiltProgram.run(["feeds", "import", "--feeds", new, opml])
+        let first = try await BuiltProgram.run(["feeds", "import", "--trust", "--feeds", new, opml])
         #expect(first.status == 0 && first.output.hasSuffix("25 added, 0 skipped, 0 refused\n"), "\(first.output)")
         let again = try await BuiltProgram.run(["feeds", "import", "--feeds", new, opml])
         #expect(again.status == 0 && again.output.hasSuffix("0 added, 25 skipped, 0 refused\n"), "\(again.output)")

@@ -15,7 +15,8 @@ struct FeedExchangeTests {
         let export = try FeedExport(try FeedListFolder(directory: "old", texts: texts), categories: [])
         let document = try OPMLReader.read(Array(export.text.utf8), contentType: nil)
         #expect(document.malformed == nil, "\(export.text)")
-        let plan = try FeedImport(document, into: try FeedListFolder(directory: "new", texts: []), category: nil)
+        let folder = try FeedListFolder(directory: "new", texts: [])
+        let plan = try FeedImport(document, into: folder, category: nil, isTrusted: true)
         return (plan, plan.changed)
     }
 

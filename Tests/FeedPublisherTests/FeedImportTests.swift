@@ -102,7 +102,8 @@ struct FeedImportTests {
     func `what cannot be taken is refused with its line, and the rest is taken`(outline: String, reason: String) throws
     {
         let document = try Self.document("\(outline)\n\(Self.feed)")
-        let plan = try FeedImport(document, into: try FeedListFolder(directory: "feeds", texts: []), category: "World")
+        let empty = try FeedListFolder(directory: "feeds", texts: [])
+        let plan = try FeedImport(document, into: empty, category: "World", isTrusted: true)
         #expect(plan.report.refused.count == 1 && plan.report.added.count == 1)
         let refused = try #require(plan.report.refused.first)
         #expect(refused.line == 2 && refused.reason.contains(reason), "\(refused)")
@@ -173,6 +174,30 @@ struct FeedImportTests {
         let plan = try FeedImport(try Self.document(outline), into: folder, category: nil)
         #expect(plan.changed.first?.text == "category: World\nevery: 5m\nfeeds:\n" + Self.lines(indent: 2))
         #expect(plan.report.notes.first?.contains("'every', 'updates'") == true)
+    }
+
+    @Test(arguments: [false, true])
+    func `what only the owner may say is taken from trusted documents, and else named`(isTrusted: Bool) throws {
+        let rules = "n:every='1h' n:updates='announce' n:corrections='a' n:retractions='b'"
+        let outline = """
+            <outline text='World' \(rules) n:exclude='x'\(Self.ours)>
+            <outline xmlUrl='https://a.example/' \(rules) n:by-agreement='true' n:include='y'/></outline>
+            """
+        let empty = try FeedListFolder(directory: "feeds", texts: [])
+        let plan = try FeedImport(try Self.document(outline), into: empty, category: nil, isTrusted: isTrusted)
+        let text = try #require(plan.changed.first).text
+        #expect(text.contains("exclude") && text.contains("include"))
+        for key in OutlineKeys.ofOwners { #expect(text.contains(key) == isTrusted) }
+        let names = "'corrections', 'every', 'retractions', 'updates'"
+        #expect(
+            plan.report.notes.sorted()
+                == (isTrusted
+                    ? []
+                    : [
+                        "'https://a.example/': without --trust not taken: 'by-agreement', \(names)",
+                        "the list of 'World': without --trust not taken: \(names)",
+                    ])
+        )
     }
 
     @Test func `more than lists may hold is an error, and nothing is planned`() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HubTroubleTests {
     private func trouble(_ status: Int, _ detail: String) -> HubTrouble {
-        let error = HubClientError.refused(status: status, code: nil, detail: detail, retryAfter: nil)
+        let error = HubClientError.refused(status: status, code: status, detail: detail, retryAfter: nil)
         return HubTrouble(error, at: "news", pending: 1)
     }
 

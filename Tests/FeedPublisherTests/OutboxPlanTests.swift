@@ -6,9 +6,13 @@ import Testing
 @Suite struct OutboxPlanTests {
     private let now = Date(timeIntervalSince1970: 1_780_000_000)
 
-    private func row(_ id: Int64, hoursOld: Double = 0, attempted: Bool = false, digest: Bool = false, urgent: Bool = false)
-        -> OutboxRow
-    {
+    private func row(
+        _ id: Int64,
+        hoursOld: Double = 0,
+        attempted: Bool = false,
+        digest: Bool = false,
+        urgent: Bool = false
+    ) -> OutboxRow {
         OutboxRow(
             id: id,
             message: OutboxMessage(

@@ -156,9 +156,8 @@ import Testing
         await show(6, #""title":"Storm is over","story":"o","status":"update""#, waiting: 0)
         let shown = await service.shown.elements(atLeast: 5)
         await desktop.close()
-        #expect(
-            shown.map(\.summary) == ["Flood", "Gale, still", "Cancelled: Flood", "One earlier message", "Storm is over"]
-        )
+        let expected = ["Flood", "Gale, still", "Cancelled: Flood", "One earlier message", "Storm is over"]
+        #expect(shown.map(\.summary) == expected)
         #expect(shown.map(\.replaces) == [0, 0, 1, 0, 0])
     }
 
