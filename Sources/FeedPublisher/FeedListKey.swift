@@ -82,7 +82,7 @@ package struct FeedListKey: Sendable {
             "updates",
             "announce or ignore",
             "Whether an entry whose title, text or files changed is announced once more: the newest of a document, at most "
-                + "one an hour for each feed. Default: `ignore`."
+                + "one an hour for each feed; other edits are not told. Default: `ignore`."
         ),
         FeedListKey(
             "future",
