@@ -17,7 +17,14 @@ import Testing
     }
 
     private func local(_ url: String, redirects: Int = 5) -> OutboundRequest {
-        OutboundRequest(url: url, maximumRedirects: redirects, addresses: .any, redirectAddresses: .any)
+        OutboundRequest(
+            url: url,
+            totalTimeout: .seconds(600),
+            idleTimeout: .seconds(600),
+            maximumRedirects: redirects,
+            addresses: .any,
+            redirectAddresses: .any
+        )
     }
 
     @Test func `a request travels as it was made and its reply comes back whole`() async throws {
