@@ -1,0 +1,76 @@
+package import FoundationEssentials
+
+/// One push handle with its tags: native, or through one template.
+///
+/// A client makes them one by one, or an installation stands for several (protocol §3, §4.3). What travels is an Atom
+/// entry; `Codable` is for stores.
+package struct Registration: Sendable, Equatable {
+    package var id: RegistrationID
+    /// Counts the writes, 1 on creation; 0 before a hub has stored it.
+    package var etag: Int
+    /// Given by the hub; `nil` for never.
+    package var expirationTime: Date?
+    /// In the client's order, no two equal; at most one `$InstallationId` and one `$UserId`.
+    package var tags: [Tag]
+    package var pushVariables: [String: String]
+    package var platform: Platform
+    /// For Baidu the user id and the channel id, joined by a dash.
+    package var pushChannel: PushChannel
+    /// Of a Windows app; `nil` for its main tile.
+    package var secondaryTileName: String?
+    /// `nil` for a native registration.
+    package var template: RegistrationTemplate?
+
+    package init(
+        id: RegistrationID,
+        etag: Int = 0,
+        expirationTime: Date? = nil,
+        tags: [Tag] = [],
+        pushVariables: [String: String] = [:],
+        platform: Platform,
+        pushChannel: PushChannel,
+        secondaryTileName: String? = nil,
+        template: RegistrationTemplate? = nil
+    ) {
+        self.id = id
+        self.etag = etag
+        self.expirationTime = expirationTime
+        self.tags = tags
+        self.pushVariables = pushVariables
+        self.platform = platform
+        self.pushChannel = pushChannel
+        self.secondaryTileName = secondaryTileName
+        self.template = template
+    }
+}
+
+/// The template of a registration.
+package struct RegistrationTemplate: Sendable, Equatable, Codable {
+    package var name: String
+    /// Compile it with ``Template/init(parsing:)``.
+    package var body: String
+    /// Template expressions by header name; for `wns`, `mpns` and `apns`.
+    package var headers: [String: String]
+    /// A template expression, a date-time or `0`; for `apns`.
+    package var expiry: String?
+    /// A template expression or a number from 0 to 255; for `apns`.
+    package var priority: String?
+    /// For `baidu`.
+    package var messageType: String?
+
+    package init(
+        name: String,
+        body: String,
+        headers: [String: String] = [:],
+        expiry: String? = nil,
+        priority: String? = nil,
+        messageType: String? = nil
+    ) {
+        self.name = name
+        self.body = body
+        self.headers = headers
+        self.expiry = expiry
+        self.priority = priority
+        self.messageType = messageType
+    }
+}

@@ -1,0 +1,46 @@
+/// The id of a registration, the last segment of its address.
+///
+/// The service makes ids of two positive 63-bit numbers and the small number of a partition; a client may also write to
+/// an id of that form which it made up (protocol §3.2).
+package struct RegistrationID: Hashable, Sendable, Codable, CustomStringConvertible {
+    /// Longest id, in characters: two numbers of 19 digits, one of up to 10, and the dashes between them.
+    package static let maximumLength = 50
+
+    package let text: String
+
+    /// - Throws: ``ProtocolError`` 400 for text that is not three numbers joined by dashes.
+    package init(_ text: String) throws(ProtocolError) {
+        let numbers = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard text.utf8.count <= Self.maximumLength, numbers.count == 3,
+            numbers.allSatisfy({ !$0.isEmpty && $0.allSatisfy { (0x30...0x39).contains($0) } })
+        else {
+            throw .badRequest(
+                "'\(text.excerpt)' is not a registration id: it has the form of '4497227228776861650-7267172778370643468-3'"
+            )
+        }
+        self.text = text
+    }
+
+    package static func random() -> RegistrationID {
+        var generator = SystemRandomNumberGenerator()
+        return random(using: &generator)
+    }
+
+    package static func random(using generator: inout some RandomNumberGenerator) -> RegistrationID {
+        let numbers = (0..<2).map { _ in Int64.random(in: 1...Int64.max, using: &generator) }
+        return RegistrationID(unchecked: "\(numbers[0])-\(numbers[1])-1")
+    }
+
+    package var description: String { text }
+
+    package init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+
+    private init(unchecked text: String) { self.text = text }
+}
