@@ -73,6 +73,14 @@ extension ProtocolError {
         ProtocolError(status: 409, code: 40900, detail: "SubCode=40900. Conflict. \(detail)")
     }
 
+    package static func gone(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 410, code: 41000, detail: detail)
+    }
+
+    package static func preconditionFailed(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 412, detail: detail)
+    }
+
     package static func tooLarge(_ detail: String) -> ProtocolError { ProtocolError(status: 413, detail: detail) }
 
     package static func unprocessable(_ detail: String) -> ProtocolError {

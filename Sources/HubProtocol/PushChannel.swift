@@ -92,3 +92,20 @@ extension PushChannel: Codable {
         }
     }
 }
+
+extension PushChannel {
+    /// The address as clients name it: of a browser its endpoint.
+    package var handle: String {
+        switch self {
+        case .handle(let text): text
+        case .browser(let browser): browser.endpoint
+        }
+    }
+
+    /// Whether a handle is this one: device tokens, which are hexadecimal, in either case (protocol §3.5).
+    package func isAddressed(by handle: String) -> Bool {
+        let own = self.handle
+        if own == handle { return true }
+        return own.unicodeScalars.allSatisfy(\.isHexadecimalDigit) && own.lowercased() == handle.lowercased()
+    }
+}

@@ -15,6 +15,9 @@ final class Housekeeping: Service {
     /// Rows of the log that one transaction drops, so that senders wait little.
     static let purgeRows = 1_000
 
+    /// How long a device that comes back to a registration that has ended is told so.
+    static let tombstoneLifetime = Duration.seconds(90 * 86_400)
+
     private struct State {
         var clock: ClockGuard
         /// Jumps of the clock that what was noted before has yet to follow.
@@ -137,6 +140,7 @@ final class Housekeeping: Service {
                 // A clock that is not trusted must not be what the next start finds.
                 if isSteady { try transaction.noteClock(now) }
                 if let keyCutoff { try transaction.dropKeys(notedBefore: keyCutoff) }
+                if isSteady { try transaction.dropTombstones(notedBefore: now - Self.tombstoneLifetime.milliseconds) }
                 if isSteady { try transaction.endFuture(at: now, limit: Self.purgeRows) }
                 return try transaction.dropOldest(
                     expiredBefore: cutoff,
@@ -153,6 +157,7 @@ final class Housekeeping: Service {
         guard isSteady else { return }
         for hub in hubs {
             while try await hub.removeExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
+            while try await hub.endExpiredRegistrations(at: now, limit: Self.purgeRows) == Self.purgeRows {}
         }
     }
 

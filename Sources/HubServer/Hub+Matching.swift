@@ -2,7 +2,7 @@ import HubProtocol
 import HubStore
 import Synchronization
 
-/// How many installations a message matches, at a state of the registry.
+/// How many a message matches, at a state of the registry.
 struct Matched: Sendable {
     let counts: RecipientCounts
     /// ``Registry/changes`` at that state.
@@ -10,25 +10,25 @@ struct Matched: Sendable {
 }
 
 extension Hub {
-    /// How many installations a template send with this expression would reach.
-    func recipients(of expression: TagExpression?) -> RecipientCounts {
-        state.withLock { $0.registry.counts(of: expression) }
+    /// How many a send of this format with this expression would reach.
+    func recipients(of expression: TagExpression?, _ format: MessageFormat = .template) -> RecipientCounts {
+        state.withLock { $0.registry.counts(of: expression, format) }
     }
 
     /// Whom a message matches, before the commit that takes it.
     ///
-    /// Changes of installations in the same commit are not seen yet; ``recount(_:by:sequence:)`` makes up for them.
-    func matched(by expression: TagExpression?) -> Matched {
+    /// Changes of registrations in the same commit are not seen yet; ``recount(_:by:_:sequence:)`` makes up for them.
+    func matched(by expression: TagExpression?, _ format: MessageFormat) -> Matched {
         state.withLock { state in
-            Matched(counts: state.counts(of: expression, configuration), changes: state.registry.changes)
+            Matched(counts: state.registry.counts(of: expression, format), changes: state.registry.changes)
         }
     }
 
-    /// Corrects what a message was stored with, when installations have changed before it in its own commit.
-    func recount(_ stored: Matched, by expression: TagExpression?, sequence: Int64) {
+    /// Corrects what a message was stored with, when registrations have changed before it in its own commit.
+    func recount(_ stored: Matched, by expression: TagExpression?, _ format: MessageFormat, sequence: Int64) {
         state.withLock { state in
             guard state.registry.changes != stored.changes else { return }
-            let counts = state.counts(of: expression, configuration)
+            let counts = state.registry.counts(of: expression, format)
             if counts != stored.counts { state.recounted[sequence] = counts }
         }
     }
@@ -44,16 +44,5 @@ extension Hub {
                 for sequence in batch.keys { state.recounted[sequence] = nil }
             }
         }
-    }
-}
-
-extension Hub.State {
-    /// Expressions that name somebody are many and match few: they are not worth keeping.
-    fileprivate mutating func counts(
-        of expression: TagExpression?,
-        _ configuration: HubConfiguration
-    ) -> RecipientCounts {
-        let namesIdentity = expression?.namesIdentity(configuration.reservedTags) ?? false
-        return registry.counts(of: expression, keeping: !namesIdentity)
     }
 }

@@ -11,7 +11,7 @@ import Synchronization
 /// Every change goes through the writer, so that what is visible was committed and everything has one order.
 final class Hub: Sendable {
     struct State: Sendable {
-        var registry = Registry()
+        var registry: Registry
         var broadcast: Broadcast
         var rules: [AccessRule]
         /// Everything up to this sequence was told to the streams.
@@ -39,6 +39,8 @@ final class Hub: Sendable {
     let logger: Logger
     let state: Mutex<State>
     let counters = HubCounters()
+    /// How long a registration lives after its last write; `nil` for ever.
+    var registrationLifetime: Duration? { nil }
 
     init(
         record: HubRecord,
@@ -47,6 +49,7 @@ final class Hub: Sendable {
         epochs: EpochHistory,
         extent: LogExtent,
         rules: [AccessRule],
+        registry: consuming Registry,
         configuration: HubConfiguration,
         logger: Logger
     ) async throws {
@@ -57,6 +60,7 @@ final class Hub: Sendable {
         self.configuration = configuration
         self.logger = logger
         encoding = EventEncoding(epoch: epochs.current)
+        registry.finishLoading()
         let broadcast = Broadcast(
             loops: configuration.eventLoops,
             reserved: configuration.reservedTags,
@@ -64,6 +68,7 @@ final class Hub: Sendable {
         )
         state = Mutex(
             State(
+                registry: registry,
                 broadcast: broadcast,
                 rules: rules,
                 head: extent.top,
@@ -71,11 +76,11 @@ final class Hub: Sendable {
                 droppedThrough: extent.droppedThrough
             )
         )
-        try await store.forEachInstallation(hub: record.id) { stored in
+        try await store.forEachStream(hub: record.id) { stored in
             do {
                 guard stored.isReadable else { throw HubStoreError.unreadableRecord }
-                let recipient = try Recipient(stored.installation)
-                self.state.withLock { _ = $0.registry.put(stored, recipient) }
+                guard let entry = try Registry.Entry(stored) else { return }
+                self.state.withLock { $0.registry.put(entry) }
             } catch {
                 logger.error(
                     "an installation cannot be read and gets nothing until it registers again",
@@ -91,11 +96,10 @@ final class Hub: Sendable {
 // MARK: - Installations
 
 /// What the writer did with an installation.
-private struct RegistryChange: Sendable {
-    let stored: StoredInstallation
-    let recipient: Recipient
-    /// `nil` when what it is owed stays as it was.
-    let sequence: Int64?
+struct RegistryChange: Sendable {
+    let write: InstallationWrite
+    /// `nil` when it is not of platform `stream`.
+    let entry: Registry.Entry?
     /// Its stream was opened with a secret that is no longer good.
     let endsStream: Bool
 }
@@ -152,36 +156,42 @@ extension Hub {
             if !grant.mayManage {
                 try installation.keepReservedTags(of: current?.installation, reserved, removed: removed)
             }
-            let digest = try installation.streamChannelDigest(keeping: current)
-            let recipient = try Recipient(installation)
-            guard let current else {
-                let (stored, sequence) = try transaction.insert(installation, channelDigest: digest, hub: hub, at: at)
-                return RegistryChange(stored: stored, recipient: recipient, sequence: sequence, endsStream: false)
-            }
-            let (stored, sequence) = try transaction.update(
-                current,
-                to: installation,
-                channelDigest: digest,
-                hub: hub,
-                at: at
-            )
-            return RegistryChange(
-                stored: stored,
-                recipient: recipient,
-                sequence: sequence,
-                endsStream: digest != current.channelDigest
-            )
+            return try self.write(installation, replacing: current, at: at, transaction)
         } apply: { change in
             self.apply(change)
         }
     }
 
-    private func apply(_ change: RegistryChange) {
+    /// Stores an installation that was checked.
+    func write(
+        _ installation: Installation,
+        replacing current: StoredInstallation?,
+        at: Int64,
+        _ transaction: Transaction
+    ) throws -> RegistryChange {
+        let digest = try installation.streamChannelDigest(keeping: current)
+        let hub = record.id
+        let write =
+            if let current {
+                try transaction.update(current, to: installation, channelDigest: digest, hub: hub, at: at)
+            } else {
+                try transaction.insert(installation, channelDigest: digest, hub: hub, at: at)
+            }
+        return RegistryChange(
+            write: write,
+            entry: try Registry.Entry(write.stored),
+            endsStream: current.map { $0.channelDigest != digest } ?? false
+        )
+    }
+
+    func apply(_ change: RegistryChange) {
+        let ordinal = change.write.stored.ordinal
         state.withLock { state in
-            let entry = state.registry.put(change.stored, change.recipient)
-            if change.endsStream { state.broadcast.end(entry.ordinal, .revoked) }
-            guard let sequence = change.sequence else { return }
-            state.broadcast.move(entry, at: sequence)
+            state.registry.apply(change.write.changes)
+            if let entry = change.entry { state.registry.put(entry) } else { state.registry.remove(stream: ordinal) }
+            if change.endsStream { state.broadcast.end(ordinal, .revoked) }
+            guard let sequence = change.write.sequence else { return }
+            if let entry = change.entry { state.broadcast.move(entry, at: sequence) }
             state.advance(to: sequence)
         }
     }
@@ -211,7 +221,7 @@ extension Hub {
     ///
     /// - Returns: How many were found.
     func removeExpired(at now: Int64, limit: Int) async throws -> Int {
-        let expired = state.withLock { $0.registry.expired(at: now, limit: limit) }
+        let expired = try await store.expiredInstallations(hub: record.id, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }
         // It may be good for longer by now.
         try await remove(expired) { $0.expiresAt.map { $0 <= now } ?? false }
@@ -224,22 +234,55 @@ extension Hub {
     ) async throws {
         let hub = record.id
         let at = configuration.nowMilliseconds
-        _ = try await writer.perform(bytes: 0) { transaction -> [(ordinal: Int64, sequence: Int64)] in
+        _ = try await writer.perform(bytes: 0) { transaction -> [InstallationRemoval] in
             try ids.compactMap { id in
                 guard let current = try transaction.installation(hub: hub, id: id), try isMeant(current) else {
                     return nil
                 }
-                return (current.ordinal, try transaction.delete(current, hub: hub, at: at))
+                return try InstallationRemoval(of: current, from: hub, at: at, transaction)
             }
         } apply: { removed in
-            self.state.withLock { state in
-                for (ordinal, sequence) in removed {
-                    state.registry.remove(ordinal: ordinal)
-                    state.broadcast.end(ordinal, .revoked)
-                    state.advance(to: sequence)
-                }
-            }
+            for removal in removed { self.apply(removal) }
         }
+    }
+}
+
+/// What the writer did to remove an installation.
+struct InstallationRemoval: Sendable {
+    private let ordinal: Int64
+    private let sequence: Int64
+    private let changes: [TargetChange]
+
+    init(of current: StoredInstallation, from hub: Int64, at: Int64, _ transaction: Transaction) throws {
+        ordinal = current.ordinal
+        (sequence, changes) = try transaction.delete(current, hub: hub, at: at)
+    }
+
+    fileprivate func apply(to state: inout Hub.State) {
+        state.registry.remove(stream: ordinal)
+        state.registry.apply(changes)
+        state.broadcast.end(ordinal, .revoked)
+        state.advance(to: sequence)
+    }
+}
+
+extension Hub {
+    func apply(_ removal: InstallationRemoval) {
+        state.withLock { removal.apply(to: &$0) }
+    }
+}
+
+extension Registry.Entry {
+    /// `nil` for an installation that is not of platform `stream`.
+    init?(_ stored: StoredInstallation) throws {
+        guard let digest = stored.channelDigest else { return nil }
+        self.init(
+            ordinal: stored.ordinal,
+            id: stored.installation.id,
+            channelDigest: digest,
+            createdSequence: stored.createdSequence,
+            recipient: try Recipient(stored.installation)
+        )
     }
 }
 
@@ -313,7 +356,7 @@ extension Hub {
                 }
                 return .repeated(first.id)
             }
-            let matched = self.matched(by: message.expression)
+            let matched = self.matched(by: message.expression, .template)
             let sequence = try transaction.appendMessage(
                 hub: hub,
                 id: message.id,
@@ -335,7 +378,7 @@ extension Hub {
         } apply: { acceptance in
             guard case .accepted(let sequence, let matched) = acceptance else { return }
             self.counters.accept(matched.counts)
-            self.recount(matched, by: message.expression, sequence: sequence)
+            self.recount(matched, by: message.expression, .template, sequence: sequence)
             self.publish(message, sequence: sequence)
         }
         if case .repeated = acceptance { counters.repeated.add(1) }

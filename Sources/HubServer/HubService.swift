@@ -56,6 +56,10 @@ package final class HubService: Sendable {
     ) async throws -> [Hub] {
         let epochs = EpochHistory(epochs: try await store.epochs())
         let extent = try await store.extent()
+        var registries = try await store.reduceTargets(into: [:]) {
+            (registries: inout [Int64: Registry], hub, target) in
+            registries[hub, default: Registry()].insert(target)
+        }
         var hubs: [Hub] = []
         for record in try await store.hubs() {
             let hub = try await Hub(
@@ -65,6 +69,7 @@ package final class HubService: Sendable {
                 epochs: epochs,
                 extent: extent,
                 rules: try await store.accessRules(hub: record.id),
+                registry: registries.removeValue(forKey: record.id) ?? Registry(),
                 configuration: configuration,
                 logger: logger
             )

@@ -53,6 +53,20 @@ extension Installation {
     }
 }
 
+extension Registration {
+    /// Makes this what a holder of Listen may store: the reserved tags of what stands under the id now stay.
+    ///
+    /// - Throws: 401 when a reserved tag would be set.
+    mutating func keepReservedTags(
+        of current: Registration?,
+        _ reserved: ReservedTagPrefixes
+    ) throws(ProtocolError) {
+        let held = current?.tags.filter { reserved.contains($0) } ?? []
+        for tag in tags where reserved.contains(tag) && !held.contains(tag) { throw .reserved(tag) }
+        tags += held.filter { !tags.contains($0) }
+    }
+}
+
 /// A tag and what of an installation bears it.
 private struct TagPlace: Hashable {
     let tag: Tag

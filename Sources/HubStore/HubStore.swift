@@ -179,14 +179,10 @@ extension HubStore {
         try await pool.read { db in try Int64.fetchOne(db, sql: "SELECT lastSeen FROM clock") }
     }
 
-    /// Calls `visit` with every installation of a hub, in the order of their ordinals.
-    package func forEachInstallation(hub: Int64, _ visit: @Sendable (StoredInstallation) throws -> Void) async throws {
+    /// Calls `visit` with every `stream` installation of a hub, in the order of their ordinals.
+    package func forEachStream(hub: Int64, _ visit: @Sendable (StoredInstallation) throws -> Void) async throws {
         try await pool.read { db in
-            let sql = """
-                SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
-                WHERE hubID = ? ORDER BY ordinal
-                """
-            let rows = try Row.fetchCursor(db, sql: sql, arguments: [hub])
+            let rows = try Row.fetchCursor(db, sql: Query.streams, arguments: [hub])
             while let row = try rows.next() {
                 try visit(try StoredInstallation(row: row))
             }
@@ -269,6 +265,10 @@ enum Query {
     static let installation = """
         SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
         WHERE hubID = ? AND installationID = ?
+        """
+    static let streams = """
+        SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
+        WHERE hubID = ? AND channelDigest IS NOT NULL ORDER BY ordinal
         """
     static let acceptedMessage = "SELECT messageID, contentHash FROM idempotencyKey WHERE hubID = ? AND key = ?"
     static let dropKeys = "DELETE FROM idempotencyKey WHERE at < ?"

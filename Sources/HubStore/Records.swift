@@ -34,6 +34,15 @@ package struct StoredInstallation: Sendable, Equatable {
     package var isReadable = true
 }
 
+/// What a write of an installation has done.
+package struct InstallationWrite: Sendable {
+    package let stored: StoredInstallation
+    /// The change's; `nil` when what the installation is owed stays as it was.
+    package var sequence: Int64?
+    /// What became of its registrations; empty when they are as they were.
+    package var changes: [TargetChange] = []
+}
+
 /// What an installation wanted from a place in the log on.
 package struct OwedRow: Sendable, Equatable {
     /// The row is in force for messages with a higher sequence, up to the next row.

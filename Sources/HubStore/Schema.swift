@@ -12,6 +12,10 @@ enum Schema {
         migrator.registerMigration("2 whom a message matched and why streams ended") { db in
             try db.execute(sql: version2)
         }
+        migrator.registerMigration("3 registrations") { db in
+            try db.execute(sql: version3)
+            try materialiseInstallations(db)
+        }
         return migrator
     }
 

@@ -4,7 +4,7 @@ package import HubProtocol
 
 /// What a member of a commit may change; it must not be kept beyond the member's call.
 package struct Transaction {
-    private let db: Database
+    let db: Database
 
     init(_ db: Database) {
         self.db = db
@@ -54,8 +54,10 @@ extension Transaction {
         try execute("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
     }
 
-    private func top() throws -> Int64 {
-        try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'log'") ?? 0
+    /// The highest sequence that was given.
+    func top() throws -> Int64 {
+        let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'log'")
+        return try Int64.fetchOne(statement) ?? 0
     }
 }
 
@@ -133,6 +135,7 @@ extension Transaction {
         try execute("DELETE FROM log WHERE sequence <= ?", [through])
         // What was owed before a change is of no use once no message from before it is left.
         for change in changes { try execute(Query.dropOwed, [change.ordinal, change.sequence]) }
+        try dropFormerRegistrations(through: through)
         try execute(
             "UPDATE retention SET throughSequence = ?, bySize = bySize + ?, countedBytes = ?",
             [through, dropped.bySize, dropped.bytesLeft]
@@ -223,14 +226,17 @@ extension Transaction {
         channelDigest: [UInt8]?,
         hub: Int64,
         at: Int64
-    ) throws -> (stored: StoredInstallation, sequence: Int64) {
+    ) throws -> InstallationWrite {
         let record = try installation.record
         try execute(
             """
-            INSERT INTO installation (hubID, installationID, record, channelDigest, createdSequence)
-            VALUES (?, ?, ?, ?, 0)
+            INSERT INTO installation (hubID, installationID, record, channelDigest, createdSequence, expiresAt)
+            VALUES (?, ?, ?, ?, 0, ?)
             """,
-            [hub, installation.id.folded, record, channelDigest.map { Data($0) }]
+            [
+                hub, installation.id.folded, record, channelDigest.map { Data($0) },
+                installation.expirationTime?.milliseconds,
+            ]
         )
         let ordinal = db.lastInsertedRowID
         let sequence = try appendChange(hub: hub, ordinal: ordinal, at: at)
@@ -242,19 +248,18 @@ extension Transaction {
             channelDigest: channelDigest,
             createdSequence: sequence
         )
-        return (stored, sequence)
+        let changes = try materialise(installation, ordinal: ordinal, hub: hub, at: at)
+        return InstallationWrite(stored: stored, sequence: sequence, changes: changes)
     }
 
     /// Replaces an installation's record, or only its channel.
-    ///
-    /// - Returns: The change's sequence, `nil` when what the installation is owed stays as it was.
     package func update(
         _ current: StoredInstallation,
         to installation: Installation,
         channelDigest: [UInt8]?,
         hub: Int64,
         at: Int64
-    ) throws -> (stored: StoredInstallation, sequence: Int64?) {
+    ) throws -> InstallationWrite {
         let record = try installation.record
         let stored = StoredInstallation(
             ordinal: current.ordinal,
@@ -263,12 +268,14 @@ extension Transaction {
             createdSequence: current.createdSequence
         )
         let isSame = try record == current.installation.record
-        if isSame && channelDigest == current.channelDigest { return (stored, nil) }
+        if isSame && channelDigest == current.channelDigest { return InstallationWrite(stored: stored) }
         try execute(
-            "UPDATE installation SET record = ?, channelDigest = ? WHERE ordinal = ?",
-            [record, channelDigest.map { Data($0) }, current.ordinal]
+            "UPDATE installation SET record = ?, channelDigest = ?, expiresAt = ? WHERE ordinal = ?",
+            [
+                record, channelDigest.map { Data($0) }, installation.expirationTime?.milliseconds, current.ordinal,
+            ]
         )
-        if isSame { return (stored, nil) }
+        if isSame { return InstallationWrite(stored: stored) }
         let unused = try db.cachedStatement(sql: Query.unusedOwedRow)
         if let unused = try Int64.fetchOne(unused, arguments: [current.ordinal, hub]) {
             try dropOwedRow(of: current, after: unused)
@@ -276,7 +283,8 @@ extension Transaction {
         let sequence = try appendChange(hub: hub, ordinal: current.ordinal, at: at)
         try execute("INSERT INTO owed VALUES (?, ?, ?)", [current.ordinal, sequence, record])
         try boundOwed(to: current)
-        return (stored, sequence)
+        let changes = try materialise(installation, ordinal: current.ordinal, hub: hub, at: at)
+        return InstallationWrite(stored: stored, sequence: sequence, changes: changes)
     }
 
     /// What one installation's former choices may take in the file, in bytes: sixteen of the largest, thousands of the
@@ -303,11 +311,16 @@ extension Transaction {
         try execute("DELETE FROM log WHERE sequence = ? AND ordinal = ?", [sequence, installation.ordinal])
     }
 
-    /// Removes an installation and all that it was owed.
-    package func delete(_ installation: StoredInstallation, hub: Int64, at: Int64) throws -> Int64 {
+    /// Removes an installation, its registrations and all that it was owed.
+    package func delete(
+        _ installation: StoredInstallation,
+        hub: Int64,
+        at: Int64
+    ) throws -> (sequence: Int64, changes: [TargetChange]) {
         let sequence = try appendChange(hub: hub, ordinal: installation.ordinal, at: at)
+        let changes = try targets(ofInstallation: installation.ordinal)
         try execute("DELETE FROM installation WHERE ordinal = ?", [installation.ordinal])
-        return sequence
+        return (sequence, changes)
     }
 
     /// Notes how far streams were written; rows of installations that are gone are passed over.
@@ -341,7 +354,7 @@ extension Transaction {
         try Int.fetchOne(db, sql: "PRAGMA \(name)")
     }
 
-    fileprivate func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
+    func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
         try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
     }
 }

@@ -92,7 +92,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func `counts that are kept are those that counting anew gives`() async throws {
+    @Test func `counts are those of the streams that match`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let expressions = [nil, "World", "World && !Sports", "!World", "$InstallationId:{a3}"]
             for round in 0..<40 {
@@ -105,7 +105,7 @@ struct DeliveryTests {
                 for text in expressions {
                     let parsed = try text.map { try TagExpression(parsing: $0) }
                     let id = try await hub.accept("x", tags: text)
-                    let anew = hub.hub.state.withLock { $0.registry.recipients(of: parsed).count }
+                    let anew = hub.hub.state.withLock { $0.registry.streams(of: parsed, .template).count }
                     let matched = try await hub.report(id).matched
                     #expect(matched == (anew == 0 ? [:] : ["stream": anew]), "\(round) \(text ?? "all")")
                 }

@@ -62,5 +62,5 @@ struct ExpirationTests {
 }
 
 extension TestHub {
-    fileprivate var count: Int { hub.state.withLock { $0.registry.count } }
+    fileprivate var count: Int { hub.state.withLock { $0.registry.installationCounts.values.reduce(0, +) } }
 }

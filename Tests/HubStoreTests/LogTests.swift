@@ -44,11 +44,11 @@ struct LogTests {
         var current = try await store.change { try $0.insert(.agent("a"), channelDigest: [1], hub: hub, at: 0) }.stored
         func change(_ tags: String...) async throws -> Int64? {
             let (before, wanted) = (current, try Installation.agent("a", tags: tags))
-            let (stored, sequence) = try await store.change {
+            let write = try await store.change {
                 try $0.update(before, to: wanted, channelDigest: [1], hub: hub, at: 0)
             }
-            current = stored
-            return sequence
+            current = write.stored
+            return write.sequence
         }
         #expect(try await change("x") == 2)
         #expect(try await change("y") == 3)
@@ -101,9 +101,9 @@ struct LogTests {
     @Test func `changes without a message between them leave one row`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()
-        var (stored, _) = try await store.change {
+        var stored = try await store.change {
             try $0.insert(try .agent("a", tags: ["0"]), channelDigest: nil, hub: hub, at: 0)
-        }
+        }.stored
         for round in 1...3 {
             for change in 1...20 {
                 let current = stored

@@ -57,6 +57,10 @@ struct UpgradeTests {
         #expect(try await store.extent() == LogExtent(top: 5, droppedThrough: 1, droppedBySize: 1))
         #expect(try await store.categories(hub: hub) == ["Weather"])
         #expect(try await store.lastSeenClock() == 150)
+        let targets = try await store.reduceTargets(into: [Target]()) { targets, _, target in targets.append(target) }
+        #expect(targets.map(\.tags) == Array(repeating: "$InstallationId:{a},Sports", count: 2))
+        #expect(targets.map(\.isTemplate) == [false, true])
+        #expect(targets.map(\.isMain) == [true, false])
         let owed = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .max, limit: 9)
         #expect(try owed.messages.map { try $0.id.text } == ["m2", "m3"])
         #expect(try owed.rows.map { try $0.installation.tags.map(\.text) } == [["World"], ["Sports"]])

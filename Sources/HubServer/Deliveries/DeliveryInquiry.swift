@@ -179,9 +179,8 @@ extension Hub {
     /// The `stream` installations that match now, by their ordinals.
     fileprivate func streams(matching expression: TagExpression?) -> [Int64: Recipient] {
         state.withLock { state in
-            state.registry.recipients(of: expression).reduce(into: [:]) { streams, ordinal in
-                guard let entry = state.registry[ordinal], entry.platform == .stream else { return }
-                streams[ordinal] = entry.recipient
+            state.registry.streams(of: expression, .template).reduce(into: [:]) { streams, ordinal in
+                streams[ordinal] = state.registry[ordinal]?.recipient
             }
         }
     }

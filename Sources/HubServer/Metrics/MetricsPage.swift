@@ -81,7 +81,21 @@ struct MetricsPage: Sendable {
             .gauge,
             "Registered installations.",
             members.flatMap { hub in
-                hub.state.withLock { $0.registry.platformCounts }.sorted { $0.key < $1.key }.map { platform, count in
+                hub.state.withLock { $0.registry.installationCounts }.sorted { $0.key < $1.key }.map {
+                    platform,
+                    count in
+                    .init(count, ["hub": "\(hub.record.name)", "platform": platform])
+                }
+            }
+        )
+        page.add(
+            "newswire_registrations",
+            .gauge,
+            "Registrations, native and template ones, those of installations among them.",
+            members.flatMap { hub in
+                hub.state.withLock { $0.registry.registrationCounts }.sorted { $0.key < $1.key }.map {
+                    platform,
+                    count in
                     .init(count, ["hub": "\(hub.record.name)", "platform": platform])
                 }
             }

@@ -1,110 +1,156 @@
 import HubProtocol
 import HubStore
 
-/// Every installation of a hub, in memory: built from the store at the start and kept by the writer, after each
+/// Whom a hub's messages can reach, in memory: built from the store at the start and kept by the writer, after each
 /// commit.
+///
+/// Of a push platform's registrations only their tags are here; `stream` installations are here whole.
 struct Registry: Sendable {
-    /// An installation with what routing needs of it.
+    /// A `stream` installation with what its streams need of it.
     struct Entry: Sendable {
         let ordinal: Int64
         let id: InstallationID
-        let platform: Platform
-        let channelDigest: [UInt8]?
+        let channelDigest: [UInt8]
         let createdSequence: Int64
         let recipient: Recipient
-        fileprivate let firstTarget: Int
+    }
 
-        /// As counts name it.
-        var platformName: String { platform.rawValue.lowercased() }
+    /// What a message of one format is for.
+    private struct Kind: Hashable {
+        /// In lower case.
+        let platform: String
+        let isTemplate: Bool
+
+        init(platform: Platform, isTemplate: Bool) {
+            self.platform = platform.rawValue.lowercased()
+            self.isTemplate = isTemplate
+        }
+
+        init(_ target: Target) { self.init(platform: target.platform, isTemplate: target.isTemplate) }
     }
 
     private var entries: [Int64: Entry] = [:]
     private var ordinals: [InstallationID: Int64] = [:]
     private var index = TagIndex()
-    /// The ordinal of each target's installation.
-    private var owners: [Int: Int64] = [:]
-    private var nextTarget = 0
-    private var standing = StandingCounts()
+    private var kinds: [Kind: OrdinalSet] = [:]
+    /// All templates, of whatever platform.
+    private var templates = OrdinalSet()
+    /// The installation of each target of platform `stream`.
+    private var owners: [Int64: Int64] = [:]
+    /// The templates of `stream` installations with several: they count once.
+    private var shared = OrdinalSet()
     /// Changes so far, to tell whether there was one between two looks.
     private(set) var changes = 0
     /// Installations of each platform, by its name in lower case.
-    private(set) var platformCounts: [String: Int] = [:]
-    /// When installations go by themselves, by their ordinals: few say so.
-    private var expirations: [Int64: Int64] = [:]
-
-    var count: Int { entries.count }
+    private(set) var installationCounts: [String: Int] = [:]
 
     subscript(id: InstallationID) -> Entry? { ordinals[id].flatMap { entries[$0] } }
     subscript(ordinal: Int64) -> Entry? { entries[ordinal] }
 
-    /// Puts an installation in the place of what stood under its ordinal.
-    @discardableResult
-    mutating func put(_ stored: StoredInstallation, _ recipient: Recipient) -> Entry {
-        remove(ordinal: stored.ordinal)
-        let entry = Entry(
-            ordinal: stored.ordinal,
-            id: stored.installation.id,
-            platform: stored.installation.platform,
-            channelDigest: stored.channelDigest,
-            createdSequence: stored.createdSequence,
-            recipient: recipient,
-            firstTarget: nextTarget
-        )
-        for (target, tags) in targets(of: entry) {
-            index.insert(target, tags: tags)
-            owners[target] = entry.ordinal
-        }
-        nextTarget += max(recipient.targets.count, 1)
+    /// Registrations of each platform, native and template ones, by its name in lower case.
+    var registrationCounts: [String: Int] {
+        kinds.reduce(into: [:]) { $0[$1.key.platform, default: 0] += $1.value.count }
+    }
+
+    // MARK: - Changes
+
+    /// Puts a `stream` installation in the place of what stood under its ordinal.
+    mutating func put(_ entry: Entry) {
         entries[entry.ordinal] = entry
-        changes += 1
-        standing.add(entry)
-        platformCounts[entry.platformName, default: 0] += 1
         ordinals[entry.id] = entry.ordinal
-        expirations[entry.ordinal] = stored.expiresAt
-        return entry
-    }
-
-    mutating func remove(ordinal: Int64) {
-        guard let entry = entries.removeValue(forKey: ordinal) else { return }
         changes += 1
-        expirations[ordinal] = nil
-        standing.remove(entry)
-        platformCounts[entry.platformName, default: 0] -= 1
-        for (target, tags) in targets(of: entry) {
-            index.remove(target, tags: tags)
-            owners[target] = nil
-        }
+    }
+
+    /// Removes a `stream` installation, if it is one.
+    mutating func remove(stream ordinal: Int64) {
+        guard let entry = entries.removeValue(forKey: ordinal) else { return }
         if ordinals[entry.id] == ordinal { ordinals[entry.id] = nil }
+        changes += 1
     }
 
-    /// Installations whose own time has come.
-    func expired(at now: Int64, limit: Int) -> [InstallationID] {
-        expirations.lazy.filter { $0.value <= now }.prefix(limit).compactMap { entries[$0.key]?.id }
-    }
-
-    /// The installations that a template send with this expression reaches, `nil` being a broadcast.
-    func recipients(of expression: TagExpression?) -> Set<Int64> {
-        Set(index.targets(matching: expression).compactMap { owners[$0] })
-    }
-
-    /// How many installations of each platform a template send reaches.
-    ///
-    /// With `keeping`, the counts are kept up to date from now on: for expressions that will be asked for again.
-    mutating func counts(of expression: TagExpression?, keeping: Bool = false) -> RecipientCounts {
-        if let known = standing[expression] { return known }
-        var platforms: [String: Int] = [:]
-        for ordinal in recipients(of: expression) {
-            guard let entry = entries[ordinal] else { continue }
-            platforms[entry.platformName, default: 0] += 1
+    /// Takes over what a write has done to targets, all those of an installation at once.
+    mutating func apply(_ changes: [TargetChange]) {
+        for change in changes {
+            if let old = change.old { remove(old) }
+            if let new = change.new { insert(new) }
         }
-        if keeping { standing.keep(platforms, of: expression) }
+        let streamTemplates = changes.compactMap(\.new).filter { $0.platform == .stream && $0.isTemplate }
+        for target in streamTemplates where streamTemplates.count > 1 { shared.insert(target.ordinal) }
+        self.changes += 1
+    }
+
+    mutating func insert(_ target: Target) {
+        index.insert(target.ordinal, tags: target.tags)
+        kinds[Kind(target), default: OrdinalSet()].insert(target.ordinal)
+        if target.isTemplate { templates.insert(target.ordinal) }
+        if target.isMain { installationCounts[Kind(target).platform, default: 0] += 1 }
+        if target.platform == .stream { owners[target.ordinal] = target.installation }
+    }
+
+    private mutating func remove(_ target: Target) {
+        index.remove(target.ordinal, tags: target.tags)
+        kinds[Kind(target)]?.remove(target.ordinal)
+        if target.isTemplate { templates.remove(target.ordinal) }
+        if target.isMain { installationCounts[Kind(target).platform, default: 0] -= 1 }
+        if owners.removeValue(forKey: target.ordinal) != nil { shared.remove(target.ordinal) }
+    }
+
+    /// Finds the `stream` installations with several templates, once all targets are in.
+    mutating func finishLoading() {
+        var first: [Int64: Int64] = [:]
+        for (target, owner) in owners where templates.contains(target) {
+            if let other = first.updateValue(target, forKey: owner) {
+                shared.insert(other)
+                shared.insert(target)
+            }
+        }
+    }
+
+    // MARK: - Matching
+
+    /// The registrations that a message reaches, `nil` being a broadcast.
+    func targets(of expression: TagExpression?, _ format: MessageFormat) -> OrdinalSet {
+        index.ordinals(matching: expression, of: candidates(format))
+    }
+
+    private func candidates(_ format: MessageFormat) -> OrdinalSet {
+        guard let platform = format.platform else { return format == .template ? templates : OrdinalSet() }
+        return kinds[Kind(platform: platform, isTemplate: false)] ?? OrdinalSet()
+    }
+
+    /// The `stream` installations among them.
+    func streams(of expression: TagExpression?, _ format: MessageFormat) -> Set<Int64> {
+        guard format == .template || format == .stream else { return [] }
+        let candidates = kinds[Kind(platform: .stream, isTemplate: format == .template)] ?? OrdinalSet()
+        return Set(index.ordinals(matching: expression, of: candidates).lazy.compactMap { owners[$0] })
+    }
+
+    /// How many a message reaches: of platform `stream` installations, of the others registrations, each of which is one
+    /// notification.
+    func counts(of expression: TagExpression?, _ format: MessageFormat) -> RecipientCounts {
+        let targets = targets(of: expression, format)
+        var platforms: [String: Int] = [:]
+        for (kind, members) in kinds where kind.isTemplate == (format == .template) {
+            let count = members.intersectionCount(targets) - (kind.platform == "stream" ? repeated(targets) : 0)
+            if count > 0 { platforms[kind.platform] = count }
+        }
         return RecipientCounts(total: platforms.values.reduce(0, +), platforms: platforms)
     }
 
-    /// Each template of an installation with the tags that count for it.
-    private func targets(of entry: Entry) -> [(Int, Set<Tag>)] {
-        entry.recipient.targets.enumerated().map { offset, target in
-            (entry.firstTarget + offset, entry.recipient.tags.union(target.tags))
+    /// How many of some targets are further templates of a `stream` installation that is among them already.
+    private func repeated(_ targets: OrdinalSet) -> Int {
+        let several = targets.intersection(shared)
+        return several.count - Set(several.lazy.compactMap { owners[$0] }).count
+    }
+
+    /// The registrations that carry a tag, ascending from behind one on; without those of platform `stream`.
+    func registrations(taggedBy tag: Tag, after ordinal: Int64, limit: Int) -> [Int64] {
+        var tagged = index[tag]
+        for isTemplate in [false, true] {
+            if let streams = kinds[Kind(platform: .stream, isTemplate: isTemplate)] {
+                tagged = tagged.subtracting(streams)
+            }
         }
+        return tagged.numbers(above: ordinal, limit: limit)
     }
 }

@@ -1,41 +1,79 @@
 import HubProtocol
 
-/// Which targets carry a tag.
+/// Which registrations carry a tag, by their ordinals.
 ///
-/// A target is a small number that the caller gives out. Expressions are evaluated by set operations, so a query
-/// costs what its tags hold, not one look at every target, unless it asks for everything or for a complement.
+/// Expressions are evaluated by set operations, so a query costs what its tags hold, not one look at every registration.
 struct TagIndex: Sendable {
-    private(set) var all: Set<Int> = []
-    private var byTag: [Tag: Set<Int>] = [:]
+    /// Most tags of a large hub name one user or installation, and belong to one registration or two.
+    private enum Posting: Sendable {
+        case one(Int64)
+        case many(OrdinalSet)
 
-    mutating func insert(_ target: Int, tags: Set<Tag>) {
-        all.insert(target)
-        for tag in tags { byTag[tag, default: []].insert(target) }
-    }
-
-    /// Forgets a target; the tags must be the very ones that it was inserted with.
-    mutating func remove(_ target: Int, tags: Set<Tag>) {
-        all.remove(target)
-        for tag in tags {
-            byTag[tag]?.remove(target)
-            if byTag[tag]?.isEmpty == true { byTag[tag] = nil }
-        }
-    }
-
-    func targets(matching expression: TagExpression?) -> Set<Int> {
-        guard let expression else { return all }
-        return targets(matching: expression.root)
-    }
-
-    private func targets(matching node: TagExpression.Node) -> Set<Int> {
-        switch node {
-        case .tag(let tag): byTag[tag] ?? []
-        case .not(let operand): all.subtracting(targets(matching: operand))
-        case .and(let operands):
-            operands.dropFirst().reduce(operands.first.map { targets(matching: $0) } ?? []) {
-                $0.intersection(targets(matching: $1))
+        var set: OrdinalSet {
+            switch self {
+            case .one(let ordinal): OrdinalSet(CollectionOfOne(ordinal))
+            case .many(let set): set
             }
-        case .or(let operands): operands.reduce(into: []) { $0.formUnion(targets(matching: $1)) }
+        }
+
+        mutating func insert(_ ordinal: Int64) {
+            switch self {
+            case .one(let first):
+                guard first != ordinal else { return }
+                self = .many(OrdinalSet([first, ordinal]))
+            case .many(var set):
+                self = .one(ordinal)
+                set.insert(ordinal)
+                self = .many(set)
+            }
+        }
+
+        /// - Returns: Whether any are left.
+        mutating func remove(_ ordinal: Int64) -> Bool {
+            switch self {
+            case .one(let first): return first != ordinal
+            case .many(var set):
+                self = .one(ordinal)
+                set.remove(ordinal)
+                self = .many(set)
+                return !set.isEmpty
+            }
         }
     }
+
+    /// By folded tags.
+    private var postings: [String: Posting] = [:]
+
+    /// Takes a registration in; `tags` are joined by commas.
+    mutating func insert(_ ordinal: Int64, tags: String) {
+        Tag.forEachFolded(in: tags) { tag in
+            postings[tag, default: .one(ordinal)].insert(ordinal)
+        }
+    }
+
+    /// Forgets a registration; the tags must be the very ones that it was taken in with.
+    mutating func remove(_ ordinal: Int64, tags: String) {
+        Tag.forEachFolded(in: tags) { tag in
+            if postings[tag]?.remove(ordinal) == false { postings[tag] = nil }
+        }
+    }
+
+    /// Those of `all` that an expression matches; `nil` matches all.
+    func ordinals(matching expression: TagExpression?, of all: OrdinalSet) -> OrdinalSet {
+        guard let expression else { return all }
+        return ordinals(matching: expression.root, of: all)
+    }
+
+    private func ordinals(matching node: TagExpression.Node, of all: OrdinalSet) -> OrdinalSet {
+        switch node {
+        case .tag(let tag): postings[tag.folded].map { $0.set.intersection(all) } ?? OrdinalSet()
+        case .not(let operand): all.subtracting(ordinals(matching: operand, of: all))
+        case .and(let operands): operands.reduce(all) { ordinals(matching: $1, of: $0) }
+        case .or(let operands):
+            operands.reduce(OrdinalSet()) { $0.union(ordinals(matching: $1, of: all)) }
+        }
+    }
+
+    /// The registrations that carry a tag.
+    subscript(tag: Tag) -> OrdinalSet { postings[tag.folded]?.set ?? OrdinalSet() }
 }

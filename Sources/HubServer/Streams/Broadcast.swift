@@ -157,7 +157,7 @@ struct Broadcast: Sendable {
 
     private mutating func publishPersonally(_ message: RoutedMessage, registry: Registry) -> Int {
         var refused = 0
-        for ordinal in registry.recipients(of: message.expression) {
+        for ordinal in registry.streams(of: message.expression, .template) {
             guard
                 let stream = live[ordinal], let recipient = registry[ordinal]?.recipient,
                 let entry = encoding.encode(message, for: recipient)

@@ -32,8 +32,7 @@ extension Hub {
     private func attach(_ session: StreamSession, loop: Int, _ request: StreamRequest, _ state: inout State) {
         guard
             let entry = state.registry[request.installation],
-            entry.platform == .stream, let digest = entry.channelDigest,
-            request.grant.mayManage || request.channel?.matches(digest: digest) == true
+            request.grant.mayManage || request.channel?.matches(digest: entry.channelDigest) == true
         else { return state.broadcast.refuse(session, loop: loop, .noInstallation) }
         guard !state.isStopping else {
             return state.broadcast.refuse(session, loop: loop, .unavailable("The hub is stopping; try again shortly."))

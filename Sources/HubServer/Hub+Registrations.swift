@@ -1,0 +1,221 @@
+import Foundation
+import HubProtocol
+import HubStore
+import Synchronization
+
+/// What a write asks of the ETag of what stands there.
+enum ETagCondition: Sendable, Equatable {
+    /// Any registration will do, none as well.
+    case none
+    /// `*`: it must be there.
+    case exists
+    case equals(Int)
+}
+
+/// Which registrations a list is of.
+enum RegistrationSelection: Sendable {
+    case all
+    case tag(Tag)
+}
+
+// MARK: - Writing
+
+extension Hub {
+    /// Stores a registration, new or in the place of one of the same id.
+    ///
+    /// - Parameters:
+    ///   - registration: Its ETag and expiration time are the hub's to say.
+    ///   - condition: What must stand there.
+    ///   - bytes: The size of the request's body.
+    ///   - grant: Whether reserved tags may change.
+    /// - Returns: What is stored.
+    /// - Throws: 404 and 412 when the condition does not hold, 410 for an id that has ended by itself, 401 when a
+    ///   reserved tag would change without Manage, 400 for a registration that an installation stands for.
+    func put(
+        _ registration: Registration,
+        if condition: ETagCondition,
+        bytes: Int,
+        grant: Grant
+    ) async throws -> StoredRegistration {
+        let hub = record.id
+        let at = configuration.nowMilliseconds
+        let reserved = configuration.reservedTags
+        let lifetime = registrationLifetime
+        return try await writer.perform(bytes: bytes) { transaction -> (StoredRegistration, TargetChange) in
+            let current = try transaction.registration(hub: hub, id: registration.id)
+            try condition.check(current)
+            if let installation = current?.installation {
+                throw ProtocolError.badRequest(
+                    """
+                    The registration '\(registration.id)' is a part of the installation '\(installation.id)'; change \
+                    that with PUT or PATCH of /installations/\(installation.id).
+                    """
+                )
+            }
+            if current == nil, try transaction.hasEnded(hub: hub, id: registration.id) {
+                throw ProtocolError.gone(
+                    """
+                    The registration '\(registration.id)' has expired, or its push handle was refused by the push \
+                    service; ask for a new registration id and use that.
+                    """
+                )
+            }
+            var wanted = registration
+            if !grant.mayManage { try wanted.keepReservedTags(of: current?.registration, reserved) }
+            wanted.expirationTime = lifetime.map {
+                Date(timeIntervalSince1970: Double(at + $0.milliseconds) / 1000)
+            }
+            return try transaction.put(wanted, replacing: current, hub: hub, at: at)
+        } apply: { _, change in
+            self.state.withLock { $0.registry.apply([change]) }
+        }.0
+    }
+
+    /// Removes a registration.
+    ///
+    /// One that an installation stands for goes with what it is of it: the template, the tile, or, the native one, the
+    /// installation.
+    ///
+    /// - Throws: 404 when it is not there, 412 when the condition does not hold.
+    func delete(_ id: RegistrationID, if condition: ETagCondition) async throws {
+        let hub = record.id
+        let at = configuration.nowMilliseconds
+        _ = try await writer.perform(bytes: 0) { transaction -> RegistrationRemoval in
+            guard
+                let current = try transaction.registration(hub: hub, id: id),
+                current.registration.platform != .stream
+            else { throw ProtocolError.noRegistration }
+            try condition.check(current)
+            guard let (id, part) = current.installation else {
+                return .single(try transaction.delete(current, tombstone: false, hub: hub, at: at))
+            }
+            guard let installation = try transaction.installation(hub: hub, id: id) else {
+                throw ProtocolError.noRegistration
+            }
+            if part == .main {
+                return .installation(try InstallationRemoval(of: installation, from: hub, at: at, transaction))
+            }
+            let rest = installation.installation.without(part)
+            return .part(try self.write(rest, replacing: installation, at: at, transaction))
+        } apply: { removal in
+            switch removal {
+            case .single(let change): self.state.withLock { $0.registry.apply([change]) }
+            case .installation(let removal): self.apply(removal)
+            case .part(let change): self.apply(change)
+            }
+        }
+    }
+
+    /// Ends registrations whose time has come, by a clock that can be trusted, at most `limit` of them.
+    ///
+    /// - Returns: How many were found.
+    func endExpiredRegistrations(at now: Int64, limit: Int) async throws -> Int {
+        let hub = record.id
+        let expired = try await store.expiredRegistrations(hub: hub, at: now, limit: limit)
+        guard !expired.isEmpty else { return 0 }
+        _ = try await writer.perform(bytes: 0) { transaction -> [TargetChange] in
+            try expired.compactMap { id in
+                // It may have been renewed by now.
+                guard
+                    let current = try transaction.registration(hub: hub, id: id),
+                    let expiration = current.registration.expirationTime, expiration.milliseconds <= now
+                else { return nil }
+                return try transaction.delete(current, tombstone: true, hub: hub, at: now)
+            }
+        } apply: { changes in
+            self.state.withLock { $0.registry.apply(changes) }
+        }
+        return expired.count
+    }
+}
+
+/// What the writer did to remove a registration.
+private enum RegistrationRemoval: Sendable {
+    case single(TargetChange)
+    case installation(InstallationRemoval)
+    case part(RegistryChange)
+}
+
+extension Installation {
+    /// The installation without a template, or a tile, of it.
+    fileprivate func without(_ part: InstallationPart) -> Installation {
+        var rest = self
+        switch (part.tile, part.template) {
+        case (let tile?, let template?): rest.secondaryTiles[tile]?.templates[template] = nil
+        case (let tile?, nil): rest.secondaryTiles[tile] = nil
+        case (nil, let template?): rest.templates[template] = nil
+        case (nil, nil): break
+        }
+        return rest
+    }
+}
+
+extension ETagCondition {
+    fileprivate func check(_ current: StoredRegistration?) throws(ProtocolError) {
+        switch self {
+        case .none: return
+        case .exists: guard current != nil else { throw .noRegistration }
+        case .equals(let etag):
+            guard let current else { throw .noRegistration }
+            guard current.registration.etag == etag else {
+                throw .preconditionFailed(
+                    """
+                    The registration has changed: its ETag is W/"\(current.registration.etag)" and If-Match names \
+                    "\(etag)"; read it again, or send If-Match: *.
+                    """
+                )
+            }
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension Hub {
+    /// - Throws: 404 when it is not there.
+    func registration(_ id: RegistrationID) async throws -> StoredRegistration {
+        guard
+            let stored = try await store.registration(hub: record.id, id: id), stored.registration.platform != .stream
+        else { throw ProtocolError.noRegistration }
+        return stored
+    }
+
+    /// A page of registrations; those of platform `stream`, which no client of the protocol knows, are left out.
+    ///
+    /// - Parameters:
+    ///   - selection: Which ones.
+    ///   - position: The `next` of the page before, `nil` for the first one.
+    ///   - limit: The most of one page.
+    /// - Returns: The page, with the position of the next one.
+    /// - Throws: 400 for a position that is of another list.
+    func registrations(
+        _ selection: RegistrationSelection,
+        from position: String?,
+        limit: Int
+    ) async throws -> RegistrationPage {
+        switch selection {
+        case .all: return try await store.registrations(hub: record.id, after: position, limit: limit)
+        case .tag(let tag):
+            guard let after = position.map({ Int64($0) }) ?? 0 else {
+                throw ProtocolError.badRequest("The continuation token is of another list; begin again without it.")
+            }
+            let ordinals = state.withLock {
+                $0.registry.registrations(taggedBy: tag, after: after, limit: limit + 1)
+            }
+            let page = Array(ordinals.prefix(limit))
+            return RegistrationPage(
+                registrations: try await store.registrations(ordinals: page),
+                next: ordinals.count > limit ? page.last.map { "\($0)" } : nil
+            )
+        }
+    }
+
+    /// The registrations of a push handle.
+    func registrations(handle: String) async throws -> [StoredRegistration] {
+        try await store.registrations(hub: record.id, handle: handle)
+    }
+}
+
+extension ProtocolError {
+    static let noRegistration = ProtocolError.notFound("Registration not found.")
+}

@@ -1,0 +1,189 @@
+/// Up to 65,536 numbers of 16 bits: a sorted array, or a bit set where that is smaller.
+struct OrdinalBlock: Sendable {
+    /// From here on a bit set of 8 KiB is smaller than an array of two bytes a number.
+    static let maximumArray = 4_096
+    private static let words = 1_024
+
+    private enum Storage: Sendable {
+        case array([UInt16])
+        case bits([UInt64])
+    }
+
+    private var storage: Storage
+    private(set) var count: Int
+
+    init(_ number: UInt16) {
+        storage = .array([number])
+        count = 1
+    }
+
+    /// Ascending numbers, no two equal.
+    private init(array: [UInt16]) {
+        storage = .array(array)
+        count = array.count
+        if count > Self.maximumArray { storage = .bits(bits) }
+    }
+
+    private init(bits: [UInt64]) {
+        storage = .bits(bits)
+        count = bits.reduce(0) { $0 + $1.nonzeroBitCount }
+        if count <= Self.maximumArray { storage = .array(array) }
+    }
+
+    var isEmpty: Bool { count == 0 }
+
+    func contains(_ number: UInt16) -> Bool {
+        switch storage {
+        case .array(let array):
+            let place = Self.place(of: number, in: array)
+            return place < array.count && array[place] == number
+        case .bits(let bits): return bits[Int(number >> 6)] >> UInt64(number & 63) & 1 == 1
+        }
+    }
+
+    mutating func insert(_ number: UInt16) {
+        switch storage {
+        case .array(var array):
+            let place = array.last.map { $0 < number } ?? true ? array.count : Self.place(of: number, in: array)
+            guard place == array.count || array[place] != number else { return }
+            storage = .array([])
+            array.insert(number, at: place)
+            self = OrdinalBlock(array: array)
+        case .bits(var bits):
+            storage = .array([])
+            let bit = UInt64(1) << UInt64(number & 63)
+            if bits[Int(number >> 6)] & bit == 0 { count += 1 }
+            bits[Int(number >> 6)] |= bit
+            storage = .bits(bits)
+        }
+    }
+
+    mutating func remove(_ number: UInt16) {
+        guard contains(number) else { return }
+        count -= 1
+        switch storage {
+        case .array(var array):
+            storage = .array([])
+            array.remove(at: Self.place(of: number, in: array))
+            storage = .array(array)
+        case .bits(var bits):
+            storage = .array([])
+            bits[Int(number >> 6)] &= ~(1 << UInt64(number & 63))
+            storage = .bits(bits)
+            if count <= Self.maximumArray { storage = .array(array) }
+        }
+    }
+
+    /// The smallest number that is not below `start`.
+    func first(from start: UInt16) -> UInt16? {
+        switch storage {
+        case .array(let array):
+            let place = Self.place(of: start, in: array)
+            return place < array.count ? array[place] : nil
+        case .bits(let bits):
+            var index = Int(start >> 6)
+            var word = bits[index] & (.max << UInt64(start & 63))
+            while word == 0 {
+                index += 1
+                guard index < bits.count else { return nil }
+                word = bits[index]
+            }
+            return UInt16(index << 6 + word.trailingZeroBitCount)
+        }
+    }
+
+    /// The place of the first number that is not below `number`.
+    private static func place(of number: UInt16, in array: [UInt16]) -> Int {
+        var (low, high) = (0, array.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if array[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+// MARK: - Operations
+
+extension OrdinalBlock {
+    func union(_ other: OrdinalBlock) -> OrdinalBlock {
+        switch (storage, other.storage) {
+        case (.array(let left), .array(let right)):
+            var result: [UInt16] = []
+            result.reserveCapacity(left.count + right.count)
+            var (mine, theirs) = (0, 0)
+            while mine < left.count, theirs < right.count {
+                let (own, foreign) = (left[mine], right[theirs])
+                result.append(min(own, foreign))
+                if own <= foreign { mine += 1 }
+                if foreign <= own { theirs += 1 }
+            }
+            result += left[mine...]
+            result += right[theirs...]
+            return OrdinalBlock(array: result)
+        default: return combined(other) { $0 | $1 }
+        }
+    }
+
+    func intersection(_ other: OrdinalBlock) -> OrdinalBlock {
+        switch (storage, other.storage) {
+        case (.array(let left), _): OrdinalBlock(array: left.filter { other.contains($0) })
+        case (_, .array(let right)): OrdinalBlock(array: right.filter { contains($0) })
+        case (.bits, .bits): combined(other) { $0 & $1 }
+        }
+    }
+
+    func subtracting(_ other: OrdinalBlock) -> OrdinalBlock {
+        switch storage {
+        case .array(let left): OrdinalBlock(array: left.filter { !other.contains($0) })
+        case .bits: combined(other) { $0 & ~$1 }
+        }
+    }
+
+    func intersectionCount(_ other: OrdinalBlock) -> Int {
+        switch (storage, other.storage) {
+        case (.array(let left), _): left.reduce(0) { $0 + (other.contains($1) ? 1 : 0) }
+        case (_, .array(let right)): right.reduce(0) { $0 + (contains($1) ? 1 : 0) }
+        case (.bits(let left), .bits(let right)):
+            left.indices.reduce(0) { $0 + (left[$1] & right[$1]).nonzeroBitCount }
+        }
+    }
+
+    private func combined(_ other: OrdinalBlock, _ operation: (UInt64, UInt64) -> UInt64) -> OrdinalBlock {
+        let (left, right) = (bits, other.bits)
+        return OrdinalBlock(bits: left.indices.map { operation(left[$0], right[$0]) })
+    }
+
+    private var bits: [UInt64] {
+        switch storage {
+        case .bits(let bits): return bits
+        case .array(let array):
+            var bits = [UInt64](repeating: 0, count: Self.words)
+            for number in array { bits[Int(number >> 6)] |= 1 << UInt64(number & 63) }
+            return bits
+        }
+    }
+
+    private var array: [UInt16] {
+        switch storage {
+        case .array(let array): return array
+        case .bits(let bits):
+            var array: [UInt16] = []
+            array.reserveCapacity(count)
+            for (index, word) in bits.enumerated() {
+                var rest = word
+                while rest != 0 {
+                    array.append(UInt16(index << 6 + rest.trailingZeroBitCount))
+                    rest &= rest - 1
+                }
+            }
+            return array
+        }
+    }
+}
+
+extension OrdinalBlock: Equatable {
+    static func == (left: OrdinalBlock, right: OrdinalBlock) -> Bool {
+        left.count == right.count && left.intersectionCount(right) == left.count
+    }
+}

@@ -1,0 +1,159 @@
+/// A set of small numbers, such as the ordinals of registrations.
+///
+/// Numbers stand in blocks of 65,536; a block is a sorted array while it holds few and a bit set when it holds many. So
+/// a rare tag costs bytes a number, a common one bits, and sets of a million meet in microseconds.
+///
+/// Source: Chambi, Lemire, Kaser and Godin, "Better bitmap performance with Roaring bitmaps", 2016, for the rule.
+struct OrdinalSet: Sendable, Equatable {
+    /// The numbers' upper bits, ascending.
+    private var keys: [Int64] = []
+    /// What stands at the same places; none is empty.
+    private var blocks: [OrdinalBlock] = []
+
+    init() {}
+
+    init(_ ordinals: some Sequence<Int64>) {
+        for ordinal in ordinals { insert(ordinal) }
+    }
+
+    var isEmpty: Bool { blocks.isEmpty }
+    var count: Int { blocks.reduce(0) { $0 + $1.count } }
+
+    func contains(_ ordinal: Int64) -> Bool {
+        place(of: ordinal >> 16).found.map { blocks[$0].contains(UInt16(truncatingIfNeeded: ordinal)) } ?? false
+    }
+
+    mutating func insert(_ ordinal: Int64) {
+        let (key, low) = (ordinal >> 16, UInt16(truncatingIfNeeded: ordinal))
+        // Ordinals are given out ascending.
+        if let last = keys.last, last == key { return blocks[blocks.count - 1].insert(low) }
+        let (found, place) = place(of: key)
+        if let found { return blocks[found].insert(low) }
+        keys.insert(key, at: place)
+        blocks.insert(OrdinalBlock(low), at: place)
+    }
+
+    mutating func remove(_ ordinal: Int64) {
+        guard let found = place(of: ordinal >> 16).found else { return }
+        blocks[found].remove(UInt16(truncatingIfNeeded: ordinal))
+        guard blocks[found].isEmpty else { return }
+        keys.remove(at: found)
+        blocks.remove(at: found)
+    }
+
+    /// Where a block stands, or where it belongs.
+    private func place(of key: Int64) -> (found: Int?, place: Int) {
+        var (low, high) = (0, keys.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if keys[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return (low < keys.count && keys[low] == key ? low : nil, low)
+    }
+}
+
+// MARK: - Operations
+
+extension OrdinalSet {
+    func union(_ other: OrdinalSet) -> OrdinalSet {
+        merged(other, keepsOwn: true, keepsOther: true) { $0.union($1) }
+    }
+
+    func intersection(_ other: OrdinalSet) -> OrdinalSet {
+        merged(other, keepsOwn: false, keepsOther: false) { $0.intersection($1) }
+    }
+
+    func subtracting(_ other: OrdinalSet) -> OrdinalSet {
+        merged(other, keepsOwn: true, keepsOther: false) { $0.subtracting($1) }
+    }
+
+    /// How many numbers both hold.
+    func intersectionCount(_ other: OrdinalSet) -> Int {
+        var (count, mine, theirs) = (0, 0, 0)
+        while mine < keys.count, theirs < other.keys.count {
+            if keys[mine] == other.keys[theirs] {
+                count += blocks[mine].intersectionCount(other.blocks[theirs])
+                mine += 1
+                theirs += 1
+            } else if keys[mine] < other.keys[theirs] {
+                mine += 1
+            } else {
+                theirs += 1
+            }
+        }
+        return count
+    }
+
+    private func merged(
+        _ other: OrdinalSet,
+        keepsOwn: Bool,
+        keepsOther: Bool,
+        _ both: (OrdinalBlock, OrdinalBlock) -> OrdinalBlock
+    ) -> OrdinalSet {
+        var result = OrdinalSet()
+        var (mine, theirs) = (0, 0)
+        while mine < keys.count || theirs < other.keys.count {
+            let own = mine < keys.count ? keys[mine] : .max
+            let foreign = theirs < other.keys.count ? other.keys[theirs] : .max
+            if own == foreign {
+                result.append(own, both(blocks[mine], other.blocks[theirs]))
+            } else if own < foreign {
+                if keepsOwn { result.append(own, blocks[mine]) }
+            } else if keepsOther {
+                result.append(foreign, other.blocks[theirs])
+            }
+            if own <= foreign { mine += 1 }
+            if foreign <= own { theirs += 1 }
+        }
+        return result
+    }
+
+    private mutating func append(_ key: Int64, _ block: OrdinalBlock) {
+        guard !block.isEmpty else { return }
+        keys.append(key)
+        blocks.append(block)
+    }
+}
+
+extension OrdinalSet: Sequence {
+    /// Ascending.
+    func makeIterator() -> Iterator { Iterator(set: self) }
+
+    struct Iterator: IteratorProtocol {
+        private let set: OrdinalSet
+        private var block = 0
+        private var next16: UInt16? = 0
+
+        init(set: OrdinalSet) { self.set = set }
+
+        mutating func next() -> Int64? {
+            while block < set.blocks.count {
+                if let from = next16, let low = set.blocks[block].first(from: from) {
+                    next16 = low == .max ? nil : low + 1
+                    return set.keys[block] << 16 | Int64(low)
+                }
+                block += 1
+                next16 = 0
+            }
+            return nil
+        }
+    }
+
+    /// The first numbers above one, ascending.
+    func numbers(above ordinal: Int64, limit: Int) -> [Int64] {
+        var result: [Int64] = []
+        var block = place(of: (ordinal + 1) >> 16).place
+        var from: UInt16? = UInt16(truncatingIfNeeded: ordinal + 1)
+        if block < keys.count, keys[block] != (ordinal + 1) >> 16 { from = 0 }
+        while block < blocks.count, result.count < limit {
+            if let start = from, let low = blocks[block].first(from: start) {
+                result.append(keys[block] << 16 | Int64(low))
+                from = low == .max ? nil : low + 1
+            } else {
+                block += 1
+                from = 0
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import GRDB
+package import HubProtocol
+
+extension HubStore {
+    /// Adds every registration of every hub to a result, in the order of their ordinals.
+    ///
+    /// One look at the whole table, whose hubs' rows stand side by side.
+    package func reduceTargets<Result: Sendable>(
+        into result: Result,
+        _ add: @Sendable (_ result: inout Result, _ hub: Int64, Target) -> Void
+    ) async throws -> Result {
+        try await pool.read { db in
+            var result = result
+            let rows = try Row.fetchCursor(db, sql: RegistrationQuery.all)
+            while let row = try rows.next() {
+                let part: String? = row[6]
+                let target = Target(
+                    ordinal: row[0],
+                    platform: Platform(rawValue: row[2]),
+                    isTemplate: row[3],
+                    tags: row[4],
+                    installation: row[5],
+                    isMain: part == ""
+                )
+                add(&result, row[1], target)
+            }
+            return result
+        }
+    }
+
+    package func registration(hub: Int64, id: RegistrationID) async throws -> StoredRegistration? {
+        try await pool.read { db in try Transaction(db).registration(hub: hub, id: id) }
+    }
+
+    /// Registrations in the order of their ids, from behind one on; those of platform `stream`, which no client of the
+    /// protocol knows, are left out.
+    package func registrations(hub: Int64, after id: String?, limit: Int) async throws -> RegistrationPage {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: RegistrationQuery.page)
+            let found = try Row.fetchAll(statement, arguments: [hub, id ?? "", limit + 1])
+                .compactMap { try StoredRegistration(row: $0) }
+            let page = Array(found.prefix(limit))
+            return RegistrationPage(
+                registrations: page,
+                next: found.count > limit ? page.last?.registration.id.text : nil
+            )
+        }
+    }
+
+    /// Those of some ordinals that are there, in the order of the ordinals.
+    package func registrations(ordinals: [Int64]) async throws -> [StoredRegistration] {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinal)
+            return try ordinals.compactMap { ordinal in
+                try Row.fetchOne(statement, arguments: [ordinal]).flatMap { try StoredRegistration(row: $0) }
+            }
+        }
+    }
+
+    /// The registrations of a handle.
+    package func registrations(hub: Int64, handle: String) async throws -> [StoredRegistration] {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: RegistrationQuery.byHandle)
+            return try Row.fetchAll(statement, arguments: [hub, PushChannel.key(handle)])
+                .compactMap { try StoredRegistration(row: $0) }
+                .filter { $0.registration.pushChannel.isAddressed(by: handle) }
+        }
+    }
+
+    /// The registrations of an installation.
+    package func registrations(ofInstallation ordinal: Int64) async throws -> [StoredRegistration] {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: RegistrationQuery.fullOfInstallation)
+            return try Row.fetchAll(statement, arguments: [ordinal]).compactMap { try StoredRegistration(row: $0) }
+        }
+    }
+
+    /// What the registrations of a handle were when a message came, where that is no longer so.
+    package func formerRegistrations(hub: Int64, handle: String, at sequence: Int64) async throws
+        -> [FormerRegistration]
+    {
+        try await pool.read { db in
+            let arguments: StatementArguments = [hub, PushChannel.key(handle), sequence]
+            return try Row.fetchAll(try db.cachedStatement(sql: RegistrationQuery.former), arguments: arguments)
+                .map { row in
+                    let record: Data = row[5]
+                    let (id, platform): (String, String) = (row[1], row[3])
+                    return FormerRegistration(
+                        registration: try Registration(
+                            id: RegistrationID(id),
+                            tags: row[4],
+                            platform: Platform(rawValue: platform),
+                            record: record
+                        ),
+                        ordinal: row[0],
+                        after: row[6],
+                        through: row[2]
+                    )
+                }
+                .filter { $0.registration.pushChannel.isAddressed(by: handle) }
+        }
+    }
+
+    /// Registrations that were registered by themselves and whose time has come.
+    package func expiredRegistrations(hub: Int64, at now: Int64, limit: Int) async throws -> [RegistrationID] {
+        try await pool.read { db in
+            try String.fetchAll(
+                try db.cachedStatement(sql: RegistrationQuery.expired),
+                arguments: [hub, now, limit]
+            ).map { try RegistrationID($0) }
+        }
+    }
+
+    /// Installations whose time has come.
+    package func expiredInstallations(hub: Int64, at now: Int64, limit: Int) async throws -> [InstallationID] {
+        try await pool.read { db in
+            try String.fetchAll(
+                try db.cachedStatement(sql: RegistrationQuery.expiredInstallations),
+                arguments: [hub, now, limit]
+            ).map { try InstallationID($0) }
+        }
+    }
+}
+
+/// The statements of registrations, apart so that a test can ask for their plans.
+enum RegistrationQuery {
+    private static let columns = """
+        SELECT r.ordinal, r.registrationID, r.etag, r.platform, r.tags, r.record, r.createdAfter, r.changedAfter,
+            r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record AS installation, i.installationID
+        FROM registration AS r LEFT JOIN installation AS i ON i.ordinal = r.installation
+        """
+    static let all = """
+        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part FROM registration ORDER BY ordinal
+        """
+    static let one = "\(columns) WHERE r.hubID = ? AND r.registrationID = ?"
+    static let page = """
+        \(columns) WHERE r.hubID = ? AND r.registrationID > ? AND r.platform <> 'stream'
+        ORDER BY r.registrationID LIMIT ?
+        """
+    static let byOrdinal = "\(columns) WHERE r.ordinal = ?"
+    static let byHandle = "\(columns) WHERE r.hubID = ? AND r.handleKey = ? ORDER BY r.ordinal"
+    static let fullOfInstallation = "\(columns) WHERE r.installation = ? ORDER BY r.ordinal"
+    static let ofInstallation = """
+        SELECT ordinal, platform, isTemplate, tags, part FROM registration WHERE installation = ?
+        """
+    static let former = """
+        SELECT ordinal, registrationID, throughSequence, platform, tags, record, afterSequence FROM formerRegistration
+        WHERE hubID = ?1 AND handleKey = ?2 AND throughSequence >= ?3 AND afterSequence < ?3
+        """
+    static let boundFormer = """
+        DELETE FROM formerRegistration WHERE ordinal = ?1 AND throughSequence NOT IN (
+            SELECT throughSequence FROM formerRegistration WHERE ordinal = ?1 ORDER BY throughSequence DESC LIMIT ?2)
+        """
+    static let expired = """
+        SELECT registrationID FROM registration
+        WHERE expiresAt <= ?2 AND hubID = ?1 AND installation IS NULL LIMIT ?3
+        """
+    static let expiredInstallations = """
+        SELECT installationID FROM installation WHERE expiresAt <= ?2 AND hubID = ?1 LIMIT ?3
+        """
+    static let tombstone = "SELECT 1 FROM tombstone WHERE hubID = ? AND registrationID = ?"
+    static let lastMessage = """
+        SELECT sequence FROM log WHERE hubID = ? AND messageID IS NOT NULL ORDER BY sequence DESC LIMIT 1
+        """
+}
+
+extension Registration {
+    /// Reads what a row keeps of a registration that was registered by itself.
+    init(id: RegistrationID, etag: Int = 0, tags: String, platform: Platform, record: Data) throws {
+        let record = try JSONDecoder().decode(RegistrationRecord.self, from: record)
+        self.init(
+            id: id,
+            etag: etag,
+            tags: try tags.split(separator: ",").map { try Tag(String($0)) },
+            pushVariables: record.variables ?? [:],
+            platform: platform,
+            pushChannel: record.channel,
+            secondaryTileName: record.tile,
+            template: record.template
+        )
+    }
+}
+
+extension StoredRegistration {
+    /// `nil` for a part of an installation that has no channel, or that cannot be read.
+    init?(row: Row) throws {
+        let id = try RegistrationID(row["registrationID"])
+        let etag: Int = row["etag"]
+        if let record: Data = row["installation"] {
+            guard let installation = try? Installation(record: record), let text: String = row["part"],
+                let part = installation.parts.first(where: { $0.text == text }),
+                let registration = installation.registration(of: part, id: id, etag: etag)
+            else { return nil }
+            self.init(row: row, registration, installation: (installation.id, part))
+        } else {
+            let platform: String = row["platform"]
+            var registration = try Registration(
+                id: id,
+                etag: etag,
+                tags: row["tags"],
+                platform: Platform(rawValue: platform),
+                record: row["record"]
+            )
+            let expiresAt: Int64? = row["expiresAt"]
+            registration.expirationTime = expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+            self.init(row: row, registration, installation: nil)
+        }
+    }
+
+    private init(
+        row: Row,
+        _ registration: Registration,
+        installation: (id: InstallationID, part: InstallationPart)?
+    ) {
+        self.init(
+            ordinal: row["ordinal"],
+            registration: registration,
+            installation: installation,
+            createdAt: row["createdAt"],
+            updatedAt: row["updatedAt"],
+            changedAfter: row["changedAfter"],
+            createdAfter: row["createdAfter"]
+        )
+    }
+}
+
+extension Date {
+    /// Milliseconds since 1970.
+    package var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+}

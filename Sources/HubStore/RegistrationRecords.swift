@@ -1,0 +1,122 @@
+import Crypto
+import Foundation
+package import HubProtocol
+
+/// What routing needs of a registration.
+package struct Target: Sendable, Equatable {
+    /// The hub's own number for it, never given to another one.
+    package let ordinal: Int64
+    package let platform: Platform
+    /// Or native.
+    package let isTemplate: Bool
+    /// As registrations travel: joined by commas.
+    package let tags: String
+    /// The ordinal of the installation that it stands for; `nil` for one that was registered by itself.
+    package let installation: Int64?
+    /// The native registration of an installation's own channel: each installation has one.
+    package let isMain: Bool
+}
+
+/// What a write has done to a target.
+package struct TargetChange: Sendable, Equatable {
+    /// What is no longer so; `nil` for a new target.
+    package let old: Target?
+    /// `nil` for one that is gone.
+    package let new: Target?
+}
+
+/// A registration as it stands, with what only the hub knows of it.
+package struct StoredRegistration: Sendable, Equatable {
+    package let ordinal: Int64
+    package let registration: Registration
+    /// The installation that it stands for; `nil` for one that was registered by itself.
+    package let installation: (id: InstallationID, part: InstallationPart)?
+    /// Milliseconds since 1970.
+    package let createdAt: Int64
+    package let updatedAt: Int64
+    /// It is as it is for messages with a higher sequence.
+    package let changedAfter: Int64
+    /// It was not there for messages up to this sequence.
+    package let createdAfter: Int64
+
+    package static func == (left: StoredRegistration, right: StoredRegistration) -> Bool {
+        left.ordinal == right.ordinal && left.registration == right.registration
+            && left.changedAfter == right.changedAfter
+    }
+
+    var target: Target {
+        Target(
+            ordinal: ordinal,
+            platform: registration.platform,
+            isTemplate: registration.template != nil,
+            tags: registration.tags.joined,
+            installation: nil,
+            isMain: false
+        )
+    }
+}
+
+/// A registration as it was, for messages up to a sequence.
+package struct FormerRegistration: Sendable, Equatable {
+    package let registration: Registration
+    package let ordinal: Int64
+    /// It was so for messages above the first and up to the second sequence.
+    package let after: Int64
+    package let through: Int64
+}
+
+/// A page of registrations.
+package struct RegistrationPage: Sendable {
+    package let registrations: [StoredRegistration]
+    /// Where the next page begins; `nil` on the last one.
+    package let next: String?
+
+    package init(registrations: [StoredRegistration], next: String?) {
+        self.registrations = registrations
+        self.next = next
+    }
+}
+
+extension [Tag] {
+    /// As registrations carry them; no tag holds a comma.
+    var joined: String { map(\.text).joined(separator: ",") }
+}
+
+/// What of a registration has no column of its own.
+struct RegistrationRecord: Codable {
+    let channel: PushChannel
+    var variables: [String: String]?
+    var tile: String?
+    var template: RegistrationTemplate?
+
+    init(_ registration: Registration) {
+        channel = registration.pushChannel
+        variables = registration.pushVariables.isEmpty ? nil : registration.pushVariables
+        tile = registration.secondaryTileName
+        template = registration.template
+    }
+
+    var encoded: Data {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return try encoder.encode(self)
+        }
+    }
+}
+
+extension PushChannel {
+    /// A number by which registrations of a handle are found; others may have it as well.
+    ///
+    /// Handles are long, and device tokens come in either case.
+    var key: Int64 {
+        switch self {
+        case .handle(let text): Self.key(text)
+        case .browser(let browser): Self.key(browser.endpoint)
+        }
+    }
+
+    static func key(_ handle: String) -> Int64 {
+        SHA256.hash(data: Data(handle.lowercased().utf8)).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import HubProtocol
+import HubStore
+import Synchronization
+import Testing
+
+@testable import HubServer
+
+struct RegistrationTests {
+    @Test func `a registration is counted for messages of its platform or of templates, until it is gone`() async throws
+    {
+        try await TestHub.run(try Scratch()) { hub in
+            let native = try await hub.put(.apple("AA11", tags: ["World"]))
+            let template = try await hub.put(.apple("AA11", tags: ["World", "Sports"], template: #"{"aps":{}}"#))
+            let world = try TagExpression(parsing: "World")
+            #expect(hub.hub.recipients(of: world, .apple).platforms == ["apns": 1])
+            #expect(hub.hub.recipients(of: world, .template).platforms == ["apns": 1])
+            #expect(hub.hub.recipients(of: world, .gcm).total == 0)
+            #expect(hub.hub.recipients(of: try TagExpression(parsing: "!sports"), .template).total == 0)
+            try await hub.hub.delete(template.registration.id, if: .none)
+            #expect(hub.hub.recipients(of: nil, .template).total == 0)
+            #expect(hub.hub.recipients(of: nil, .apple).total == 1)
+            try await hub.hub.delete(native.registration.id, if: .equals(1))
+            #expect(hub.hub.recipients(of: nil, .apple).total == 0)
+            await #expect(throws: ProtocolError.noRegistration) {
+                try await hub.hub.delete(native.registration.id, if: .none)
+            }
+        }
+    }
+
+    @Test func `an ETag counts the writes, and a write that names another one changes nothing`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            var registration = try Registration.apple("AA11", tags: ["a"])
+            #expect(try await hub.put(registration).registration.etag == 1)
+            registration.tags = [try Tag("b")]
+            #expect(try await hub.put(registration, if: .equals(1)).registration.etag == 2)
+            registration.tags = [try Tag("c")]
+            for wrong in [ETagCondition.equals(1), .equals(3)] {
+                let error = try await #require(throws: ProtocolError.self) {
+                    try await hub.put(registration, if: wrong)
+                }
+                #expect(error.status == 412)
+            }
+            let stored = try await hub.hub.registration(registration.id)
+            #expect(stored.registration.tags.map(\.text) == ["b"])
+            #expect(try await hub.put(registration, if: .exists).registration.etag == 3)
+            let unknown = try Registration.apple("AA11", tags: [])
+            for condition in [ETagCondition.exists, .equals(1)] {
+                let error = try await #require(throws: ProtocolError.self) { try await hub.put(unknown, if: condition) }
+                #expect(error.status == 404)
+            }
+        }
+    }
+
+    @Test func `registrations survive a restart, in lists and in what messages match`() async throws {
+        let scratch = try Scratch()
+        let kept = try Registration.apple("AA11", tags: ["World"], template: #"{"aps":{"alert":"$(a)"}}"#)
+        try await TestHub.run(scratch) { hub in
+            _ = try await hub.put(kept)
+            try await hub.register(Agent("agent", tags: ["World"]))
+            try await hub.install("phone", tags: ["World"])
+        }
+        try await TestHub.run(scratch) { hub in
+            let world = try TagExpression(parsing: "World")
+            #expect(hub.hub.recipients(of: world, .template).platforms == ["apns": 2, "stream": 1])
+            #expect(hub.hub.recipients(of: world, .apple).platforms == ["apns": 1])
+            #expect(try await hub.hub.registration(kept.id).registration.template == kept.template)
+            #expect(try await hub.list(.all).count == 3, "the agent's are not among them")
+        }
+    }
+
+    @Test func `an installation stands for a native registration and one a template, which follow it`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            try await hub.install("phone", user: "ann", tags: ["World"])
+            let first = try await hub.list(.all)
+            #expect(first.count == 2)
+            for stored in first {
+                let own = stored.registration.template == nil ? [] : ["Loud"]
+                #expect(
+                    stored.registration.tags.map(\.text)
+                        == ["$InstallationId:{phone}", "$UserId:{ann}", "World"] + own
+                )
+                #expect(stored.registration.etag == 1)
+            }
+            try await hub.install("phone", tags: ["Sports"])
+            let second = try await hub.list(.all)
+            #expect(Set(second.map(\.registration.id)) == Set(first.map(\.registration.id)))
+            #expect(second.allSatisfy { $0.registration.etag == 2 })
+            #expect(try await hub.list(.tag(Tag("$InstallationId:{PHONE}"))).count == 2)
+            #expect(try await hub.list(.tag(Tag("World"))).isEmpty)
+            #expect(try await hub.hub.registrations(handle: "AABB").count == 2)
+            #expect(try await hub.hub.registrations(handle: "aabb").count == 2)
+            #expect(try await hub.hub.registrations(handle: "aabc").isEmpty)
+        }
+    }
+
+    @Test func `what an installation stands for is not written to, and goes with what it is of it`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            try await hub.install("phone", tags: ["World"])
+            let parts = try await hub.list(.all).map(\.registration)
+            let template = try #require(parts.first { $0.template != nil })
+            let native = try #require(parts.first { $0.template == nil })
+            let refusal = try await #require(throws: ProtocolError.self) { try await hub.put(template) }
+            #expect(refusal.status == 400 && refusal.detail.contains("/installations/phone"))
+            try await hub.hub.delete(template.id, if: .none)
+            let id = try InstallationID("phone")
+            let rest = try await hub.hub.installation(id, grant: hub.listenGrant, channel: nil)
+            #expect(rest.templates.isEmpty)
+            try await hub.hub.delete(native.id, if: .none)
+            #expect(try await hub.list(.all).isEmpty)
+            await #expect(throws: ProtocolError.noInstallation) {
+                try await hub.hub.installation(id, grant: hub.listenGrant, channel: nil)
+            }
+        }
+    }
+
+    @Test func `Listen sets no reserved tag, and does not take one away`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            var registration = try Registration.apple("AA11", tags: ["username:ann", "World"])
+            let refusal = try await #require(throws: ProtocolError.self) {
+                try await hub.put(registration, as: hub.listenGrant)
+            }
+            #expect(refusal.status == 401)
+            _ = try await hub.put(registration)
+            registration.tags = [try Tag("Sports")]
+            let stored = try await hub.put(registration, as: hub.listenGrant)
+            #expect(stored.registration.tags.map(\.text) == ["Sports", "username:ann"])
+            #expect(try await hub.put(registration).registration.tags.map(\.text) == ["Sports"])
+        }
+    }
+
+    @Test func `pages of every list hold each registration once`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            var expected: Set<RegistrationID> = []
+            for number in 0..<23 {
+                let stored = try await hub.put(try .apple("AA\(10 + number)", tags: ["World"]))
+                expected.insert(stored.registration.id)
+            }
+            for selection in [RegistrationSelection.all, .tag(try Tag("world"))] {
+                for limit in [1, 5, 22, 23, 24] {
+                    let listed = try await hub.list(selection, limit: limit).map(\.registration.id)
+                    #expect(listed.count == 23)
+                    #expect(Set(listed) == expected)
+                }
+            }
+        }
+    }
+
+    @Test func `what a registration was is kept for the messages that came before its change`() async throws {
+        let scratch = try Scratch()
+        try await TestHub.run(scratch) { hub in
+            var registration = try Registration.apple("AA11", tags: ["World"])
+            _ = try await hub.put(registration)
+            _ = try await hub.accept("first", tags: "World")
+            let first = hub.head
+            registration.tags = [try Tag("Sports")]
+            _ = try await hub.put(registration)
+            _ = try await hub.put(registration)
+            _ = try await hub.accept("second", tags: "World")
+            try await hub.hub.delete(registration.id, if: .none)
+            let store = hub.hub.store
+            let record = hub.hub.record.id
+            func tags(at sequence: Int64) async throws -> [[String]] {
+                try await store.formerRegistrations(hub: record, handle: "aa11", at: sequence)
+                    .map { $0.registration.tags.map(\.text) }
+            }
+            #expect(try await tags(at: first) == [["World"]])
+            #expect(try await tags(at: hub.head) == [["Sports"]])
+            #expect(try await tags(at: 0).isEmpty)
+        }
+    }
+}
+
+// MARK: - Help
+
+extension TestHub {
+    @discardableResult
+    fileprivate func put(
+        _ registration: Registration,
+        if condition: ETagCondition = .none,
+        as grant: Grant? = nil
+    ) async throws -> StoredRegistration {
+        try await hub.put(registration, if: condition, bytes: 0, grant: grant ?? manageGrant)
+    }
+
+    fileprivate func install(_ id: String, user: String? = nil, tags: [String]) async throws {
+        let installation = Installation(
+            id: try InstallationID(id),
+            userID: try user.map { try UserID($0) },
+            platform: .apns,
+            pushChannel: .handle("AABB"),
+            tags: try tags.map { try Tag($0) },
+            templates: ["loud": InstallationTemplate(body: #"{"aps":{"alert":"$(a)"}}"#, tags: [try Tag("Loud")])]
+        )
+        try await hub.put(installation, bytes: 0, grant: listenGrant, channel: nil)
+    }
+
+    fileprivate func list(_ selection: RegistrationSelection, limit: Int = 100) async throws -> [StoredRegistration] {
+        var (found, position) = ([StoredRegistration](), String?.none)
+        for _ in 0..<100 {
+            let page = try await hub.registrations(selection, from: position, limit: limit)
+            #expect(page.registrations.count <= limit)
+            found += page.registrations
+            position = page.next
+            if position == nil { break }
+        }
+        return found
+    }
+}
+
+extension Registration {
+    fileprivate static func apple(_ token: String, tags: [String], template: String? = nil) throws -> Registration {
+        Registration(
+            id: .random(),
+            tags: try tags.map { try Tag($0) },
+            platform: .apns,
+            pushChannel: .handle(token),
+            template: template.map { RegistrationTemplate(name: "t", body: $0) }
+        )
+    }
+}
