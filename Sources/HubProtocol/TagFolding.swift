@@ -37,13 +37,3 @@ enum TagFolding {
         mapping.unicodeScalars.count == 1 ? mapping.unicodeScalars.first : nil
     }
 }
-
-extension Tag {
-    /// Calls `body` with the folded form of each of some valid tags, which are joined by commas.
-    package static func forEachFolded(in joined: String, _ body: (String) -> Void) {
-        guard !joined.isEmpty else { return }
-        for tag in joined.utf8.split(separator: UInt8(ascii: ",")) {
-            body(TagFolding.fold(String(Substring(tag))))
-        }
-    }
-}

@@ -41,19 +41,18 @@ struct TagIndex: Sendable {
         }
     }
 
-    /// By folded tags.
-    private var postings: [String: Posting] = [:]
+    private var postings: [TagKey: Posting] = [:]
 
     /// Takes a registration in; `tags` are joined by commas.
     mutating func insert(_ ordinal: Int64, tags: String) {
-        Tag.forEachFolded(in: tags) { tag in
+        Tag.forEachKey(in: tags) { tag in
             postings[tag, default: .one(ordinal)].insert(ordinal)
         }
     }
 
     /// Forgets a registration; the tags must be the very ones that it was taken in with.
     mutating func remove(_ ordinal: Int64, tags: String) {
-        Tag.forEachFolded(in: tags) { tag in
+        Tag.forEachKey(in: tags) { tag in
             if postings[tag]?.remove(ordinal) == false { postings[tag] = nil }
         }
     }
@@ -66,7 +65,7 @@ struct TagIndex: Sendable {
 
     private func ordinals(matching node: TagExpression.Node, of all: OrdinalSet) -> OrdinalSet {
         switch node {
-        case .tag(let tag): postings[tag.folded].map { $0.set.intersection(all) } ?? OrdinalSet()
+        case .tag(let tag): postings[tag.key].map { $0.set.intersection(all) } ?? OrdinalSet()
         case .not(let operand): all.subtracting(ordinals(matching: operand, of: all))
         case .and(let operands): operands.reduce(all) { ordinals(matching: $1, of: $0) }
         case .or(let operands):
@@ -75,5 +74,5 @@ struct TagIndex: Sendable {
     }
 
     /// The registrations that carry a tag.
-    subscript(tag: Tag) -> OrdinalSet { postings[tag.folded]?.set ?? OrdinalSet() }
+    subscript(tag: Tag) -> OrdinalSet { postings[tag.key]?.set ?? OrdinalSet() }
 }
