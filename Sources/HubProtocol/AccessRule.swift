@@ -5,6 +5,8 @@ package struct AccessRule: Sendable, Equatable {
     /// The two rules that are made with every hub (protocol §1.1).
     package static let defaultListenName = "DefaultListenSharedAccessSignature"
     package static let defaultFullName = "DefaultFullSharedAccessSignature"
+    /// The namespace's own, for managing hubs.
+    package static let rootName = "RootManageSharedAccessKey"
 
     package let name: String
     package let primaryKey: String

@@ -61,13 +61,3 @@ package enum HubKeysError: Error, CustomStringConvertible {
         }
     }
 }
-
-extension AccessRule {
-    /// What every new hub is given: Listen for agents, everything for publishers and operators.
-    static func standardRules() -> [AccessRule] {
-        [
-            .generated(name: defaultListenName, rights: .listen),
-            .generated(name: defaultFullName, rights: [.listen, .manage, .send]),
-        ]
-    }
-}

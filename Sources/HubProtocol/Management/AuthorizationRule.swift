@@ -1,0 +1,65 @@
+/// An access rule of a hub with the times that its description tells.
+package struct AuthorizationRule: Sendable, Equatable {
+    package let rule: AccessRule
+    /// Milliseconds since 1970.
+    package let createdAt: Int64
+    /// When its keys or rights last changed.
+    package let modifiedAt: Int64
+
+    package init(_ rule: AccessRule, createdAt: Int64, modifiedAt: Int64) {
+        self.rule = rule
+        self.createdAt = createdAt
+        self.modifiedAt = modifiedAt
+    }
+
+    /// Rules of a hub or a namespace (the service's own limit).
+    package static let maximumCount = 12
+}
+
+extension AuthorizationRule {
+    var xml: String {
+        let rights = rule.rights.names.map { "<AccessRights>\($0)</AccessRights>" }.joined()
+        return "<AuthorizationRule i:type=\"SharedAccessAuthorizationRule\">"
+            + "<ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights>\(rights)</Rights>"
+            + "<CreatedTime>\(ServiceTime.precise(createdAt))</CreatedTime>"
+            + "<ModifiedTime>\(ServiceTime.precise(modifiedAt))</ModifiedTime>"
+            + "<KeyName>\(XMLText.escaped(rule.name))</KeyName>"
+            + "<PrimaryKey>\(XMLText.escaped(rule.primaryKey))</PrimaryKey>"
+            + "<SecondaryKey>\(XMLText.escaped(rule.secondaryKey))</SecondaryKey></AuthorizationRule>"
+    }
+}
+
+extension AccessRule {
+    /// - Throws: ``ProtocolError`` 400 for a name that a token cannot carry unescaped, which most clients do, or that
+    ///   differs from how .NET writes it.
+    package static func checkName(_ name: String) throws(ProtocolError) {
+        guard (1...ConnectionString.maximumPartLength).contains(name.utf8.count),
+            name.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || "-_.!*()".unicodeScalars.contains($0) })
+        else {
+            throw .badRequest(
+                "'\(name.excerpt)' cannot name a rule: use 1 to \(ConnectionString.maximumPartLength) letters, digits and -_.!*()."
+            )
+        }
+    }
+
+    /// The service wants 32 bytes in base64; any key is taken that a connection string can carry.
+    ///
+    /// - Throws: ``ProtocolError`` 400, which does not quote the key.
+    package static func checkKey(_ key: String, of name: String) throws(ProtocolError) {
+        guard (1...ConnectionString.maximumPartLength).contains(key.utf8.count),
+            key.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: ";") })
+        else {
+            throw .badRequest(
+                "A key of rule '\(name.excerpt)' cannot be used: it needs 1 to \(ConnectionString.maximumPartLength) visible ASCII characters without ';'."
+            )
+        }
+    }
+
+    /// - Throws: ``ProtocolError`` 400 for no rights, and for Manage alone, which the service does not give either.
+    package static func checkRights(_ rights: AccessRights, of name: String) throws(ProtocolError) {
+        guard !rights.isEmpty else { throw .badRequest("Rule '\(name.excerpt)' has no rights.") }
+        guard !rights.contains(.manage) || rights.isSuperset(of: [.listen, .send]) else {
+            throw .badRequest("Rule '\(name.excerpt)' has Manage and so needs Send and Listen too.")
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Markup
+
+/// Reads what a client sends about a hub or a job: an Atom entry with one description in its content.
+///
+/// Clients differ in the order of elements, in prefixes and in the spelling of the service's namespace (protocol §2), and
+/// may send the description without its entry; a document type declaration is refused, and so is what is not
+/// well-formed.
+enum ManagementDocument {
+    static let serviceNamespace = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
+    static let instanceNamespace = "http://www.w3.org/2001/XMLSchema-instance"
+    static let arraysNamespace = "http://schemas.microsoft.com/2003/10/Serialization/Arrays"
+    static let atomNamespace = "http://www.w3.org/2005/Atom"
+
+    /// The description of a name in a request's body.
+    ///
+    /// - Throws: ``ProtocolError`` 400 that says what the body should be.
+    static func description(named name: String, in body: [UInt8]) throws(ProtocolError) -> XMLElement {
+        guard let text = String(validating: body, as: UTF8.self) else {
+            throw .badRequest("The body is not UTF-8.")
+        }
+        let document = Array(text.unicodeScalars.first == "\u{FEFF}" ? text.utf8.dropFirst(3) : text.utf8[...])
+        do throws(XMLSyntaxError) {
+            try XMLWellFormedness.check(String(decoding: document, as: UTF8.self))
+        } catch {
+            throw .badRequest("The body is not well-formed XML: \(error).")
+        }
+        let tree = XMLScanner.tree(of: document, vocabulary: vocabulary)
+        if let fault = tree.fault { throw .badRequest("The body is not well-formed XML: \(fault).") }
+        guard tree.isComplete, let root = tree.root else { throw .badRequest("The body is too deep or too large.") }
+        let found = root.name == "entry" ? root.first("content")?.children.first { _ in true } : root
+        guard let found, found.name == name else {
+            let instead = found.map { "'\($0.localName.excerpt)'" } ?? "nothing"
+            throw .badRequest("The body must be an Atom entry whose content is a '\(name)'; it holds \(instead).")
+        }
+        return found
+    }
+
+    /// Names of the service, of Atom and without a namespace are themselves; attributes of XML Schema begin with `i:`.
+    private static let vocabulary = XMLVocabulary(
+        roots: [],
+        containers: [],
+        records: [],
+        space: { namespace, _ in
+            switch namespace {
+            case nil, serviceNamespace, atomNamespace, arraysNamespace: ""
+            case "https" + serviceNamespace.dropFirst(4): ""
+            case instanceNamespace: "i"
+            default: "other"
+            }
+        }
+    )
+}
+
+extension XMLElement {
+    /// Whether a .NET client says that there is no value.
+    var isNil: Bool {
+        let mark = attribute("i:nil")
+        return mark == "true" || mark == "1"
+    }
+
+    /// The text without the white space around it; `nil` for none.
+    var value: String? {
+        let text = String(text.trimmed)
+        return isNil || text.isEmpty ? nil : text
+    }
+}

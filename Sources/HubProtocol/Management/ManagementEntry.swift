@@ -1,0 +1,118 @@
+import FoundationEssentials
+
+/// An Atom entry about a hub or a job, as the service writes it: one line, nothing between `content` and the description,
+/// since .NET reads the node right behind the tag (protocol §0).
+package struct ManagementEntry: Sendable, Equatable {
+    package static let contentType = "application/atom+xml; type=entry; charset=utf-8"
+
+    /// The address of the resource, with its query; also its link.
+    let address: String
+    let title: String
+    /// Milliseconds since 1970.
+    let publishedAt: Int64
+    let updatedAt: Int64
+    /// `nil` where the service names none.
+    let author: String?
+    /// The description element.
+    let content: String
+
+    package var xml: String {
+        let link = XMLText.escapedAttribute(address)
+        let author = author.map { "<author><name>\(XMLText.escaped($0))</name></author>" } ?? ""
+        return "<entry xmlns=\"\(ManagementDocument.atomNamespace)\"><id>\(XMLText.escaped(address))</id>"
+            + "<title type=\"text\">\(XMLText.escaped(title))</title>"
+            + "<published>\(ServiceTime.second(publishedAt))</published>"
+            + "<updated>\(ServiceTime.second(updatedAt))</updated>"
+            + "\(author)<link rel=\"self\" href=\"\(link)\"/>"
+            + "<content type=\"application/xml\">\(content)</content></entry>"
+    }
+}
+
+/// A list of entries.
+package struct ManagementFeed: Sendable, Equatable {
+    package static let contentType = "application/atom+xml; type=feed; charset=utf-8"
+
+    package let title: String
+    /// The address that was asked for, with its query.
+    package let address: String
+    /// Milliseconds since 1970.
+    package let updatedAt: Int64
+    package let entries: [ManagementEntry]
+
+    package init(title: String, address: String, updatedAt: Int64, entries: [ManagementEntry]) {
+        self.title = title
+        self.address = address
+        self.updatedAt = updatedAt
+        self.entries = entries
+    }
+
+    package var xml: String {
+        "<feed xmlns=\"\(ManagementDocument.atomNamespace)\"><title type=\"text\">\(XMLText.escaped(title))</title>"
+            + "<id>\(XMLText.escaped(address))</id><updated>\(ServiceTime.second(updatedAt))</updated>"
+            + "<link rel=\"self\" href=\"\(XMLText.escapedAttribute(address))\"/>"
+            + entries.map(\.xml).joined() + "</feed>"
+    }
+}
+
+/// What the root of a namespace answers: the names of its hubs and where they are.
+///
+/// .NET takes the titles and asks for each hub (protocol §8).
+package struct PublicServiceList: Sendable, Equatable {
+    package static let contentType = ManagementFeed.contentType
+
+    /// `https://host`, without a slash at the end.
+    package let root: String
+    package let hubs: [HubName]
+    /// Milliseconds since 1970.
+    package let at: Int64
+
+    package init(root: String, hubs: [HubName], at: Int64) {
+        self.root = root
+        self.hubs = hubs
+        self.at = at
+    }
+
+    package var xml: String {
+        let updated = "<updated>\(ServiceTime.second(at))</updated>"
+        let entries = hubs.map { hub in
+            "<entry><id>\(XMLText.escaped("\(root)/\(hub)"))</id><title type=\"text\">\(XMLText.escaped(hub.text))</title>"
+                + "\(updated)<link rel=\"alternate\" href=\"\(XMLText.escapedAttribute("\(root)/\(hub)"))\"/></entry>"
+        }
+        return "<feed xmlns=\"\(ManagementDocument.atomNamespace)\">"
+            + "<title type=\"text\">Publicly Listed Services</title>"
+            + "<subtitle type=\"text\">This is the list of publicly-listed services currently available.</subtitle>"
+            + "<id>\(XMLText.escaped("\(root)/"))</id>\(updated)" + entries.joined() + "</feed>"
+    }
+}
+
+/// Instants as the service writes them, from whole milliseconds since 1970.
+enum ServiceTime {
+    /// `2020-07-02T18:03:10Z`.
+    static func second(_ milliseconds: Int64) -> String {
+        ISODateTime.format(Date(timeIntervalSince1970: Double(milliseconds.flooredSeconds)))
+    }
+
+    /// `2020-07-02T18:03:10.772Z`, without zeros at the end of the fraction.
+    static func precise(_ milliseconds: Int64) -> String {
+        let fraction = milliseconds - milliseconds.flooredSeconds * 1_000
+        guard fraction != 0 else { return second(milliseconds) }
+        var digits = CivilTime.padded(Int(fraction), 3)
+        while digits.last == "0" { digits.removeLast() }
+        return second(milliseconds).dropLast() + ".\(digits)Z"
+    }
+}
+
+extension Int64 {
+    fileprivate var flooredSeconds: Int64 {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: 1_000)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+extension XMLText {
+    static func escapedAttribute(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        append(escaped: text, quote: UInt8(ascii: "\""), to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,85 @@
+/// What there is to say about a hub: its rules, its credentials for push services, how long registrations last.
+///
+/// Source: protocol §8.
+package struct NotificationHubDescription: Sendable, Equatable {
+    /// Characters of ``userMetadata`` (protocol §3.8), counted as .NET does, in units of UTF-16.
+    package static let maximumUserMetadata = 1_024
+    /// Bytes of a request's body: certificates for every platform fit in.
+    package static let maximumBytes = 256 << 10
+
+    package var registrationTimeToLive: RegistrationTimeToLive
+    /// One of a kind at most.
+    package var credentials: [PlatformCredential]
+    /// Names differ, whatever the case of their letters.
+    package var rules: [AuthorizationRule]
+    package var userMetadata: String?
+    /// A disabled hub refuses registrations and messages; `nil` when nobody ever said.
+    package var isDisabled: Bool?
+
+    package init(
+        registrationTimeToLive: RegistrationTimeToLive = .unlimited,
+        credentials: [PlatformCredential] = [],
+        rules: [AuthorizationRule] = [],
+        userMetadata: String? = nil,
+        isDisabled: Bool? = nil
+    ) {
+        self.registrationTimeToLive = registrationTimeToLive
+        self.credentials = credentials
+        self.rules = rules
+        self.userMetadata = userMetadata
+        self.isDisabled = isDisabled
+    }
+
+    package subscript(kind: PlatformCredential.Kind) -> PlatformCredential? {
+        credentials.first { $0.kind == kind }
+    }
+
+    /// The description in the order that .NET reads: an element in another place would be lost there.
+    package var xml: String {
+        var known: Set<PlatformCredential.Kind> = []
+        func credential(_ kind: PlatformCredential.Kind) -> String {
+            known.insert(kind)
+            return self[kind]?.xml ?? ""
+        }
+        var parts = [
+            credential(.apns), "<RegistrationTtl>\(registrationTimeToLive.text)</RegistrationTtl>", credential(.wns),
+        ]
+        if !rules.isEmpty {
+            parts.append("<AuthorizationRules>\(rules.map(\.xml).joined())</AuthorizationRules>")
+        }
+        parts += [credential(.gcm), credential(.mpns)]
+        if let userMetadata { parts.append("<UserMetadata>\(XMLText.escaped(userMetadata))</UserMetadata>") }
+        parts += [credential(.adm), credential(.baidu)]
+        if let isDisabled { parts.append("<Status>\(isDisabled)</Status>") }
+        parts += [credential(.fcmV1), credential(.browser)]
+        parts += credentials.filter { !known.contains($0.kind) }.map(\.xml)
+        return "<NotificationHubDescription xmlns=\"\(ManagementDocument.serviceNamespace)\""
+            + " xmlns:i=\"\(ManagementDocument.instanceNamespace)\">\(parts.joined())</NotificationHubDescription>"
+    }
+
+    /// - Parameters:
+    ///   - name: The hub's.
+    ///   - root: `https://host`, without a slash at the end.
+    ///   - query: Of the request, with its question mark; empty without one.
+    ///   - namespace: What the server goes by.
+    ///   - createdAt: Milliseconds since 1970.
+    ///   - updatedAt: Milliseconds since 1970.
+    /// - Returns: The hub's entry.
+    package func entry(
+        of name: HubName,
+        root: String,
+        query: String,
+        namespace: String,
+        createdAt: Int64,
+        updatedAt: Int64
+    ) -> ManagementEntry {
+        ManagementEntry(
+            address: "\(root)/\(name)\(query)",
+            title: name.text,
+            publishedAt: createdAt,
+            updatedAt: updatedAt,
+            author: namespace,
+            content: xml
+        )
+    }
+}

@@ -1,0 +1,110 @@
+/// How a hub proves itself to one platform's push service: named properties, secrets among them.
+///
+/// Kinds and names that this version does not know are kept and given back.
+package struct PlatformCredential: Sendable, Equatable, Codable {
+    /// The name of its element.
+    package struct Kind: Sendable, Hashable, Codable {
+        package let element: String
+
+        package init(element: String) { self.element = element }
+
+        package static let apns = Kind(element: "ApnsCredential")
+        package static let wns = Kind(element: "WnsCredential")
+        package static let gcm = Kind(element: "GcmCredential")
+        package static let mpns = Kind(element: "MpnsCredential")
+        package static let adm = Kind(element: "AdmCredential")
+        package static let baidu = Kind(element: "BaiduCredential")
+        package static let fcmV1 = Kind(element: "FcmV1Credential")
+        package static let browser = Kind(element: "BrowserCredential")
+    }
+
+    package struct Property: Sendable, Equatable, Codable {
+        package let name: String
+        /// May be a secret.
+        package let value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package let kind: Kind
+    /// In the client's order, no two of the same name.
+    package let properties: [Property]
+
+    package init(_ kind: Kind, _ properties: [Property]) {
+        self.kind = kind
+        self.properties = properties
+    }
+
+    /// The value of a property, its name in any case.
+    package subscript(name: String) -> String? {
+        properties.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+// MARK: - Changes
+
+extension PlatformCredential {
+    /// The properties that nobody should have to send again, for each kind; two sets that do not go together where a
+    /// kind has two ways to prove itself.
+    private static let secrets: [Kind: [[String]]] = [
+        .apns: [["ApnsCertificate", "CertificateKey", "Thumbprint"], ["Token", "KeyId", "AppName", "AppId"]],
+        .wns: [["SecretKey"]], .gcm: [["GoogleApiKey"]], .mpns: [["MpnsCertificate", "CertificateKey"]],
+        .adm: [["ClientSecret"]], .baidu: [["BaiduSecretKey"]], .fcmV1: [["PrivateKey"]],
+        .browser: [["VapidPrivateKey"]],
+    ]
+
+    /// The properties without which a push service cannot be spoken to: all of one set.
+    ///
+    /// MPNS can do without any (.NET's documentation of `MpnsCredential`).
+    private static let required: [Kind: [[String]]] = [
+        .apns: [["ApnsCertificate"], ["Token", "KeyId", "AppName", "AppId"]],
+        .wns: [["PackageSid", "SecretKey"]], .gcm: [["GoogleApiKey"]], .adm: [["ClientId", "ClientSecret"]],
+        .baidu: [["BaiduApiKey", "BaiduSecretKey"]], .fcmV1: [["ProjectId", "PrivateKey", "ClientEmail"]],
+        .browser: [["Subject", "VapidPublicKey", "VapidPrivateKey"]],
+    ]
+
+    /// The credential that stands when this one is sent for another: secrets that it leaves out are kept, and one
+    /// without any property changes nothing.
+    func keepingSecrets(of stored: PlatformCredential?) -> PlatformCredential {
+        guard let stored else { return self }
+        guard !properties.isEmpty else { return stored }
+        let given = Set(properties.map { $0.name.lowercased() })
+        let sets = (Self.secrets[kind] ?? []).map { Set($0.map { $0.lowercased() }) }
+        // Who sends a token does not mean to keep the certificate.
+        let meant = sets.filter { !$0.isDisjoint(with: given) }
+        let kept = (meant.isEmpty ? sets : meant).reduce(into: Set<String>()) { $0.formUnion($1) }.subtracting(given)
+        return PlatformCredential(kind, properties + stored.properties.filter { kept.contains($0.name.lowercased()) })
+    }
+
+    /// - Throws: ``ProtocolError`` 400 that names what is missing.
+    func validate() throws(ProtocolError) {
+        guard let sets = Self.required[kind] else { return }
+        let missing = sets.map { set in set.filter { self[$0] == nil } }
+        guard missing.allSatisfy({ !$0.isEmpty }) else { return }
+        // Of the way that was begun, if one was.
+        let begun = zip(sets, missing).first { $0.count > $1.count }?.1 ?? missing[0]
+        let ways = sets.map { $0.joined(separator: ", ") }.joined(separator: "; or ")
+        throw .badRequest("\(kind.element) lacks \(begun.joined(separator: ", ")); it needs \(ways).")
+    }
+}
+
+// MARK: - XML
+
+extension PlatformCredential {
+    static let maximumProperties = 32
+    /// Characters of a property's name.
+    static let maximumName = 128
+    /// Bytes of a property's value; a certificate with its chain has a few thousand.
+    static let maximumValue = 64 << 10
+
+    var xml: String {
+        let properties = properties.map { property in
+            "<Property><Name>\(XMLText.escaped(property.name))</Name>"
+                + "<Value>\(XMLText.escaped(property.value))</Value></Property>"
+        }
+        return "<\(kind.element)><Properties>\(properties.joined())</Properties></\(kind.element)>"
+    }
+}
