@@ -4,6 +4,8 @@ import HubProtocol
 struct Credential: Sendable, Hashable {
     let rule: String
     let key: String
+    /// The rule is the namespace's and not the hub's.
+    var isOfNamespace = false
 }
 
 /// What the sender of a request may do.
@@ -14,13 +16,40 @@ struct Grant: Sendable {
     var mayManage: Bool { rights.grants(.manage) }
 }
 
-/// Checks a token against a hub's rules (protocol document §1.4).
+/// The rules that a token for a hub is checked against: the hub's own, then the namespace's.
+struct AccessRules: Sendable, Equatable {
+    let hub: [AccessRule]
+    let namespace: [AccessRule]
+
+    /// Rules come in any order.
+    init(hub: [AccessRule] = [], namespace: [AccessRule] = []) {
+        self.hub = hub.sorted { $0.name < $1.name }
+        self.namespace = namespace.sorted { $0.name < $1.name }
+    }
+
+    /// The hub's rule of a name hides the namespace's.
+    fileprivate func rule(named name: String) -> (rule: AccessRule, isOfNamespace: Bool)? {
+        if let rule = hub.first(where: { $0.name == name }) { return (rule, false) }
+        return namespace.first { $0.name == name }.map { ($0, true) }
+    }
+
+    /// Whether the key is still one of the rule's.
+    func hold(_ credential: Credential) -> Bool {
+        guard let (rule, isOfNamespace) = rule(named: credential.rule) else { return false }
+        return isOfNamespace == credential.isOfNamespace
+            && [rule.primaryKey, rule.secondaryKey].contains(credential.key)
+    }
+}
+
+/// Checks a token (protocol document §1.4).
+///
+/// A name that no rule has takes as long as a wrong key, so that nobody learns the names.
 ///
 /// - Parameters:
 ///   - header: The `Authorization` header, `nil` without one.
 ///   - path: The request's path.
 ///   - right: What the route needs.
-///   - rules: The addressed hub's.
+///   - rules: Those that the request may be allowed by.
 ///   - now: Seconds since 1970.
 /// - Returns: What the token allows, and by which key.
 /// - Throws: 401 with the reason: missing, malformed, expired, bad signature, wrong audience, or lacking the right.
@@ -28,17 +57,22 @@ func authorize(
     _ header: String?,
     path: String,
     needs right: AccessRights,
-    rules: [AccessRule],
+    rules: AccessRules,
     now: Int64
 ) throws(ProtocolError) -> Grant {
     guard let header, !header.isEmpty else { throw .unauthorized(.missingToken) }
     let token = try SharedAccessToken(parsing: header)
-    guard let rule = rules.first(where: { $0.name == token.keyName }) else { throw .unauthorized(.invalidSignature) }
-    guard let key = [rule.primaryKey, rule.secondaryKey].first(where: { token.isSigned(with: $0) }) else {
+    let found = rules.rule(named: token.keyName)
+    let rule = found?.rule ?? nobody
+    guard let key = [rule.primaryKey, rule.secondaryKey].first(where: { token.isSigned(with: $0) }), let found else {
         throw .unauthorized(.invalidSignature)
     }
     guard !token.isExpired(at: now) else { throw .unauthorized(.expiredToken) }
     guard token.covers(path: path) else { throw .unauthorized(.invalidAudience) }
     guard rule.rights.grants(right) else { throw .unauthorized(.claimRequired(right)) }
-    return Grant(rights: rule.rights, credential: Credential(rule: rule.name, key: key))
+    let credential = Credential(rule: rule.name, key: key, isOfNamespace: found.isOfNamespace)
+    return Grant(rights: rule.rights, credential: credential)
 }
+
+/// A rule whose keys nobody knows, for names that no rule has.
+private let nobody = AccessRule.generated(name: "", rights: [])

@@ -45,7 +45,7 @@ final class Housekeeping: Service {
 
     private let store: HubStore
     private let writer: HubWriter
-    private let hubs: [Hub]
+    private let directory: HubDirectory
     private let configuration: HubConfiguration
     private let logger: Logger
     private let state: Mutex<State>
@@ -53,14 +53,14 @@ final class Housekeeping: Service {
     init(
         store: HubStore,
         writer: HubWriter,
-        hubs: [Hub],
+        directory: HubDirectory,
         configuration: HubConfiguration,
         logger: Logger,
         lastSeen: Int64?
     ) {
         self.store = store
         self.writer = writer
-        self.hubs = hubs
+        self.directory = directory
         self.configuration = configuration
         self.logger = logger
         let clock = ClockGuard(
@@ -111,11 +111,20 @@ final class Housekeeping: Service {
     }
 
     func lookAtRules() async throws {
-        for hub in hubs { hub.adopt(try await store.accessRules(hub: hub.record.id)) }
+        // A hub that is made or changed after this knows its rules better than what is read now.
+        let looked = hubs.map { (hub: $0, changes: $0.state.withLock { $0.rulesChanges }) }
+        let all = try await store.allAccessRules()
+        directory.adopt(namespaceRules: all.namespace)
+        for (hub, changes) in looked {
+            let rules = AccessRules(hub: all.hubs[hub.record.id] ?? [], namespace: all.namespace)
+            hub.adopt(rules, looked: changes)
+        }
     }
 
+    private var hubs: [Hub] { directory.all.map(\.hub) }
+
     func flushProgress() async throws {
-        for hub in hubs {
+        try await forEachHub { hub in
             try await hub.flushProgress()
             try await hub.flushRecounted()
         }
@@ -155,9 +164,16 @@ final class Housekeeping: Service {
             isDone = dropped.rows < Self.purgeRows
         }
         guard isSteady else { return }
-        for hub in hubs {
+        try await forEachHub { hub in
             while try await hub.removeExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
             while try await hub.endExpiredRegistrations(at: now, limit: Self.purgeRows) == Self.purgeRows {}
+        }
+    }
+
+    /// Passes over hubs that are deleted meanwhile.
+    private func forEachHub(_ work: (Hub) async throws -> Void) async throws {
+        for hub in hubs {
+            do { try await work(hub) } catch  where hub.writer.isClosed {}
         }
     }
 

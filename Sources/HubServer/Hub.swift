@@ -13,7 +13,13 @@ final class Hub: Sendable {
     struct State: Sendable {
         var registry: Registry
         var broadcast: Broadcast
-        var rules: [AccessRule]
+        var rules: AccessRules
+        /// Counts the changes of ``rules``.
+        var rulesChanges = 0
+        /// How long a registration lives after its last write; `nil` for ever.
+        var registrationLifetime: Duration?
+        /// Somebody has disabled the hub: it refuses registrations and messages.
+        var isDisabled: Bool
         /// Everything up to this sequence was told to the streams.
         var head: Int64
         var headChanged = false
@@ -32,7 +38,7 @@ final class Hub: Sendable {
 
     let record: HubRecord
     let store: HubStore
-    let writer: HubWriter
+    let writer: HubChanges
     let epochs: EpochHistory
     let encoding: EventEncoding
     let configuration: HubConfiguration
@@ -40,22 +46,23 @@ final class Hub: Sendable {
     let state: Mutex<State>
     let counters = HubCounters()
     /// How long a registration lives after its last write; `nil` for ever.
-    var registrationLifetime: Duration? { nil }
+    var registrationLifetime: Duration? { state.withLock { $0.registrationLifetime } }
 
+    /// Makes a hub without its `stream` installations.
     init(
-        record: HubRecord,
+        stored: StoredHub,
+        namespaceRules: [AccessRule],
         store: HubStore,
         writer: HubWriter,
         epochs: EpochHistory,
         extent: LogExtent,
-        rules: [AccessRule],
         registry: consuming Registry,
         configuration: HubConfiguration,
         logger: Logger
-    ) async throws {
-        self.record = record
+    ) {
+        record = stored.record
         self.store = store
-        self.writer = writer
+        self.writer = HubChanges(writer, hub: stored.record.name)
         self.epochs = epochs
         self.configuration = configuration
         self.logger = logger
@@ -70,19 +77,25 @@ final class Hub: Sendable {
             State(
                 registry: registry,
                 broadcast: broadcast,
-                rules: rules,
+                rules: AccessRules(hub: stored.rules, namespace: namespaceRules),
+                registrationLifetime: stored.description.registrationTimeToLive.duration,
+                isDisabled: stored.description.isDisabled ?? false,
                 head: extent.top,
                 lastMessage: extent.top,
                 droppedThrough: extent.droppedThrough
             )
         )
+    }
+
+    /// Reads the `stream` installations that the store has.
+    func loadStreams() async throws {
         try await store.forEachStream(hub: record.id) { stored in
             do {
                 guard stored.isReadable else { throw HubStoreError.unreadableRecord }
                 guard let entry = try Registry.Entry(stored) else { return }
                 self.state.withLock { $0.registry.put(entry) }
             } catch {
-                logger.error(
+                self.logger.error(
                     "an installation cannot be read and gets nothing until it registers again",
                     metadata: ["installation.id": "\(stored.installation.id)", "error.reason": "\(error)"]
                 )
@@ -90,7 +103,10 @@ final class Hub: Sendable {
         }
     }
 
-    var rules: [AccessRule] { state.withLock { $0.rules } }
+    var accessRules: AccessRules { state.withLock { $0.rules } }
+    var isDisabled: Bool { state.withLock { $0.isDisabled } }
+    /// Its own.
+    var rules: [AccessRule] { accessRules.hub }
 }
 
 // MARK: - Installations

@@ -4,7 +4,7 @@ import HubStore
 import NIOCore
 import Synchronization
 
-/// The hubs of a server, by name, with their streams' event loops.
+/// The hubs of a server, by name, with their streams' event loops; they come and go while it serves.
 final class HubDirectory: Sendable {
     struct Member: Sendable {
         let hub: Hub
@@ -30,67 +30,120 @@ final class HubDirectory: Sendable {
                 )
             }
         }
+
+        /// Hands what has changed to the event loops.
+        fileprivate func dispatch() {
+            for (loop, commands) in zip(loops, hub.takeCommands()) where !commands.isEmpty {
+                loop.eventLoop.execute { loop.apply(commands) }
+            }
+        }
     }
 
-    private let members: [HubName: Member]
+    private struct State {
+        var members: [HubName: Member]
+        /// Deleted hubs whose streams are yet to be told.
+        var leaving: [Member] = []
+        var namespaceRules: [AccessRule]
+    }
+
     let eventLoops: [any EventLoop]
+    private let state: Mutex<State>
     private let loopIndices: [ObjectIdentifier: Int]
 
-    init(members: [Member], eventLoops: [any EventLoop]) {
-        self.members = Dictionary(uniqueKeysWithValues: members.map { ($0.hub.record.name, $0) })
+    init(members: [Member], namespaceRules: [AccessRule], eventLoops: [any EventLoop]) {
+        let byName = Dictionary(uniqueKeysWithValues: members.map { ($0.hub.record.name, $0) })
+        state = Mutex(State(members: byName, namespaceRules: namespaceRules))
         self.eventLoops = eventLoops
         loopIndices = Dictionary(
             uniqueKeysWithValues: eventLoops.enumerated().map { (ObjectIdentifier($1), $0) }
         )
     }
 
-    var all: [Member] { Array(members.values) }
+    /// In the order in which they were made.
+    var all: [Member] {
+        state.withLock { Array($0.members.values) }.sorted { $0.hub.record.id < $1.hub.record.id }
+    }
+
+    var namespaceRules: [AccessRule] { state.withLock { $0.namespaceRules } }
 
     /// Finds a hub by the first segment of a path, as it was sent.
     ///
     /// - Throws: 404 when there is none of this name.
-    func hub(named name: String) throws(ProtocolError) -> Hub {
-        guard let text = name.removingPercentEncoding, let known = try? HubName(text), let member = members[known]
-        else {
-            throw .notFound("There is no hub named '\(name.prefix(HubName.maximumLength))' here.")
-        }
-        return member.hub
+    func member(named name: String) throws(ProtocolError) -> Member {
+        guard let text = name.removingPercentEncoding, let known = try? HubName(text),
+            let member = state.withLock({ $0.members[known] })
+        else { throw .noHub(name.removingPercentEncoding ?? name) }
+        return member
+    }
+
+    /// - Throws: 404 when there is none of this name.
+    func hub(named name: String) throws(ProtocolError) -> Hub { try member(named: name).hub }
+
+    /// The member that a hub is; `nil` when it was deleted, also when another of its name has come.
+    private func member(of hub: Hub) -> Member? {
+        state.withLock { $0.members[hub.record.name] }.flatMap { $0.hub === hub ? $0 : nil }
     }
 
     /// The stream loop of an event loop, the first one for an event loop of somebody else.
-    func loop(of eventLoop: any EventLoop, for hub: Hub) -> (StreamLoop, index: Int) {
+    func loop(of eventLoop: any EventLoop, for member: Member) -> (StreamLoop, index: Int) {
         let index = loopIndices[ObjectIdentifier(eventLoop)] ?? 0
-        guard let member = members[hub.record.name] else { preconditionFailure("the hub is one of the directory") }
         return (member.loops[index], index)
     }
 
     /// All stream loops of a hub.
-    func loops(of hub: Hub) -> [StreamLoop] { members[hub.record.name]?.loops ?? [] }
+    func loops(of hub: Hub) -> [StreamLoop] { member(of: hub)?.loops ?? [] }
 
-    func anyLoop(for hub: Hub) -> (StreamLoop, index: Int) {
-        guard let member = members[hub.record.name] else { preconditionFailure("the hub is one of the directory") }
+    /// - Throws: 404 when the hub was deleted.
+    func anyLoop(for hub: Hub) throws(ProtocolError) -> (StreamLoop, index: Int) {
+        guard let member = member(of: hub) else { throw .noHub(hub.record.name.text) }
         let index = Int.random(in: member.loops.indices)
         return (member.loops[index], index)
     }
 
     /// Hands what a batch of the writer has changed to the event loops, in the order of the log.
     func dispatch() {
-        for member in members.values {
-            for (loop, commands) in zip(member.loops, member.hub.takeCommands()) where !commands.isEmpty {
-                loop.eventLoop.execute { loop.apply(commands) }
-            }
+        let members = state.withLock { state in
+            defer { state.leaving = [] }
+            return Array(state.members.values) + state.leaving
         }
+        for member in members { member.dispatch() }
     }
 }
 
+// MARK: - Changes, which the writer makes in the order of the log
+
+extension HubDirectory {
+    func insert(_ member: Member) {
+        state.withLock { $0.members[member.hub.record.name] = member }
+    }
+
+    /// - Returns: The member that was removed; `nil` when the hub was not there any more.
+    @discardableResult
+    func remove(_ hub: Hub) -> Member? {
+        state.withLock { state in
+            guard let member = state.members[hub.record.name], member.hub === hub else { return nil }
+            state.members[hub.record.name] = nil
+            state.leaving.append(member)
+            return member
+        }
+    }
+
+    /// Takes over the namespace's rules, for itself and for every hub.
+    func adopt(namespaceRules: [AccessRule]) {
+        state.withLock { $0.namespaceRules = namespaceRules }
+    }
+}
+
+// MARK: - Who may
+
 extension Hub {
-    /// Checks a request's token against this hub's rules.
+    /// Checks a request's token against this hub's rules and the namespace's.
     func grant(authorization: String?, path: String, needs right: AccessRights) throws(ProtocolError) -> Grant {
         try authorize(
             authorization,
             path: path,
             needs: right,
-            rules: rules,
+            rules: accessRules,
             now: configuration.nowMilliseconds / 1000
         )
     }

@@ -18,6 +18,9 @@ package final class HubService: Sendable {
     private let writer: HubWriter
     let directory: HubDirectory
     let housekeeping: Housekeeping
+    let management: HubManagement
+    let hubPurge: HubPurgeService
+    private let hubServices = HubServices()
     private let group: MultiThreadedEventLoopGroup
 
     /// Opens the file and reads what is in it; a new file is given a hub and its rules.
@@ -31,56 +34,73 @@ package final class HubService: Sendable {
         try await Self.prepare(store, configuration)
         let dispatch = Dispatch()
         writer = HubWriter(store: store, logger: logger, batchApplied: dispatch.toStreams)
-        let hubs = try await Self.hubs(of: store, writer, configuration, logger)
+        let epochs = EpochHistory(epochs: try await store.epochs())
+        let namespaceRules = try await store.namespaceRules()
+        let hubs = try await Self.hubs(of: store, writer, namespaceRules, epochs, configuration, logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
         let eventLoops = Array(group.makeIterator())
         let members = hubs.map { HubDirectory.Member($0, eventLoops: eventLoops) }
-        directory = HubDirectory(members: members, eventLoops: eventLoops)
+        directory = HubDirectory(members: members, namespaceRules: namespaceRules, eventLoops: eventLoops)
         let directory = directory
         dispatch.directory.withLock { $0 = directory }
         housekeeping = Housekeeping(
             store: store,
             writer: writer,
-            hubs: hubs,
+            directory: directory,
             configuration: configuration,
             logger: logger,
             lastSeen: lastSeen
+        )
+        hubPurge = HubPurgeService(store: store, writer: writer, configuration: configuration, logger: logger)
+        management = HubManagement(
+            directory: directory,
+            store: store,
+            writer: writer,
+            epochs: epochs,
+            services: hubServices,
+            purge: hubPurge,
+            configuration: configuration,
+            logger: logger
         )
     }
 
     private static func hubs(
         of store: HubStore,
         _ writer: HubWriter,
+        _ namespaceRules: [AccessRule],
+        _ epochs: EpochHistory,
         _ configuration: HubConfiguration,
         _ logger: Logger
     ) async throws -> [Hub] {
-        let epochs = EpochHistory(epochs: try await store.epochs())
         let extent = try await store.extent()
         var registries = try await store.reduceTargets(into: [:]) {
             (registries: inout [Int64: Registry], hub, target) in
             registries[hub, default: Registry()].insert(target)
         }
         var hubs: [Hub] = []
-        for record in try await store.hubs() {
-            let hub = try await Hub(
-                record: record,
+        for stored in try await store.storedHubs() {
+            let hub = Hub(
+                stored: stored,
+                namespaceRules: namespaceRules,
                 store: store,
                 writer: writer,
                 epochs: epochs,
                 extent: extent,
-                rules: try await store.accessRules(hub: record.id),
-                registry: registries.removeValue(forKey: record.id) ?? Registry(),
+                registry: registries.removeValue(forKey: stored.record.id) ?? Registry(),
                 configuration: configuration,
                 logger: logger
             )
+            try await hub.loadStreams()
             hubs.append(hub)
         }
         return hubs
     }
 
-    /// Makes the hub of a new file, and notes this start.
+    /// Makes the hub of a new file and the namespace's rule, and notes this start.
     private static func prepare(_ store: HubStore, _ configuration: HubConfiguration) async throws {
-        let isNew = try await store.hubs().isEmpty
+        // Somebody may have deleted the last hub.
+        let (hubs, epochs) = (try await store.hubs(), try await store.epochs())
+        let isNew = hubs.isEmpty && epochs.isEmpty
         let at = configuration.nowMilliseconds
         let epoch = EpochHistory.newName()
         let results = try await store.commit([
@@ -88,6 +108,10 @@ package final class HubService: Sendable {
                 if isNew {
                     _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
                     try transaction.noteClock(at)
+                }
+                if try !transaction.namespaceRules().contains(where: { $0.name == AccessRule.rootName }) {
+                    let root = AccessRule.generated(name: AccessRule.rootName, rights: [.listen, .manage, .send])
+                    try transaction.putNamespaceRule(root, at: at)
                 }
                 _ = try transaction.beginEpoch(named: epoch, at: at)
             }
@@ -110,7 +134,10 @@ package final class HubService: Sendable {
         onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         onStopping: @escaping @Sendable () -> Void = {}
     ) async throws {
-        for member in directory.all { member.loops.forEach { $0.start() } }
+        for member in directory.all {
+            member.loops.forEach { $0.start() }
+            hubServices.start(member.replay)
+        }
         let responses = ResponseCounts()
         let metrics = MetricsPage(
             hubs: directory,
@@ -122,7 +149,7 @@ package final class HubService: Sendable {
         )
         let gate = StreamGate(hubs: directory, responses: responses)
         let application = Application(
-            responder: RouteTable.responder(hubs: directory, health: Health(writer: writer), metrics: metrics),
+            responder: RouteTable.responder(hubs: management, health: Health(writer: writer), metrics: metrics),
             server: HTTPServerBuilder { responder in
                 let http = HTTP1Channel(responder: responder, configuration: .init(idleTimeout: .seconds(120)))
                 return SniffingChannel(http: http, streams: gate)
@@ -137,8 +164,7 @@ package final class HubService: Sendable {
             logger: logger.quieter
         )
         var services: [any Service] = [writer]
-        services += directory.all.map(\.replay)
-        services += [housekeeping, application]
+        services += [hubServices, hubPurge, housekeeping, application]
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))
         }
@@ -163,10 +189,21 @@ package final class HubService: Sendable {
         try store.close()
     }
 
-    /// The connection string of each rule of the first hub, the one with Listen only first.
+    /// The connection string of each rule of the hub that has the configured name, else of the oldest one; the one with
+    /// Listen only comes first.
     package func connectionStrings(endpoint: String) throws -> [ConnectionString] {
-        guard let hub = directory.all.first?.hub else { return [] }
-        return try hub.rules.sorted { $0.rights.rawValue < $1.rights.rawValue }.map {
+        let hubs = directory.all.map(\.hub)
+        guard let hub = hubs.first(where: { $0.record.name == configuration.hubName }) ?? hubs.first else { return [] }
+        return try Self.connectionStrings(hub.rules, endpoint)
+    }
+
+    /// The connection string of each rule of the namespace.
+    package func namespaceConnectionStrings(endpoint: String) throws -> [ConnectionString] {
+        try Self.connectionStrings(directory.namespaceRules, endpoint)
+    }
+
+    private static func connectionStrings(_ rules: [AccessRule], _ endpoint: String) throws -> [ConnectionString] {
+        try rules.sorted { $0.rights.rawValue < $1.rights.rawValue }.map {
             try ConnectionString(endpoint: endpoint, keyName: $0.name, key: $0.primaryKey)
         }
     }

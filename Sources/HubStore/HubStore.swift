@@ -122,7 +122,7 @@ package enum HubStoreError: Error, CustomStringConvertible {
 extension HubStore {
     package func hubs() async throws -> [HubRecord] {
         try await pool.read { db in
-            try Row.fetchAll(db, sql: "SELECT hubID, name FROM hub ORDER BY hubID").map { row in
+            try Row.fetchAll(db, sql: "SELECT hubID, name FROM hub WHERE deletedAt IS NULL ORDER BY hubID").map { row in
                 HubRecord(id: row[0], name: try HubName(row[1]))
             }
         }
@@ -131,14 +131,7 @@ extension HubStore {
     package func accessRules(hub: Int64) async throws -> [AccessRule] {
         try await pool.read { db in
             let sql = "SELECT name, primaryKey, secondaryKey, rights FROM accessRule WHERE hubID = ? ORDER BY name"
-            return try Row.fetchAll(db, sql: sql, arguments: [hub]).map { row in
-                AccessRule(
-                    name: row[0],
-                    primaryKey: row[1],
-                    secondaryKey: row[2],
-                    rights: AccessRights(rawValue: row[3])
-                )
-            }
+            return try Row.fetchAll(db, sql: sql, arguments: [hub]).map(AccessRule.init(row:))
         }
     }
 
@@ -151,14 +144,7 @@ extension HubStore {
     }
 
     package func extent() async throws -> LogExtent {
-        try await pool.read { db in
-            let dropped = try Row.fetchOne(db, sql: "SELECT throughSequence, bySize FROM retention")
-            return LogExtent(
-                top: try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'log'") ?? 0,
-                droppedThrough: dropped?[0] ?? 0,
-                droppedBySize: dropped?[1] ?? 0
-            )
-        }
+        try await pool.read { db in try Transaction(db).extent() }
     }
 
     package func logSize() async throws -> LogSize {
@@ -256,6 +242,8 @@ extension HubStore {
 
 /// The statements of the hot paths, apart so that a test can ask for their plans.
 enum Query {
+    /// What a row of the log counts for.
+    static let rowBytes = "ifnull(length(body), 0) + ifnull(length(tags), 0)"
     static let owedRows = "SELECT afterSequence, record FROM owed WHERE ordinal = ? ORDER BY afterSequence"
     static let messages = """
         SELECT sequence, messageID, tags, body FROM log
@@ -283,10 +271,10 @@ enum Query {
         SELECT afterSequence, length(record) FROM owed WHERE ordinal = ? ORDER BY afterSequence DESC
         """
     static let oldestRows = """
-        SELECT sequence, at, ifnull(length(body), 0) + ifnull(length(tags), 0), ordinal FROM log
+        SELECT sequence, at, \(rowBytes), ordinal FROM log
         ORDER BY sequence LIMIT ?
         """
-    static let bytesAfter = "SELECT sum(length(body) + ifnull(length(tags), 0)) FROM log WHERE sequence > ?"
+    static let bytesAfter = "SELECT sum(\(rowBytes)) FROM log WHERE sequence > ?"
     static let dropOwed = "DELETE FROM owed WHERE ordinal = ? AND afterSequence < ?"
 }
 

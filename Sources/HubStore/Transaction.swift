@@ -11,26 +11,11 @@ package struct Transaction {
     }
 }
 
-// MARK: - Hubs, rules, epochs
+// MARK: - Epochs
 
 extension Transaction {
     /// Starts of the hub whose cursors are known.
     package static let maximumEpochs = 10_000
-
-    /// Makes a hub with its rules.
-    package func insertHub(_ name: HubName, rules: [AccessRule], at: Int64) throws -> HubRecord {
-        try db.execute(sql: "INSERT INTO hub (name, createdAt) VALUES (?, ?)", arguments: [name.text, at])
-        let id = db.lastInsertedRowID
-        for rule in rules { try put(rule, hub: id) }
-        return HubRecord(id: id, name: name)
-    }
-
-    package func put(_ rule: AccessRule, hub: Int64) throws {
-        try execute(
-            "INSERT OR REPLACE INTO accessRule VALUES (?, ?, ?, ?, ?)",
-            [hub, rule.name, rule.primaryKey, rule.secondaryKey, rule.rights.rawValue]
-        )
-    }
 
     /// Notes a start of the hub: cursors from now on name this epoch.
     ///
@@ -52,6 +37,11 @@ extension Transaction {
 
     package func noteClock(_ at: Int64) throws {
         try execute("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
+    }
+
+    package func extent() throws -> LogExtent {
+        let dropped = try Row.fetchOne(db, sql: "SELECT throughSequence, bySize FROM retention")
+        return LogExtent(top: try top(), droppedThrough: dropped?[0] ?? 0, droppedBySize: dropped?[1] ?? 0)
     }
 
     /// The highest sequence that was given.
@@ -144,7 +134,7 @@ extension Transaction {
     }
 
     /// Bytes of bodies and tags in the log; adds up only what has come since the last time.
-    private func countBytes() throws -> Int64 {
+    func countBytes() throws -> Int64 {
         guard let counted = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes FROM retention") else {
             return 0
         }

@@ -30,7 +30,7 @@ struct StrangerTests {
             // Spelled as registered, in other cases, and decomposed: one and the same installation.
             for id in [victim.id, "victim-ä", "VICTIM-Ä", "Victim-A\u{308}"] {
                 for secret in [nil, stranger.secret, PushChannelSecret.random()] {
-                    for route in RouteTable.routes where route.right == .listen && route.path.contains(":id") {
+                    for route in RouteTable.routes where route.right == .listen && route.address.contains(":id") {
                         let body: String
                         switch route.method {
                         case .put:
@@ -40,8 +40,8 @@ struct StrangerTests {
                         case .patch: body = #"[{"op":"add","path":"/tags","value":"Sports"}]"#
                         default: body = ""
                         }
-                        let address = route.path.replacing(":id", with: path(id)).dropFirst()
-                        let (method, path) = (route.method.rawValue, String(address))
+                        let address = route.address.replacing(":hub", with: "news").replacing(":id", with: path(id))
+                        let (method, path) = (route.method.rawValue, address)
                         let replies = [
                             try await hub.send(method, path, as: hub.listen, channel: secret, body),
                             // A stream has another way in behind another request.
@@ -65,7 +65,7 @@ struct StrangerTests {
     @Test func `Listen neither sends nor announces nor counts`() async throws {
         try await run { hub in
             for route in RouteTable.routes where route.right != .listen {
-                let address = String(route.path.replacing(":publisher", with: "p").dropFirst())
+                let address = route.address.replacing(":hub", with: "news").replacing(":publisher", with: "p")
                 let reply = try await hub.send(
                     route.method.rawValue,
                     address,

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HubProtocol
+import HubStore
 import Hummingbird
 import NIOCore
 
@@ -39,24 +40,15 @@ struct HubRequest {
     }
 }
 
-/// One operation: its address below the hub, what it needs, what it does.
-struct Route: Sendable {
-    let method: HTTPRequest.Method
-    /// Below the hub; `:id` and `:publisher` are parameters.
-    let path: String
-    let right: AccessRights
-    let handle: @Sendable (HubRequest, HubDirectory) async throws -> Response
-}
-
-/// Every operation below a hub; what is not here is answered with 404.
+/// Every operation; what is not here is answered with 404.
 enum RouteTable {
     static let routes: [Route] =
-        InstallationRoutes.routes + MessageRoutes.routes + StreamRoutes.routes + CategoryRoutes.routes
-        + DeliveryRoutes.routes
+        NamespaceRoutes.routes + InstallationRoutes.routes + MessageRoutes.routes + StreamRoutes.routes
+        + CategoryRoutes.routes + DeliveryRoutes.routes
 
     /// A responder for all routes, and for the server's own `/healthz`, `/readyz` and `/metrics`.
     static func responder(
-        hubs: HubDirectory,
+        hubs: HubManagement,
         health: Health,
         metrics: MetricsPage
     ) -> RouterResponder<BasicRequestContext> {
@@ -67,17 +59,57 @@ enum RouteTable {
         router.get("/readyz") { _, _ in health.ready }
         router.get("/metrics") { _, _ in try await metrics.response() }
         for route in routes {
-            router.on(RouterPath("/:hub\(route.path)"), method: route.method) { request, context in
-                let hub = try hubs.hub(named: context.parameters.get("hub") ?? "")
-                let grant = try hub.grant(
-                    authorization: request.headers[.authorization],
-                    path: request.uri.path,
-                    needs: route.right
-                )
-                let allowed = HubRequest(hub: hub, grant: grant, request: request, parameters: context.parameters)
-                return try await route.handle(allowed, hubs)
+            // Some clients escape the dollar sign of `$Resources`.
+            for address in Set([route.address, route.address.replacing("$", with: "%24")]) {
+                router.on(RouterPath(address), method: route.method) { request, context in
+                    switch route.operation {
+                    case .ofHub(let handle):
+                        let allowed = try allow(request, context, route, hubs.directory)
+                        return try await handle(allowed, hubs.directory)
+                    case .ofNamespace(let handle):
+                        return try await handle(try allow(request, context, route, hubs))
+                    }
+                }
             }
         }
         return router.buildResponder()
+    }
+
+    private static func allow(
+        _ request: Request,
+        _ context: BasicRequestContext,
+        _ route: Route,
+        _ hubs: HubDirectory
+    ) throws(ProtocolError) -> HubRequest {
+        let hub = try hubs.hub(named: context.parameters.get("hub") ?? "")
+        let grant = try hub.grant(
+            authorization: request.headers[.authorization],
+            path: request.uri.path,
+            needs: route.right(for: request)
+        )
+        guard !hub.isDisabled else {
+            throw .forbidden("The hub '\(hub.record.name)' is disabled; set Status to false in its description.")
+        }
+        return HubRequest(hub: hub, grant: grant, request: request, parameters: context.parameters)
+    }
+
+    private static func allow(
+        _ request: Request,
+        _ context: BasicRequestContext,
+        _ route: Route,
+        _ hubs: HubManagement
+    ) throws(ProtocolError) -> NamespaceRequest {
+        let name = context.parameters.get("hub")
+        let hub = name.flatMap { name in try? hubs.directory.hub(named: name) }
+        if hub == nil, route.scope == .hub, route.method != .put { throw .noHub(name?.removingPercentEncoding ?? "") }
+        let rules = route.scope == .hub ? hub?.accessRules : nil
+        let grant = try authorize(
+            request.headers[.authorization],
+            path: request.uri.path,
+            needs: route.right(for: request),
+            rules: rules ?? AccessRules(namespace: hubs.directory.namespaceRules),
+            now: hubs.configuration.nowMilliseconds / 1000
+        )
+        return NamespaceRequest(hubs: hubs, hub: hub, name: name ?? "", grant: grant, request: request)
     }
 }

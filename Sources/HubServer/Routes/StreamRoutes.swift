@@ -56,7 +56,7 @@ enum StreamRoutes {
         isPoll: Bool = false
     ) async throws -> (output: BodyOutput, session: StreamSession) {
         let output = BodyOutput()
-        let (loop, index) = hubs.anyLoop(for: request.hub)
+        let (loop, index) = try hubs.anyLoop(for: request.hub)
         let session = StreamSession(loop: loop, output: output, isPoll: isPoll)
         output.serve(session)
         let stream = StreamRequest(

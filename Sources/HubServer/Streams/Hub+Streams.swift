@@ -25,6 +25,11 @@ extension Hub {
     /// Lets a session in at its place in the log; the answer goes to the session's output.
     func attach(_ session: StreamSession, loop: Int, _ request: StreamRequest) {
         writer.post {
+            // Nobody hands on what a deleted hub would say.
+            guard !self.writer.isClosed else {
+                let refusal = StreamLoop.Command.refuse(session, .noHub(self.record.name.text))
+                return session.loop.eventLoop.execute { session.loop.apply([refusal]) }
+            }
             self.state.withLock { state in self.attach(session, loop: loop, request, &state) }
         }
     }
@@ -36,6 +41,9 @@ extension Hub {
         else { return state.broadcast.refuse(session, loop: loop, .noInstallation) }
         guard !state.isStopping else {
             return state.broadcast.refuse(session, loop: loop, .unavailable("The hub is stopping; try again shortly."))
+        }
+        guard !state.isDisabled else {
+            return state.broadcast.refuse(session, loop: loop, .unavailable("The hub is disabled."))
         }
         guard state.rules.hold(request.grant.credential) else {
             return state.broadcast.refuse(session, loop: loop, .unauthorized(.invalidSignature))
@@ -127,15 +135,38 @@ extension Hub {
         }
     }
 
-    /// Takes changed rules over; streams that were opened with a key that is gone end at once.
-    func adopt(_ rules: [AccessRule]) {
-        guard self.rules != rules else { return }
-        logger.notice("access rules have changed", metadata: ["hub.name": "\(record.name)"])
+    /// Takes over rules that somebody else has written into the file, unless they have changed here since `looked`, which
+    /// is the ``State/rulesChanges`` from before they were read.
+    func adopt(_ rules: AccessRules, looked: Int) {
+        guard accessRules != rules else { return }
         writer.post {
-            self.state.withLock { state in
-                state.rules = rules
-                state.broadcast.endAll(.revoked) { !rules.hold($0) }
+            let isNews = self.state.withLock { state in
+                guard state.rulesChanges == looked, state.rules != rules else { return false }
+                state.take(rules)
+                return true
             }
+            guard isNews else { return }
+            self.logger.notice("access rules have changed", metadata: ["hub.name": "\(self.record.name)"])
+        }
+    }
+
+    /// Takes over what is said of the hub now, in the order of the log: streams that were opened with a key that is gone
+    /// end at once, and all of them when the hub was disabled.
+    func take(_ stored: StoredHub) {
+        state.withLock { state in
+            state.take(AccessRules(hub: stored.rules, namespace: state.rules.namespace))
+            state.registrationLifetime = stored.description.registrationTimeToLive.duration
+            state.isDisabled = stored.description.isDisabled ?? false
+            if state.isDisabled { state.broadcast.endAll(.stopping) { _ in true } }
+        }
+    }
+
+    /// Ends all streams and takes nothing more: the hub was deleted, in the order of the log.
+    func close() {
+        writer.close()
+        state.withLock { state in
+            state.isStopping = true
+            state.broadcast.endAll(.revoked) { _ in true }
         }
     }
 
@@ -149,6 +180,14 @@ extension Hub {
 }
 
 extension Hub.State {
+    /// Streams that were opened with a key that is gone end.
+    fileprivate mutating func take(_ rules: AccessRules) {
+        rulesChanges += 1
+        guard self.rules != rules else { return }
+        self.rules = rules
+        broadcast.endAll(.revoked) { !rules.hold($0) }
+    }
+
     fileprivate mutating func noteProgress(_ ordinal: Int64, written: Int64) {
         progress[ordinal, default: StreamProgress(ordinal: ordinal, written: written)].raise(to: written)
     }
@@ -156,15 +195,6 @@ extension Hub.State {
 
 extension StreamProgress {
     fileprivate mutating func raise(to sequence: Int64) { written = max(written, sequence) }
-}
-
-extension [AccessRule] {
-    /// Whether the key is still one of the rule's.
-    func hold(_ credential: Credential) -> Bool {
-        contains { rule in
-            rule.name == credential.rule && [rule.primaryKey, rule.secondaryKey].contains(credential.key)
-        }
-    }
 }
 
 // MARK: - Replay

@@ -23,6 +23,9 @@ final class ReplayService: Service {
         continuation.yield(page)
     }
 
+    /// Reads no more: the hub was deleted.
+    func stop() { continuation.finish() }
+
     func run() async throws {
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in

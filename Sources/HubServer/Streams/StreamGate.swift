@@ -34,7 +34,8 @@ final class StreamGate: Sendable {
             let path = String(head.uri.prefix { $0 != "?" })
             let segments = path.split(separator: "/")
             guard segments.count == 4 else { throw ProtocolError.notFound("There is nothing at this address.") }
-            let hub = try hubs.hub(named: String(segments[0]))
+            let member = try hubs.member(named: String(segments[0]))
+            let hub = member.hub
             let grant = try hub.grant(
                 authorization: head.headers.first(name: "Authorization"),
                 path: path,
@@ -46,7 +47,7 @@ final class StreamGate: Sendable {
                 channel: PushChannelSecret(header: head.headers.first(name: HeaderName.pushChannel)),
                 lastEventID: head.headers.first(name: HeaderName.lastEventID)
             )
-            let (loop, index) = hubs.loop(of: channel.eventLoop, for: hub)
+            let (loop, index) = hubs.loop(of: channel.eventLoop, for: member)
             let session = StreamSession(loop: loop, output: output)
             output.serve(session)
             hub.attach(session, loop: index, request)

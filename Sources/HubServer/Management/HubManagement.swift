@@ -1,0 +1,124 @@
+import HubProtocol
+import HubStore
+import Logging
+import NIOCore
+import Synchronization
+
+/// Makes, changes and deletes hubs while the server runs.
+final class HubManagement: Sendable {
+    /// Hubs of a server: each costs memory and a look at its keys twice a second.
+    static let maximumHubs = 1_000
+
+    let directory: HubDirectory
+    let store: HubStore
+    let configuration: HubConfiguration
+    private let writer: HubWriter
+    private let epochs: EpochHistory
+    private let services: HubServices
+    private let purge: HubPurgeService
+    private let logger: Logger
+
+    init(
+        directory: HubDirectory,
+        store: HubStore,
+        writer: HubWriter,
+        epochs: EpochHistory,
+        services: HubServices,
+        purge: HubPurgeService,
+        configuration: HubConfiguration,
+        logger: Logger
+    ) {
+        self.directory = directory
+        self.store = store
+        self.writer = writer
+        self.epochs = epochs
+        self.services = services
+        self.purge = purge
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Makes a hub; when this returns it takes requests.
+    ///
+    /// - Throws: 409 when there is one of this name, 403 when there are ``maximumHubs``.
+    func create(_ name: HubName, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
+        let at = configuration.nowMilliseconds
+        let hub = try await writer.perform(bytes: bytes) { transaction -> (StoredHub, LogExtent) in
+            guard try !transaction.hasHub(named: name) else {
+                throw ProtocolError.conflict("The hub '\(name)' exists; send If-Match: * to update it.")
+            }
+            guard try transaction.hubCount() < Self.maximumHubs else {
+                throw ProtocolError.forbidden(
+                    "There are \(Self.maximumHubs) hubs here, which is the most; delete one first."
+                )
+            }
+            let stored = try transaction.insertHub(name, try change.applied(to: nil, at: at), at: at)
+            return (stored, try transaction.extent())
+        } apply: { stored, extent in
+            self.open(stored, extent)
+        }.0
+        logger.notice("a hub was made", metadata: ["hub.name": "\(name)"])
+        return hub
+    }
+
+    private func open(_ stored: StoredHub, _ extent: LogExtent) {
+        let hub = Hub(
+            stored: stored,
+            namespaceRules: directory.namespaceRules,
+            store: store,
+            writer: writer,
+            epochs: epochs,
+            extent: extent,
+            registry: Registry(),
+            configuration: configuration,
+            logger: logger
+        )
+        let member = HubDirectory.Member(hub, eventLoops: directory.eventLoops)
+        for loop in member.loops { loop.start() }
+        services.start(member.replay)
+        directory.insert(member)
+    }
+
+    /// Changes what is said of a hub; rules are in force when this returns, and streams of revoked keys have ended.
+    ///
+    /// - Throws: 404 when it was deleted meanwhile.
+    func update(_ hub: Hub, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
+        let at = configuration.nowMilliseconds
+        return try await hub.writer.perform(bytes: bytes) { transaction -> StoredHub in
+            guard var stored = try transaction.hub(id: hub.record.id) else {
+                throw ProtocolError.noHub(hub.record.name.text)
+            }
+            stored.description = try change.applied(to: stored.description, at: at)
+            stored.updatedAt = at
+            try transaction.update(stored)
+            return stored
+        } apply: { stored in
+            hub.take(stored)
+        }
+    }
+
+    /// Deletes a hub: its streams end and it is unknown from now on; what it has in the file goes bit by bit.
+    ///
+    /// - Throws: 404 when it was deleted meanwhile.
+    func delete(_ hub: Hub) async throws {
+        let at = configuration.nowMilliseconds
+        _ = try await hub.writer.perform(bytes: 0) { transaction in
+            guard try transaction.hub(id: hub.record.id) != nil else { throw ProtocolError.noService }
+            try transaction.deleteHub(id: hub.record.id, at: at)
+        } apply: { _ in
+            hub.close()
+            self.directory.remove(hub)?.replay.stop()
+        }
+        logger.notice("a hub was deleted", metadata: ["hub.name": "\(hub.record.name)"])
+        purge.start()
+    }
+}
+
+extension ProtocolError {
+    /// What the service answers to a DELETE of a hub that is not there (protocol §8).
+    static let noService = ProtocolError.notFound("No service is hosted at the specified address.")
+
+    static func forbidden(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 403, code: 40300, detail: detail)
+    }
+}

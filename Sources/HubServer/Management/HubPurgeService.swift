@@ -1,0 +1,68 @@
+import HubProtocol
+import HubStore
+import Logging
+import ServiceLifecycle
+
+/// Drops the rows of deleted hubs, some at a time, so that the other hubs wait little; what a stop leaves is dropped
+/// after the next start.
+final class HubPurgeService: Service {
+    /// Rows that one transaction drops.
+    static let rows = 500
+    /// After a failure, such as a full disk.
+    private static let pause = Duration.seconds(30)
+
+    private let store: HubStore
+    private let writer: HubWriter
+    private let configuration: HubConfiguration
+    private let logger: Logger
+    private let requests: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init(store: HubStore, writer: HubWriter, configuration: HubConfiguration, logger: Logger) {
+        self.store = store
+        self.writer = writer
+        self.configuration = configuration
+        self.logger = logger
+        (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        continuation.yield()
+    }
+
+    /// Looks for deleted hubs.
+    func start() { continuation.yield() }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            for await _ in self.requests {
+                do {
+                    try await self.purge()
+                } catch is CancellationError {
+                    return
+                } catch {
+                    // The writer says why it cannot write.
+                    self.logger.debug("rows of a deleted hub stay for now", metadata: ["error.reason": "\(error)"])
+                    guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
+                    self.start()
+                }
+            }
+        }
+    }
+
+    /// Drops all that deleted hubs have left.
+    func purge() async throws {
+        let at = configuration.nowMilliseconds
+        for hub in try await store.hubsToPurge() {
+            var isDone = false
+            while !isDone {
+                try Task.checkCancellation()
+                let begun = ContinuousClock.now
+                isDone = try await writer.perform(bytes: 0) { transaction in
+                    try transaction.purge(hub: hub, limit: Self.rows, at: at)
+                } apply: { _ in
+                }
+                // The writer is the others' for as long.
+                if !isDone { try await Task.sleep(for: .now - begun) }
+            }
+            logger.notice("nothing is left of a deleted hub", metadata: ["hub.id": "\(hub)"])
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import HTTPTypes
+import HubProtocol
+import HubStore
+import Hummingbird
+import NIOCore
+
+/// A request on a hub as a whole, or on the namespace, that was let in.
+struct NamespaceRequest: Sendable {
+    let hubs: HubManagement
+    /// The hub that the path names, if it is there.
+    let hub: Hub?
+    /// As the path has it; empty without one.
+    let name: String
+    let grant: Grant
+    let request: Request
+
+    /// `https://{host}`: SDKs want https, whatever the hub is reached by.
+    var root: String { "https://\(request.head.authority ?? "localhost")" }
+
+    /// The request's address with its query.
+    var address: String { "\(root)\(request.uri.path)\(query)" }
+
+    /// The request's query with its question mark, empty without one.
+    var query: String { request.uri.query.map { "?\($0)" } ?? "" }
+
+    /// What the server goes by: the first label of the host's name, as the service's hosts begin with their namespace.
+    var namespace: String {
+        let authority = request.head.authority ?? "localhost"
+        let host = authority.hasPrefix("[") ? authority : String(authority.prefix { $0 != ":" })
+        let isNumeric = host.allSatisfy { $0 == "." || $0.isNumber } || host.hasPrefix("[")
+        return isNumeric ? host : String(host.prefix { $0 != "." })
+    }
+
+    /// The first value of a query's name, whatever the case of its letters.
+    func value(_ name: String) -> String? {
+        request.uri.queryParameters.first { key, _ in
+            (String(key).removingPercentEncoding ?? String(key)).lowercased() == name
+        }.map { String($0.value) }
+    }
+
+    func body(limit: Int) async throws -> [UInt8] {
+        do {
+            let buffer = try await request.body.collect(upTo: limit)
+            return [UInt8](buffer.readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw ProtocolError.tooLarge("The request body is larger than \(limit) bytes.")
+        }
+    }
+}
+
+/// Hubs: making, changing, reading, deleting and listing them (protocol §8).
+enum NamespaceRoutes {
+    static let routes = [
+        Route(method: .put, address: "/:hub", scope: .hub) { request in
+            let isUpdate = request.request.headers[.ifMatch] != nil
+            let body = try await request.body(limit: NotificationHubDescription.maximumBytes)
+            if isUpdate {
+                guard let hub = request.hub else { throw request.noHub }
+                let stored = try await request.hubs.update(hub, NotificationHubChange(xml: body), bytes: body.count)
+                return request.entry(of: stored, status: .ok)
+            }
+            let name = try HubName(request.name.removingPercentEncoding ?? request.name)
+            let stored = try await request.hubs.create(name, NotificationHubChange(xml: body), bytes: body.count)
+            return request.entry(of: stored, status: .created)
+        },
+        Route(method: .get, address: "/:hub", scope: .hub) { request in
+            guard let hub = request.hub, let stored = try await request.hubs.store.hub(id: hub.record.id) else {
+                throw request.noHub
+            }
+            return request.entry(of: stored, status: .ok)
+        },
+        Route(method: .delete, address: "/:hub", scope: .namespace) { request in
+            guard let hub = request.hub else { throw ProtocolError.noService }
+            try await request.hubs.delete(hub)
+            return Response(status: .ok)
+        },
+        Route(method: .get, address: "/$Resources/NotificationHubs", scope: .namespace) { request in
+            let skip = try request.count("$skip") ?? 0
+            let top = try request.count("$top") ?? HubManagement.maximumHubs
+            let page = try await request.hubs.store.storedHubs().dropFirst(skip).prefix(top)
+            let feed = ManagementFeed(
+                title: "NotificationHubs",
+                address: request.address,
+                updatedAt: request.hubs.configuration.nowMilliseconds,
+                entries: page.map { request.entry(of: $0, query: request.version) }
+            )
+            return .atom(feed.xml, ManagementFeed.contentType)
+        },
+        Route(method: .get, address: "/", scope: .namespace) { request in
+            let list = PublicServiceList(
+                root: request.root,
+                hubs: request.hubs.directory.all.map(\.hub.record.name),
+                at: request.hubs.configuration.nowMilliseconds
+            )
+            return .atom(list.xml, PublicServiceList.contentType)
+        },
+    ]
+}
+
+extension NamespaceRequest {
+    fileprivate var noHub: ProtocolError { .noHub(name.removingPercentEncoding ?? name) }
+
+    /// The version that was asked for, which the entries of a list name.
+    fileprivate var version: String { value("api-version").map { "?api-version=\($0)" } ?? "" }
+
+    fileprivate func count(_ name: String) throws(ProtocolError) -> Int? {
+        guard let text = value(name) else { return nil }
+        guard let number = Int(text), number >= 0 else {
+            throw .badRequest("'\(name)' must be a number from 0 on, not '\(text.excerpt)'.")
+        }
+        return number
+    }
+
+    fileprivate func entry(of hub: StoredHub, query: String) -> ManagementEntry {
+        hub.description.entry(
+            of: hub.record.name,
+            root: root,
+            query: query,
+            namespace: namespace,
+            createdAt: hub.createdAt,
+            updatedAt: hub.updatedAt
+        )
+    }
+
+    fileprivate func entry(of hub: StoredHub, status: HTTPResponse.Status) -> Response {
+        .atom(entry(of: hub, query: query).xml, ManagementEntry.contentType, status: status)
+    }
+}
+
+extension Response {
+    static func atom(_ xml: String, _ contentType: String, status: HTTPResponse.Status = .ok) -> Response {
+        Response(status: status, headers: [.contentType: contentType], body: .init(byteBuffer: ByteBuffer(string: xml)))
+    }
+}

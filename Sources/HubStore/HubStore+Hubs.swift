@@ -1,0 +1,303 @@
+import Foundation
+import GRDB
+package import HubProtocol
+
+/// A hub with all that was said of it.
+package struct StoredHub: Sendable, Equatable {
+    package let record: HubRecord
+    package var description: NotificationHubDescription
+    /// Milliseconds since 1970.
+    package let createdAt: Int64
+    package var updatedAt: Int64
+
+    package var rules: [AccessRule] { description.rules.map(\.rule) }
+}
+
+/// The rules of all hubs, by their numbers, and of the namespace, seen at one moment.
+package struct AllAccessRules: Sendable, Equatable {
+    package var hubs: [Int64: [AccessRule]] = [:]
+    package var namespace: [AccessRule] = []
+}
+
+extension HubStore {
+    /// The hubs in the order in which they were made.
+    package func storedHubs() async throws -> [StoredHub] {
+        try await pool.read { db in
+            try Row.fetchAll(db, sql: "\(HubQuery.hubs) ORDER BY hubID").map { try StoredHub(row: $0, db) }
+        }
+    }
+
+    package func hub(id: Int64) async throws -> StoredHub? {
+        try await pool.read { db in try Transaction(db).hub(id: id) }
+    }
+
+    package func allAccessRules() async throws -> AllAccessRules {
+        try await pool.read { db in
+            var all = AllAccessRules()
+            for row in try Row.fetchAll(try db.cachedStatement(sql: HubQuery.rulesOfHubs)) {
+                all.hubs[row["hubID"], default: []].append(AccessRule(row: row))
+            }
+            all.namespace = try Row.fetchAll(try db.cachedStatement(sql: HubQuery.namespaceRules))
+                .map(AccessRule.init(row:))
+            return all
+        }
+    }
+
+    package func namespaceRules() async throws -> [AccessRule] { try await allAccessRules().namespace }
+
+    /// Deleted hubs with rows yet to be dropped.
+    package func hubsToPurge() async throws -> [Int64] {
+        try await pool.read { db in
+            try Int64.fetchAll(db, sql: "SELECT hubID FROM hub WHERE deletedAt IS NOT NULL AND purgedAt IS NULL")
+        }
+    }
+}
+
+extension Transaction {
+    package func hub(id: Int64) throws -> StoredHub? {
+        try Row.fetchOne(db, sql: "\(HubQuery.hubs) AND hubID = ?", arguments: [id]).map { try StoredHub(row: $0, db) }
+    }
+
+    /// How many hubs there are.
+    package func hubCount() throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM hub WHERE deletedAt IS NULL") ?? 0
+    }
+
+    package func hasHub(named name: HubName) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT 1 FROM hub WHERE name = ?", arguments: [name.text]) ?? false
+    }
+
+    /// Makes a hub.
+    package func insertHub(_ name: HubName, _ description: NotificationHubDescription, at: Int64) throws -> StoredHub {
+        try db.execute(sql: "INSERT INTO hub (name, createdAt) VALUES (?, ?)", arguments: [name.text, at])
+        let record = HubRecord(id: db.lastInsertedRowID, name: name)
+        let hub = StoredHub(record: record, description: description, createdAt: at, updatedAt: at)
+        try update(hub)
+        return hub
+    }
+
+    /// Makes a hub of which nothing is said but its rules.
+    package func insertHub(_ name: HubName, rules: [AccessRule], at: Int64) throws -> HubRecord {
+        let rules = rules.map { AuthorizationRule($0, createdAt: at, modifiedAt: at) }
+        return try insertHub(name, NotificationHubDescription(rules: rules), at: at).record
+    }
+
+    /// Replaces all that is said of a hub, its rules as well.
+    package func update(_ hub: StoredHub) throws {
+        let description = hub.description
+        let isUnlimited = description.registrationTimeToLive == .unlimited
+        try execute(
+            "UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = ? WHERE hubID = ?",
+            [
+                hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units,
+                try HubRemarks(description).encoded, hub.record.id,
+            ]
+        )
+        try execute("DELETE FROM accessRule WHERE hubID = ?", [hub.record.id])
+        for (position, entry) in description.rules.enumerated() {
+            let rule = entry.rule
+            try execute(
+                """
+                INSERT INTO accessRule
+                    (hubID, name, primaryKey, secondaryKey, rights, position, createdAt, modifiedAt)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    hub.record.id, rule.name, rule.primaryKey, rule.secondaryKey, rule.rights.rawValue, position,
+                    entry.createdAt, entry.modifiedAt,
+                ]
+            )
+        }
+    }
+
+    /// Sets one rule of a hub, new or in the place of one of the same name.
+    package func put(_ rule: AccessRule, hub: Int64, at: Int64 = 0) throws {
+        try execute(
+            """
+            INSERT INTO accessRule (hubID, name, primaryKey, secondaryKey, rights, position, createdAt, modifiedAt)
+            VALUES (?1, ?2, ?3, ?4, ?5,
+                (SELECT ifnull(max(position), 0) + 1 FROM accessRule WHERE hubID = ?1), ?6, ?6)
+            ON CONFLICT DO UPDATE SET primaryKey = excluded.primaryKey, secondaryKey = excluded.secondaryKey,
+                rights = excluded.rights, modifiedAt = excluded.modifiedAt
+            """,
+            [hub, rule.name, rule.primaryKey, rule.secondaryKey, rule.rights.rawValue, at]
+        )
+    }
+
+    /// Sets one rule of the namespace.
+    package func putNamespaceRule(_ rule: AccessRule, at: Int64) throws {
+        try execute(
+            """
+            INSERT INTO namespaceRule VALUES (?1, ?2, ?3, ?4, ?5, ?5)
+            ON CONFLICT DO UPDATE SET primaryKey = excluded.primaryKey, secondaryKey = excluded.secondaryKey,
+                rights = excluded.rights, modifiedAt = excluded.modifiedAt
+            """,
+            [rule.name, rule.primaryKey, rule.secondaryKey, rule.rights.rawValue, at]
+        )
+    }
+
+    package func namespaceRules() throws -> [AccessRule] {
+        try Row.fetchAll(try db.cachedStatement(sql: HubQuery.namespaceRules)).map(AccessRule.init(row:))
+    }
+
+    package func hubs() throws -> [StoredHub] {
+        try Row.fetchAll(db, sql: "\(HubQuery.hubs) ORDER BY hubID").map { try StoredHub(row: $0, db) }
+    }
+}
+
+// MARK: - Deleting
+
+extension Transaction {
+    /// Deletes a hub: its name is free and its keys are gone at once, its other rows go with ``purge(hub:limit:at:)``.
+    package func deleteHub(id: Int64, at: Int64) throws {
+        try execute(
+            "UPDATE hub SET deletedAt = ?2, name = 'deleted:' || hubID, about = NULL, updatedAt = ?2 WHERE hubID = ?1",
+            [id, at]
+        )
+        try execute("DELETE FROM accessRule WHERE hubID = ?", [id])
+    }
+
+    /// Drops rows of a deleted hub, about `limit` of them.
+    ///
+    /// - Returns: Whether nothing is left of it.
+    package func purge(hub: Int64, limit: Int, at: Int64) throws -> Bool {
+        for step in HubPurge.steps {
+            // With an installation go what it was owed and its registrations.
+            let rows = step.table == "installation" ? max(1, limit / HubPurge.installationWeight) : limit
+            if step.table == "log" { try discount(step, hub: hub, rows: rows) }
+            try execute(step.delete, [hub, rows])
+            guard db.changesCount == 0 else { return false }
+        }
+        try execute("UPDATE hub SET purgedAt = ? WHERE hubID = ? AND deletedAt IS NOT NULL", [at, hub])
+        return true
+    }
+
+    /// Takes what is about to go from the count of the log's bytes.
+    private func discount(_ step: HubPurge.Step, hub: Int64, rows: Int) throws {
+        _ = try countBytes()
+        let statement = try db.cachedStatement(sql: HubPurge.bytes(step))
+        let bytes = try Int64.fetchOne(statement, arguments: [hub, rows]) ?? 0
+        guard bytes > 0 else { return }
+        try execute("UPDATE retention SET countedBytes = max(countedBytes - ?, 0)", [bytes])
+    }
+}
+
+/// What a deleted hub leaves behind, table by table; a test compares it with the schema.
+enum HubPurge {
+    struct Step {
+        let table: String
+        /// What of it this step is about.
+        var condition: String?
+        /// Columns that tell the rows of one hub apart, and that an index on `hubID` leads to.
+        let key: String
+
+        fileprivate var rows: String {
+            let condition = condition.map { " AND \($0)" } ?? ""
+            return "SELECT \(key) FROM \(table) WHERE hubID = ?1\(condition) LIMIT ?2"
+        }
+
+        var delete: String {
+            "DELETE FROM \(table) WHERE \(condition == nil ? "hubID = ?1 AND " : "")(\(key)) IN (\(rows))"
+        }
+    }
+
+    /// An installation takes as much work as so many other rows.
+    static let installationWeight = 10
+
+    static let steps = [
+        Step(table: "registration", key: "registrationID"),
+        Step(table: "formerRegistration", key: "ordinal, throughSequence"),
+        Step(table: "tombstone", key: "registrationID"),
+        Step(table: "installation", key: "installationID"),
+        Step(table: "log", condition: "messageID IS NOT NULL", key: "sequence"),
+        Step(table: "log", condition: "ordinal IS NOT NULL", key: "sequence"),
+        Step(table: "idempotencyKey", key: "key"),
+        Step(table: "category", key: "publisher, position"),
+        Step(table: "accessRule", key: "name"),
+        Step(table: "job", key: "jobID"),
+    ]
+
+    /// What the rows of a step have in the count of the log.
+    fileprivate static func bytes(_ step: Step) -> String {
+        "SELECT sum(\(Query.rowBytes)) FROM log WHERE sequence IN (\(step.rows))"
+    }
+}
+
+// MARK: - Rows
+
+enum HubQuery {
+    static let hubs = """
+        SELECT hubID, name, createdAt, updatedAt, registrationUnits, about FROM hub WHERE deletedAt IS NULL
+        """
+    static let rulesOfHub = """
+        SELECT name, primaryKey, secondaryKey, rights, createdAt, modifiedAt FROM accessRule WHERE hubID = ?
+        ORDER BY position, rights, name
+        """
+    static let rulesOfHubs = "SELECT hubID, name, primaryKey, secondaryKey, rights FROM accessRule ORDER BY hubID, name"
+    static let namespaceRules = "SELECT name, primaryKey, secondaryKey, rights FROM namespaceRule ORDER BY name"
+}
+
+extension StoredHub {
+    fileprivate init(row: Row, _ db: Database) throws {
+        let (id, createdAt): (Int64, Int64) = (row["hubID"], row["createdAt"])
+        let about: String? = row["about"]
+        let units: Int64? = row["registrationUnits"]
+        let rules = try Row.fetchAll(try db.cachedStatement(sql: HubQuery.rulesOfHub), arguments: [id])
+        let remarks = try about.map { try HubRemarks(encoded: $0) } ?? HubRemarks(NotificationHubDescription())
+        self.init(
+            record: HubRecord(id: id, name: try HubName(row["name"])),
+            description: NotificationHubDescription(
+                registrationTimeToLive: units.map { RegistrationTimeToLive(units: $0) } ?? .unlimited,
+                credentials: remarks.credentials,
+                rules: rules.map { rule in
+                    let (made, modified): (Int64?, Int64?) = (rule["createdAt"], rule["modifiedAt"])
+                    return AuthorizationRule(
+                        AccessRule(row: rule),
+                        createdAt: made ?? createdAt,
+                        modifiedAt: modified ?? made ?? createdAt
+                    )
+                },
+                userMetadata: remarks.userMetadata,
+                isDisabled: remarks.isDisabled
+            ),
+            createdAt: createdAt,
+            updatedAt: row["updatedAt"] ?? createdAt
+        )
+    }
+}
+
+/// What of a hub's description has no column of its own; credentials hold secrets, as the rules do.
+private struct HubRemarks: Codable {
+    let credentials: [PlatformCredential]
+    let userMetadata: String?
+    let isDisabled: Bool?
+
+    init(_ description: NotificationHubDescription) {
+        credentials = description.credentials
+        userMetadata = description.userMetadata
+        isDisabled = description.isDisabled
+    }
+
+    init(encoded: String) throws {
+        self = try JSONDecoder().decode(HubRemarks.self, from: Data(encoded.utf8))
+    }
+
+    var encoded: String {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+    }
+}
+
+extension AccessRule {
+    init(row: Row) {
+        self.init(
+            name: row["name"],
+            primaryKey: row["primaryKey"],
+            secondaryKey: row["secondaryKey"],
+            rights: AccessRights(rawValue: row["rights"])
+        )
+    }
+}
