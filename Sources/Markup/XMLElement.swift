@@ -52,6 +52,9 @@ package struct XMLElement: Sendable {
         }
     }
 
+    /// Whether any element or attribute of the whole document has this name.
+    package func documentUses(_ name: String) -> Bool { tree.uses(name) }
+
     package var hasChildElements: Bool { children.first { _ in true } != nil }
 
     /// The text of this element and of all below it, in document order.

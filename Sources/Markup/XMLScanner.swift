@@ -41,6 +41,22 @@ package enum XMLScanner {
         return lenient.tree(fault: fault, isComplete: repair.isComplete && !lenient.reachedLimit)
     }
 
+    /// Reads a small document that its author is to mend where it is not well-formed, in UTF-8.
+    ///
+    /// - Returns: A tree with a root.
+    /// - Throws: The first fault; a document type declaration is one, a prefix that is not declared, and a limit.
+    package static func strictTree(
+        of utf8: [UInt8],
+        vocabulary: XMLVocabulary
+    ) throws(XMLSyntaxError) -> XMLTree {
+        if let fault = XMLCrowdedTag.fault(in: utf8) { throw fault }
+        var builder = XMLTreeBuilder(vocabulary, policy: .withoutDoctype)
+        builder.parse(utf8)
+        if let fault = builder.fault ?? builder.namespaceFault { throw fault }
+        guard builder.hasRoot else { throw XMLSyntaxError(line: 1, reason: "the document has no element") }
+        return builder.tree(fault: nil, isComplete: true)
+    }
+
     /// - Throws: The first fault; a document type declaration is one.
     static func check(_ utf8: [UInt8]) throws(XMLSyntaxError) {
         if let fault = XMLCrowdedTag.fault(in: utf8) { throw fault }

@@ -26,6 +26,30 @@ struct XMLScannerTests {
         #expect(root.all("t").last?.innerMarkup(limit: .max) == Array("t<b>hre</b>e".utf8))
     }
 
+    @Test func `a strict tree is the same for a document without a fault`() throws {
+        let text = "<?xml version='1.0'?><!-- c --><rss a='1'><t><![CDATA[a < b]]> &amp; c</t></rss>"
+        let strict = try XMLScanner.strictTree(of: Array(text.utf8), vocabulary: Self.vocabulary)
+        let root = try #require(strict.root)
+        #expect(strict.isComplete && strict.fault == nil)
+        #expect(root.attribute("a") == "1" && root.first("t")?.text == "a < b & c")
+        #expect(root.documentUses("a") && !root.documentUses("b"))
+    }
+
+    @Test(arguments: [
+        ("", 1, "empty"), ("<a>", 1, "premature end"), ("<a>\n<b></a>", 2, "tag mismatch"),
+        ("<a>&nbsp;</a>", 1, "not defined"), ("\n<!DOCTYPE a><a/>", 2, "document type"),
+        ("<a/><b/>", 1, "extra content"),
+        ("<a>\n<p:b/></a>", 2, "namespace prefix p"), ("<a p:b=''/>", 1, "namespace prefix p"),
+        (String(repeating: "<a>", count: 300), 1, "nested deeper than 200"),
+    ])
+    func `a strict tree is not mended`(text: String, line: Int, reason: String) {
+        let fault = #expect(throws: XMLSyntaxError.self) {
+            try XMLScanner.strictTree(of: Array(text.utf8), vocabulary: Self.vocabulary)
+        }
+        #expect(fault?.line == line)
+        #expect(fault?.reason.contains(reason) == true, "\(fault?.reason ?? "")")
+    }
+
     /// The kinds of fault in feeds.md §8, with what their authors meant.
     @Test(arguments: [
         ("space before the declaration", "\n <?xml version='1.0'?><rss><t>x</t></rss>", "x"),
