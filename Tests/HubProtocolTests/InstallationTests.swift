@@ -120,6 +120,22 @@ import Testing
             #"{"installationId":"a","platform":"apns","pushChannel":"aa","templates":{"t":{"body":"{}","expiry":""}}}"#,
             "expiry"
         ),
+        (
+            #"{"installationId":"a","platform":"apns","pushChannel":"aa","templates":{"t":{"body":"{}","headers":{"apns-x":"a\nb"}}}}"#,
+            "templates/t/headers/apns-x holds a control character"
+        ),
+        (
+            #"{"installationId":"a","platform":"apns","pushChannel":"aa","templates":{"t":{"body":"{}","headers":{"apns-a b":"c"}}}}"#,
+            "templates/t/headers/apns-a b: a header's name"
+        ),
+        (
+            #"{"installationId":"a","platform":"apns","pushChannel":"aa","templates":{"t":{"body":"{}","headers":{"apns-expiration":"soon"}}}}"#,
+            "templates/t/headers/apns-expiration 'soon'"
+        ),
+        (
+            #"{"installationId":"a","platform":"apns","pushChannel":"aa","templates":{"t":{"body":"{}","headers":{"apns-x":"","APNS-X":""}}}}"#,
+            "templates/t/headers/apns-x differs from another in case only"
+        ),
         (#"{"installationId":"a","installationId":"b"}"#, "twice"),
     ])
     func `what breaks a rule is refused`(json: String, part: String) {
@@ -131,6 +147,7 @@ import Testing
         #"{"installationId":"a","platform":"APNS","pushChannel":"aAbB","templates":{"t":{"body":"{}","expiry":"0","headers":{"Apns-Priority":"5"}}}}"#,
         #"{"installationId":"a","platform":"wns","pushChannel":"https://x","templates":{"t":{"body":"<toast/>","headers":{"x-wns-type":"wns/toast"}}}}"#,
         #"{"installationId":"a","platform":"wns","pushChannel":"https://x","templates":{"t":{"body":"{}","headers":{"X-WNS-Type":"wns/raw"}}}}"#,
+        #"{"installationId":"a","platform":"mpns","pushChannel":"https://x","templates":{"t":{"body":"{}","headers":{"X-NotificationClass":"3"}}}}"#,
         #"{"installationId":"a","platform":"fcmV1","pushChannel":"x:y_z-1","expirationTime":"2019-01-01T10:00+0000"}"#,
         #"{"installationId":"a","platform":"wns","pushChannel":"https://x","secondaryTiles":{"t":{"pushChannel":"https://y","tags":["a"]}}}"#,
     ])

@@ -16,10 +16,12 @@ package struct Registration: Sendable, Equatable {
     package var platform: Platform
     /// For Baidu the user id and the channel id, joined by a dash.
     package var pushChannel: PushChannel
-    /// Of a Windows app; `nil` for its main tile.
+    /// Of `wns` and `mpns`; `nil` for the app's main tile.
     package var secondaryTileName: String?
     /// `nil` for a native registration.
     package var template: RegistrationTemplate?
+    /// Of platform `gcm`: it came as an `FcmRegistrationDescription`, and so goes back (protocol §3.7).
+    package var isFcm: Bool
 
     package init(
         id: RegistrationID,
@@ -30,7 +32,8 @@ package struct Registration: Sendable, Equatable {
         platform: Platform,
         pushChannel: PushChannel,
         secondaryTileName: String? = nil,
-        template: RegistrationTemplate? = nil
+        template: RegistrationTemplate? = nil,
+        isFcm: Bool = false
     ) {
         self.id = id
         self.etag = etag
@@ -41,36 +44,6 @@ package struct Registration: Sendable, Equatable {
         self.pushChannel = pushChannel
         self.secondaryTileName = secondaryTileName
         self.template = template
-    }
-}
-
-/// The template of a registration.
-package struct RegistrationTemplate: Sendable, Equatable, Codable {
-    package var name: String
-    /// Compile it with ``Template/init(parsing:)``.
-    package var body: String
-    /// Template expressions by header name; for `wns`, `mpns` and `apns`.
-    package var headers: [String: String]
-    /// A template expression, a date-time or `0`; for `apns`.
-    package var expiry: String?
-    /// A template expression or a number from 0 to 255; for `apns`.
-    package var priority: String?
-    /// For `baidu`.
-    package var messageType: String?
-
-    package init(
-        name: String,
-        body: String,
-        headers: [String: String] = [:],
-        expiry: String? = nil,
-        priority: String? = nil,
-        messageType: String? = nil
-    ) {
-        self.name = name
-        self.body = body
-        self.headers = headers
-        self.expiry = expiry
-        self.priority = priority
-        self.messageType = messageType
+        self.isFcm = isFcm
     }
 }

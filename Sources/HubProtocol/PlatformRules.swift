@@ -1,0 +1,90 @@
+/// What the hub asks of a push channel on one platform, whether an installation or a registration brings it.
+///
+/// Source: protocol §3.8, §4.2; design §6 for platform `stream`.
+struct PlatformRules {
+    let platform: Platform
+
+    /// What is wrong with a channel, without quoting it: it is an address that others must not learn.
+    func problem(of channel: PushChannel) -> String? {
+        switch (channel, platform) {
+        case (.browser(let browser), .browser):
+            guard Self.isURI(browser.endpoint, schemes: ["https"]) else { return "has no https 'endpoint'" }
+            let limit = PushChannel.maximumLength
+            guard [browser.endpoint, browser.p256dh, browser.auth].allSatisfy({ $0.utf8.count <= limit }) else {
+                return "is longer than \(limit) bytes"
+            }
+            return Self.isBase64URL(browser.p256dh) && Self.isBase64URL(browser.auth)
+                ? nil : "has a 'p256dh' or 'auth' that is not base64url"
+        case (.handle, .browser): return "is not an object of endpoint, p256dh and auth"
+        case (.browser, _): return "is an object, which only platform browser has"
+        case (.handle(let text), _): return problem(ofHandle: text)
+        }
+    }
+
+    private func problem(ofHandle text: String) -> String? {
+        guard !text.isEmpty else { return "is empty" }
+        guard text.utf8.count <= PushChannel.maximumLength else {
+            return "is longer than \(PushChannel.maximumLength) bytes"
+        }
+        switch platform {
+        case .apns:
+            let isToken = text.unicodeScalars.allSatisfy(\.isHexadecimalDigit) && text.utf8.count.isMultiple(of: 2)
+            return isToken ? nil : "is not an even number of hexadecimal digits"
+        case .wns, .mpns:
+            return Self.isURI(text, schemes: ["https", "http"]) ? nil : "is not an absolute http or https URI"
+        case .stream:
+            return (try? PushChannelSecret(text)) == nil
+                ? "is not \(PushChannelSecret.length) characters of base64url" : nil
+        default:
+            return text.unicodeScalars.contains { $0.value <= 0x20 || $0.value == 0x7F }
+                ? "holds a space or a control character" : nil
+        }
+    }
+
+    private static func isURI(_ text: String, schemes: [String]) -> Bool {
+        guard let separator = text.range(ofASCII: "://"),
+            schemes.contains(text[..<separator.lowerBound].lowercased()),
+            let first = text[separator.upperBound...].unicodeScalars.first, !"/?#".unicodeScalars.contains(first)
+        else { return false }
+        return text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
+    }
+
+    private static func isBase64URL(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.unicodeScalars.allSatisfy {
+                $0.isASCIILetterOrDigit || "-_+/=".unicodeScalars.contains($0)
+            }
+    }
+}
+
+/// What the hub asks of the tags of one target, together.
+///
+/// Source: protocol §3.8.
+enum TagRules {
+    static func check(_ tags: [Tag], at label: String, _ problems: inout ProblemList) {
+        if tags.count > Installation.maximumTags, Set(tags).count > Installation.maximumTags {
+            problems.add("\(label): more than \(Installation.maximumTags) tags")
+        }
+        let length = tags.reduce(max(0, tags.count - 1)) { $0 + $1.text.unicodeScalars.count }
+        if length > Installation.maximumTagsLength {
+            problems.add("\(label): the tags are longer than \(Installation.maximumTagsLength) characters together")
+        }
+    }
+}
+
+/// What the hub asks of a device's own values for template properties.
+enum PushVariableRules {
+    static func check(_ variables: [String: String], at label: String, _ problems: inout ProblemList) {
+        if variables.count > Installation.maximumPushVariables {
+            problems.add("there are more than \(Installation.maximumPushVariables) \(label)")
+        }
+        var seen: Set<String> = []
+        for name in variables.keys.sorted() {
+            if !MessageProperties.isName(name) {
+                problems.add("\(label)/\(name.excerpt) needs a name of letters A-Z, digits or '_'")
+            } else if !seen.insert(name.lowercased()).inserted {
+                problems.add("\(label)/\(name) differs from another in case only")
+            }
+        }
+    }
+}
