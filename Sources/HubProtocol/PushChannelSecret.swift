@@ -1,5 +1,4 @@
 import Crypto
-import FoundationEssentials
 
 /// The secret by which an agent proves that a `stream` installation is its own (design §6).
 ///
@@ -23,16 +22,7 @@ package struct PushChannelSecret: Sendable, Equatable {
     }
 
     package static func random() -> PushChannelSecret {
-        let base64 = Data(RandomBytes.make(count: 32)).base64EncodedString()
-        let url = base64.utf8.compactMap { byte -> UInt8? in
-            switch byte {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            case UInt8(ascii: "="): nil
-            default: byte
-            }
-        }
-        return PushChannelSecret(unchecked: String(decoding: url, as: UTF8.self))
+        PushChannelSecret(unchecked: Base64URL.encode(RandomBytes.make(count: 32)))
     }
 
     /// SHA-256 of the text, 32 bytes.

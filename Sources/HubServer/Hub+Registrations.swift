@@ -3,15 +3,6 @@ import HubProtocol
 import HubStore
 import Synchronization
 
-/// What a write asks of the ETag of what stands there.
-enum ETagCondition: Sendable, Equatable {
-    /// Any registration will do, none as well.
-    case none
-    /// `*`: it must be there.
-    case exists
-    case equals(Int)
-}
-
 /// Which registrations a list is of.
 enum RegistrationSelection: Sendable {
     case all
@@ -43,7 +34,7 @@ extension Hub {
         let lifetime = registrationLifetime
         return try await writer.perform(bytes: bytes) { transaction -> (StoredRegistration, TargetChange) in
             let current = try transaction.registration(hub: hub, id: registration.id)
-            try condition.check(current)
+            try condition.check(current?.registration.etag)
             if let installation = current?.installation {
                 throw ProtocolError.badRequest(
                     """
@@ -85,7 +76,7 @@ extension Hub {
                 let current = try transaction.registration(hub: hub, id: id),
                 current.registration.platform != .stream
             else { throw ProtocolError.noRegistration }
-            try condition.check(current)
+            try condition.check(current.registration.etag)
             guard let (id, part) = current.installation else {
                 return .single(try transaction.delete(current, tombstone: false, hub: hub, at: at))
             }
@@ -147,25 +138,6 @@ extension Installation {
         case (nil, nil): break
         }
         return rest
-    }
-}
-
-extension ETagCondition {
-    fileprivate func check(_ current: StoredRegistration?) throws(ProtocolError) {
-        switch self {
-        case .none: return
-        case .exists: guard current != nil else { throw .noRegistration }
-        case .equals(let etag):
-            guard let current else { throw .noRegistration }
-            guard current.registration.etag == etag else {
-                throw .preconditionFailed(
-                    """
-                    The registration has changed: its ETag is W/"\(current.registration.etag)" and If-Match names \
-                    "\(etag)"; read it again, or send If-Match: *.
-                    """
-                )
-            }
-        }
     }
 }
 

@@ -1,0 +1,49 @@
+/// What a request asks of the registration that it is about to change: its header `If-Match`.
+///
+/// Clients spell an entity tag in three ways, of which only the number counts (protocol §3.1).
+package enum ETagCondition: Sendable, Equatable {
+    /// There is no header: whatever is there, or is not.
+    case none
+    /// `*`: that there is one.
+    case exists
+    /// One of these, as the header names them; a tag that is no number is nobody's.
+    case etags([Int], given: String)
+
+    /// Reads `*`, `"3"`, `W/"3"`, `3` and lists of them; an empty header is none.
+    package init(ifMatch header: String?) {
+        let given = header.map { String($0.trimmed) } ?? ""
+        guard !given.isEmpty else {
+            self = .none
+            return
+        }
+        let tags = given.split(separator: ",").map { Self.inner($0.trimmed) }
+        self = tags.contains("*") ? .exists : .etags(tags.compactMap { Self.number($0) }, given: given)
+    }
+
+    /// - Parameter current: The tag of the registration as it stands; `nil` where there is none.
+    /// - Throws: ``ProtocolError`` 404 where the header needs a registration and there is none, 412 for another tag.
+    package func check(_ current: Int?) throws(ProtocolError) {
+        switch (self, current) {
+        case (.none, _), (.exists, .some): return
+        case (.exists, nil), (.etags, nil):
+            throw .notFound("there is no registration of this id, which If-Match asks for")
+        case (.etags(let tags, let given), let current?):
+            guard !tags.contains(current) else { return }
+            throw .preconditionFailed(
+                "If-Match is \(given.excerpt), and the registration's ETag is W/\"\(current)\": it has been changed since; "
+                    + "read it again, or send If-Match: *"
+            )
+        }
+    }
+
+    private static func inner(_ tag: Substring) -> Substring {
+        let strong = tag.hasPrefix("W/") || tag.hasPrefix("w/") ? tag.dropFirst(2) : tag
+        guard strong.utf8.count >= 2, strong.first == "\"", strong.last == "\"" else { return strong }
+        return strong.dropFirst().dropLast()
+    }
+
+    /// Digits only: a sign is none of the spellings.
+    private static func number(_ text: Substring) -> Int? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
+    }
+}

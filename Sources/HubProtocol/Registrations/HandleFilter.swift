@@ -1,0 +1,77 @@
+/// The query's `$filter` of a list: the registrations of one push handle.
+///
+/// `{property} eq '{handle}'`, and of handles with several parts `{property} eq '{part}' and …`. The property is a hint
+/// only: .NET and Java name every handle `ChannelUri`.
+///
+/// Source: protocol §3.5.
+package struct HandleFilter: Sendable, Equatable {
+    /// Longest filter, in bytes: a handle of which every byte is escaped once more, and the words around it.
+    package static let maximumBytes = 3 * PushChannel.maximumLength + 4_096
+
+    /// The handle as it was written, and what it says where it is escaped once more; either may be meant.
+    ///
+    /// The JavaScript SDK escapes addresses before it escapes the query.
+    package let handles: [String]
+    /// What else a browser's channel must have.
+    let p256dh: String?
+    let auth: String?
+
+    /// Reads a filter whose percent-encoding has been undone, its `+` left as they came: outside of a handle they are
+    /// blanks, within one they are part of it.
+    ///
+    /// - Throws: ``ProtocolError`` 400 saying what was expected; the handle is not quoted.
+    package init(parsing text: String) throws(ProtocolError) {
+        guard text.utf8.count <= Self.maximumBytes else {
+            throw .badRequest("$filter is longer than \(Self.maximumBytes) bytes")
+        }
+        // Without a quotation mark it can only have been escaped twice.
+        let isEscaped = !text.utf8.contains(UInt8(ascii: "'")) && text.utf8.contains(UInt8(ascii: "%"))
+        var parser = HandleFilterParser(Array((isEscaped ? PercentEncoding.decode(text) ?? text : text).utf8))
+        var parts = try parser.parse()
+
+        if let user = parts[.baiduUserID], let channel = parts[.baiduChannelID] {
+            parts[.baiduUserID] = nil
+            parts[.baiduChannelID] = nil
+            parts[.baidu] = "\(user)-\(channel)"
+        }
+        let p256dh = parts.removeValue(forKey: .p256dh)
+        let auth = parts.removeValue(forKey: .auth)
+        guard let handle = parts.first?.value, parts.count == 1 else {
+            throw HandleFilterParser.failure(parts.isEmpty ? "it names no handle" : "it names more than one handle")
+        }
+        if let whole = BrowserPushChannel(text: handle) {
+            self.init(handles: [whole.endpoint], p256dh: whole.p256dh, auth: whole.auth)
+        } else {
+            let decoded = handle.utf8.contains(UInt8(ascii: "%")) ? PercentEncoding.decode(handle) : nil
+            self.init(handles: [handle] + (decoded.map { $0 == handle ? [] : [$0] } ?? []), p256dh: p256dh, auth: auth)
+        }
+    }
+
+    private init(handles: [String], p256dh: String?, auth: String?) {
+        self.handles = handles
+        self.p256dh = p256dh
+        self.auth = auth
+    }
+
+    /// Whether a channel is the one that is asked for.
+    package func matches(_ channel: PushChannel) -> Bool {
+        guard handles.contains(where: channel.isAddressed(by:)) else { return false }
+        switch channel {
+        case .handle: return p256dh == nil && auth == nil
+        case .browser(let browser):
+            return (p256dh ?? browser.p256dh) == browser.p256dh && (auth ?? browser.auth) == browser.auth
+        }
+    }
+}
+
+extension BrowserPushChannel {
+    /// The JSON that .NET has for a browser's handle.
+    fileprivate init?(text: String) {
+        guard text.utf8.first == UInt8(ascii: "{"), let node = try? JSONReader.read(Array(text.utf8)) else {
+            return nil
+        }
+        var problems = ProblemList()
+        guard case .browser(let browser)? = PushChannel(node, at: "", &problems) else { return nil }
+        self = browser
+    }
+}

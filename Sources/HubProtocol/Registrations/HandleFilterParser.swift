@@ -1,0 +1,101 @@
+/// Reads the comparisons of a ``HandleFilter``.
+struct HandleFilterParser {
+    /// What a filter may compare; names are known in any case.
+    enum Property: String, CaseIterable {
+        case channelURI = "ChannelUri"
+        case deviceToken = "DeviceToken"
+        case gcm = "GcmRegistrationId"
+        case fcm = "FcmRegistrationId"
+        case fcmV1 = "FcmV1RegistrationId"
+        case adm = "AdmRegistrationId"
+        case baidu = "BaiduUserId-BaiduChannelId"
+        case baiduUserID = "BaiduUserId"
+        case baiduChannelID = "BaiduChannelId"
+        case endpoint = "Endpoint"
+        case p256dh = "P256DH"
+        case auth = "Auth"
+        case xiaomi = "XiaomiRegistrationId"
+
+        fileprivate static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue.lowercased(), $0) })
+    }
+
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func parse() throws(ProtocolError) -> [Property: String] {
+        var parts: [Property: String] = [:]
+        repeat {
+            skipSpace()
+            let property = try property()
+            try skipWord("eq", after: property.rawValue)
+            guard parts.updateValue(try literal(of: property), forKey: property) == nil else {
+                throw Self.failure("\(property.rawValue) stands twice")
+            }
+            skipSpace()
+            if position == bytes.count { return parts }
+            try skipWord("and", after: "the handle")
+        } while true
+    }
+
+    static func failure(_ reason: String) -> ProtocolError {
+        .badRequest("$filter cannot be used: \(reason); its form is \(Property.channelURI.rawValue) eq '{handle}'")
+    }
+
+    private mutating func property() throws(ProtocolError) -> Property {
+        let start = position
+        while position < bytes.count, Self.isNamePart(bytes[position]) { position += 1 }
+        let name = String(decoding: bytes[start..<position], as: UTF8.self)
+        guard let property = Property.named[name.lowercased()] else {
+            let known = Property.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Self.failure("'\(name.excerpt)' is none of \(known)")
+        }
+        return property
+    }
+
+    private mutating func skipWord(_ word: String, after what: String) throws(ProtocolError) {
+        skipSpace()
+        let end = position + word.utf8.count
+        guard end < bytes.count, String(decoding: bytes[position..<end], as: UTF8.self).lowercased() == word,
+            !Self.isNamePart(bytes[end])
+        else { throw Self.failure("'\(word)' is expected after \(what)") }
+        position = end
+    }
+
+    private mutating func literal(of property: Property) throws(ProtocolError) -> String {
+        skipSpace()
+        let quote = UInt8(ascii: "'")
+        var text: [UInt8] = []
+        // The JavaScript SDK forgets the first quotation mark of a Baidu channel.
+        let isOpened = position < bytes.count && bytes[position] == quote
+        if isOpened { position += 1 }
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if byte != quote {
+                text.append(byte)
+            } else if position < bytes.count, bytes[position] == quote {
+                position += 1
+                text.append(quote)
+            } else {
+                guard isOpened || property == .baiduChannelID else { break }
+                return String(decoding: text, as: UTF8.self)
+            }
+        }
+        throw Self.failure("\(property.rawValue) needs a value in single quotes, those inside of it doubled")
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count, Self.isSpace(bytes[position]) { position += 1 }
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: "+") }
+
+    private static func isNamePart(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// How many registrations a page of a list has: the query's `$top`.
+///
+/// Source: protocol §3.4.
+package struct PageSize: Sendable, Equatable {
+    package static let maximum = 100
+
+    /// From 1 to ``maximum``.
+    package let count: Int
+
+    /// A larger number, which some clients send for "all", is as many as a page can have, and so is none.
+    ///
+    /// - Throws: ``ProtocolError`` 400 for 0 and for what is no number.
+    package init(top text: String?) throws(ProtocolError) {
+        guard let text else {
+            count = Self.maximum
+            return
+        }
+        // Not by value: the number may be larger than any that we have.
+        let digits = text.drop { $0 == "0" }
+        guard !digits.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            throw .badRequest("$top '\(text.excerpt)' is not a number from 1 to \(Self.maximum)")
+        }
+        count = digits.utf8.count > 3 ? Self.maximum : min(Int(digits) ?? Self.maximum, Self.maximum)
+    }
+}
