@@ -177,7 +177,8 @@ extension Registration {
             platform: platform,
             pushChannel: record.channel,
             secondaryTileName: record.tile,
-            template: record.template
+            template: record.template,
+            isFcm: record.isFcm ?? false
         )
     }
 }

@@ -88,12 +88,14 @@ struct RegistrationRecord: Codable {
     var variables: [String: String]?
     var tile: String?
     var template: RegistrationTemplate?
+    var isFcm: Bool?
 
     init(_ registration: Registration) {
         channel = registration.pushChannel
         variables = registration.pushVariables.isEmpty ? nil : registration.pushVariables
         tile = registration.secondaryTileName
         template = registration.template
+        isFcm = registration.isFcm ? true : nil
     }
 
     var encoded: Data {

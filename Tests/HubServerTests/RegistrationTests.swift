@@ -52,6 +52,37 @@ struct RegistrationTests {
         }
     }
 
+    @Test func `a registration comes back with all that it brought`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let browser = BrowserPushChannel(endpoint: "https://push.example/x", p256dh: "a", auth: "b")
+            let template = RegistrationTemplate(
+                name: "é",
+                body: "{}",
+                headers: ["a": "b"],
+                expiry: "0",
+                priority: "5",
+                messageType: "1"
+            )
+            for var registration in [
+                Registration(id: .random(), platform: .gcm, pushChannel: .handle("g"), isFcm: true),
+                Registration(id: .random(), platform: .gcm, pushChannel: .handle("g")),
+                Registration(id: .random(), platform: .browser, pushChannel: .browser(browser), template: template),
+                Registration(
+                    id: .random(),
+                    tags: [try Tag("b"), try Tag("a")],
+                    pushVariables: ["a": "\u{1}'"],
+                    platform: .wns,
+                    pushChannel: .handle("https://x.example"),
+                    secondaryTileName: "tile"
+                ),
+            ] {
+                try await hub.put(registration)
+                registration.etag = 1
+                #expect(try await hub.hub.registration(registration.id).registration == registration)
+            }
+        }
+    }
+
     @Test func `registrations survive a restart, in lists and in what messages match`() async throws {
         let scratch = try Scratch()
         let kept = try Registration.apple("AA11", tags: ["World"], template: #"{"aps":{"alert":"$(a)"}}"#)
