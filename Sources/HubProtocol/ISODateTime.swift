@@ -43,14 +43,29 @@ package enum ISODateTime {
     /// `yyyy-MM-ddTHH:mm:ss[.fffffff]Z`.
     package static func format(_ date: Date) -> String {
         let civil = CivilTime(date)
+        let fraction = civil.fraction == 0 ? "" : ".\(CivilTime.padded(civil.fraction, 7))"
+        return "\(seconds(civil))\(fraction)Z"
+    }
+
+    /// `yyyy-MM-ddTHH:mm:ssZ`, the rest of the second left out: an entry's dates (protocol §3.3).
+    package static func formatSeconds(_ date: Date) -> String { seconds(CivilTime(date)) + "Z" }
+
+    /// `yyyy-MM-ddTHH:mm:ss.fffZ`: of an expiration time the Android SDK reads three digits, no more and no fewer.
+    ///
+    /// Rounded, since a `Date` is seldom the very millisecond that was meant.
+    package static func formatMilliseconds(_ date: Date) -> String {
+        let civil = CivilTime(date.addingTimeInterval(0.0005))
+        return "\(seconds(civil)).\(CivilTime.padded(civil.fraction / 10_000, 3))Z"
+    }
+
+    private static func seconds(_ civil: CivilTime) -> String {
         let year = CivilTime.padded(civil.year, 4)
         let month = CivilTime.padded(civil.month, 2)
         let day = CivilTime.padded(civil.day, 2)
         let hour = CivilTime.padded(civil.hour, 2)
         let minute = CivilTime.padded(civil.minute, 2)
         let second = CivilTime.padded(civil.second, 2)
-        let fraction = civil.fraction == 0 ? "" : ".\(CivilTime.padded(civil.fraction, 7))"
-        return "\(year)-\(month)-\(day)T\(hour):\(minute):\(second)\(fraction)Z"
+        return "\(year)-\(month)-\(day)T\(hour):\(minute):\(second)"
     }
 
     /// `M/d/yyyy h:mm:ss AM|PM`, the service's own form in errors (protocol §2).

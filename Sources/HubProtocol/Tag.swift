@@ -96,7 +96,7 @@ struct ServerAssignedTag {
     /// Every spelling of the names is taken, and the canonical one kept.
     let text: String
 
-    private static let names = ["$InstallationId:{", "$UserId:{"]
+    static let names = ["$InstallationId:{", "$UserId:{"]
 
     init?(_ tag: String) {
         var scalars = tag.unicodeScalars[...]

@@ -1,0 +1,38 @@
+import Markup
+
+/// Names of the Atom documents in which registrations travel.
+///
+/// Source: protocol §2.
+enum AtomNames {
+    static let atom = "http://www.w3.org/2005/Atom"
+    static let serviceBus = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
+    static let instance = "http://www.w3.org/2001/XMLSchema-instance"
+    static let metadata = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
+
+    /// Knows namespaces by what they are, whatever prefix a document binds to them.
+    static let vocabulary = XMLVocabulary(
+        roots: [],
+        containers: [],
+        records: [],
+        names: [entry, content, nilAttribute, typeAttribute, headerName, headerValue]
+            + RegistrationField.allCases.map(\.qualifiedName),
+        space: { namespace, prefix in
+            switch namespace {
+            case atom: "atom"
+            // The service's own documentation spells it with https (§2).
+            case serviceBus, "https://schemas.microsoft.com/netservices/2010/10/servicebus/connect": "sb"
+            case instance: "i"
+            default: namespace ?? prefix ?? ""
+            }
+        }
+    )
+
+    static let entry = "atom:entry"
+    static let content = "atom:content"
+    static let nilAttribute = "i:nil"
+    static let typeAttribute = "i:type"
+    static let headerName = "sb:Header"
+    static let headerValue = "sb:Value"
+    /// What the name of every element of a description begins with.
+    static let serviceBusPrefix = "sb:"
+}

@@ -1,0 +1,219 @@
+import FoundationEssentials
+import Markup
+
+extension Registration {
+    /// Largest body of a request, in bytes; the protocol's own limit (§2).
+    package static let maximumBytes = 65_536
+
+    /// Reads the Atom entry by which a client creates or replaces a registration.
+    ///
+    /// The elements of the description may come in any order. What only the hub has a say in is passed over, and so is
+    /// what no description has: clients send back what they were given (protocol §3.7).
+    ///
+    /// - Parameters:
+    ///   - body: The body in any encoding that its first bytes tell, whatever it declares.
+    ///   - id: The id of the request's path, or a new one.
+    /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a body above ``maximumBytes``.
+    package init(entry body: [UInt8], id: RegistrationID) throws(ProtocolError) {
+        let root = try Self.root(of: body)
+        guard root.name == AtomNames.entry else {
+            throw .badRequest(
+                "the body's root is '\(root.localName.excerpt)' in \(root.shownNamespace), not 'entry' in namespace "
+                    + "'\(AtomNames.atom)'"
+            )
+        }
+        guard let content = root.first(AtomNames.content) else {
+            throw .badRequest("the entry has no 'content' in namespace '\(AtomNames.atom)'")
+        }
+        var children = content.children
+        guard let description = children.next() else {
+            throw .badRequest("the entry's content holds no element; a registration's description is one")
+        }
+        var problems = ProblemList()
+        let reader = try RegistrationReader(description, &problems)
+        self = try reader.registration(id: id, &problems)
+    }
+
+    /// Reads one description without an entry around it: a line of an import file or of an export (protocol §8.1).
+    ///
+    /// The registration is the one that the line names, a new one where it names none, and expires when it says.
+    ///
+    /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a line above ``maximumBytes``.
+    package init(description line: [UInt8]) throws(ProtocolError) {
+        var problems = ProblemList()
+        let reader = try RegistrationReader(try Self.root(of: line), &problems)
+        let id = reader.statedID(&problems)
+        let expirationTime = reader.statedExpirationTime(&problems)
+        self = try reader.registration(id: id ?? .random(), &problems)
+        self.expirationTime = expirationTime
+    }
+
+    private static func root(of body: [UInt8]) throws(ProtocolError) -> XMLElement {
+        guard body.count <= maximumBytes else { throw .tooLarge("the body is larger than \(maximumBytes) bytes") }
+        guard !body.isEmpty else {
+            throw .badRequest("the body is empty; an Atom entry with a registration is expected")
+        }
+        let (text, fault) = CharacterDecoding.utf8(body, charset: nil)
+        if let fault { throw .badRequest("the body cannot be read as text: \(fault)") }
+        do {
+            let tree = try XMLScanner.strictTree(of: text, vocabulary: AtomNames.vocabulary)
+            if let root = tree.root { return root }
+        } catch {
+            throw .badRequest("the body is not well-formed XML: \(error)")
+        }
+        throw .badRequest("the body has no element")
+    }
+}
+
+/// Reads one registration description, and notes what is wrong with it.
+private struct RegistrationReader {
+    let type: RegistrationType
+    let isTemplate: Bool
+    let fields: RegistrationFields
+
+    /// - Throws: ``ProtocolError`` 400 for a description of a kind that is not known, of which no more can be said.
+    init(_ description: XMLElement, _ problems: inout ProblemList) throws(ProtocolError) {
+        let root = description.localName
+        guard description.name.hasPrefix(AtomNames.serviceBusPrefix) else {
+            throw .badRequest(
+                "'\(root.excerpt)' is in \(description.shownNamespace); a registration's description is in namespace "
+                    + "'\(AtomNames.serviceBus)'"
+            )
+        }
+        // A type's name may have a prefix, which says nothing that the name does not.
+        let stated = description.attribute(AtomNames.typeAttribute)?.split(separator: ":").last.map(String.init)
+        guard let (type, isTemplate) = RegistrationType.named(stated ?? root) else {
+            let names = RegistrationType.all.map(\.nativeRoot).joined(separator: ", ")
+            let what =
+                root == RegistrationType.base && stated == nil
+                ? "'\(root)' has no i:type that says of which kind it is"
+                : "'\((stated ?? root).excerpt)' is no registration description"
+            throw .badRequest("\(what); known are \(names), and each with 'Template' before 'RegistrationDescription'")
+        }
+        self.type = type
+        self.isTemplate = isTemplate
+        fields = RegistrationFields(description, &problems)
+    }
+
+    func registration(
+        id: RegistrationID,
+        _ problems: inout ProblemList
+    ) throws(ProtocolError) -> Registration {
+        let channel = channel(&problems)
+        let tags = fields.text(.tags, &problems).map { TagList.read(joined: $0, &problems) } ?? []
+        let variables = pushVariables(&problems)
+        let tile = type.hasSecondaryTiles ? fields.text(.secondaryTileName, &problems) : nil
+        let template = isTemplate ? template(&problems) : nil
+        // Without a channel something has been noted; what else is wrong shall be told as well.
+        let registration = Registration(
+            id: id,
+            tags: tags,
+            pushVariables: variables,
+            platform: type.platform,
+            pushChannel: channel ?? .handle(""),
+            secondaryTileName: tile?.isEmpty == true ? nil : tile,
+            template: template,
+            isFcm: type.isFcm
+        )
+        registration.checkRules(requiresPushChannel: channel != nil, &problems)
+        try problems.throwIfAny()
+        return registration
+    }
+
+    func statedID(_ problems: inout ProblemList) -> RegistrationID? {
+        fields.text(.registrationID, &problems).flatMap { text in
+            text.isEmpty ? nil : problems.catching { () throws(ProtocolError) in try RegistrationID(text) }
+        }
+    }
+
+    func statedExpirationTime(_ problems: inout ProblemList) -> Date? {
+        guard let text = fields.text(.expirationTime, &problems), !text.isEmpty else { return nil }
+        guard let date = ISODateTime.parse(text) else {
+            problems.add("ExpirationTime '\(text.excerpt)' is not an ISO 8601 date-time")
+            return nil
+        }
+        return ISODateTime.isNever(date) ? nil : date
+    }
+}
+
+extension RegistrationReader {
+    private func channel(_ problems: inout ProblemList) -> PushChannel? {
+        var texts: [String] = []
+        for field in type.handleFields {
+            if let text = fields.required(field, &problems) { texts.append(text) }
+        }
+        guard texts.count == type.handleFields.count else { return nil }
+        switch type.platform {
+        case .browser:
+            return .browser(BrowserPushChannel(endpoint: texts[0], p256dh: texts[1], auth: texts[2]))
+        case .baidu:
+            if texts[0].utf8.contains(UInt8(ascii: "-")) {
+                problems.add("BaiduUserId holds '-', which stands between it and BaiduChannelId in a handle")
+            }
+            for (field, text) in zip(type.handleFields, texts) where text.isEmpty {
+                problems.add("\(field.name) is empty")
+            }
+            return .handle(texts.joined(separator: "-"))
+        default: return .handle(texts[0])
+        }
+    }
+
+    /// A JSON object in a text.
+    private func pushVariables(_ problems: inout ProblemList) -> [String: String] {
+        guard let text = fields.text(.pushVariables, &problems), !text.isEmpty else { return [:] }
+        do {
+            let node = try JSONReader.read(Array(text.utf8))
+            return node.content == .null ? [:] : JSONMembers.texts(node, at: "PushVariables", &problems)
+        } catch {
+            problems.add("PushVariables is not valid JSON: \(error.reason), at byte \(error.offset)")
+            return [:]
+        }
+    }
+
+    private func template(_ problems: inout ProblemList) -> RegistrationTemplate? {
+        let body = fields.required(.bodyTemplate, &problems)
+        let isApple = type.platform == .apns
+        let template = RegistrationTemplate(
+            name: fields.text(.templateName, &problems) ?? "",
+            body: body ?? "",
+            headers: type.headerField.map { headers($0, &problems) } ?? [:],
+            expiry: isApple ? fields.text(.expiry, &problems) : nil,
+            priority: isApple ? fields.text(.priority, &problems) : nil,
+            messageType: type.platform == .baidu ? fields.text(.messageType, &problems) : nil
+        )
+        return body == nil ? nil : template
+    }
+
+    private func headers(_ field: RegistrationField, _ problems: inout ProblemList) -> [String: String] {
+        guard let collection = fields[field] else { return [:] }
+        let item = field.name.dropLast()
+        var headers: [String: String] = [:]
+        for element in collection.children {
+            guard element.localName == item, let name = element.first(AtomNames.headerName)?.text,
+                let value = element.first(AtomNames.headerValue)?.text
+            else {
+                problems.add("\(field.name) holds something else than \(item) with Header and Value")
+                continue
+            }
+            if headers.updateValue(value, forKey: name) != nil {
+                problems.add("\(field.name) holds '\(name.excerpt)' twice")
+            }
+        }
+        return headers
+    }
+}
+
+extension TagList {
+    /// Tags in one text with commas between them, and perhaps blanks beside those; equal tags are one.
+    static func read(joined text: String, _ problems: inout ProblemList) -> [Tag] {
+        var tags: [Tag] = []
+        var seen: Set<Tag> = []
+        for part in text.utf8.split(separator: UInt8(ascii: ",")) {
+            let name = String(Substring(part).trimmed)
+            guard !name.isEmpty else { continue }
+            let tag = problems.catching { () throws(ProtocolError) in try Tag(name) }
+            if let tag, seen.insert(tag).inserted { tags.append(tag) }
+        }
+        return tags
+    }
+}

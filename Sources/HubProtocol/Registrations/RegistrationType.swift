@@ -1,0 +1,74 @@
+/// What a registration's description is called on the wire, and which elements hold its push handle.
+///
+/// Source: protocol §3.7.
+struct RegistrationType: Sendable {
+    let platform: Platform
+    /// `Apple` of `AppleRegistrationDescription` and `AppleTemplateRegistrationDescription`.
+    let stem: String
+    /// In the order of output.
+    let handleFields: [RegistrationField]
+    /// Where a template's headers stand.
+    var headerField: RegistrationField?
+    var hasSecondaryTiles = false
+    let nativeRoot: String
+    let templateRoot: String
+
+    private init(
+        _ platform: Platform,
+        _ stem: String,
+        _ handleFields: [RegistrationField],
+        headers: RegistrationField? = nil,
+        hasSecondaryTiles: Bool = false
+    ) {
+        self.platform = platform
+        self.stem = stem
+        self.handleFields = handleFields
+        headerField = headers
+        self.hasSecondaryTiles = hasSecondaryTiles
+        nativeRoot = stem + Self.nativeEnd
+        templateRoot = stem + "Template" + Self.nativeEnd
+    }
+
+    /// The name of the base type, which clients send with an `i:type` that says more.
+    static let base = "RegistrationDescription"
+    private static let nativeEnd = base
+
+    var isFcm: Bool { stem == Self.fcm.stem }
+
+    static let fcm = RegistrationType(.gcm, "Fcm", [.fcmRegistrationID])
+
+    /// Those by which platforms are written, and ``fcm``.
+    static let all = [
+        RegistrationType(.apns, "Apple", [.deviceToken], headers: .apnsHeaders),
+        RegistrationType(.gcm, "Gcm", [.gcmRegistrationID]),
+        fcm,
+        RegistrationType(.fcmv1, "FcmV1", [.fcmV1RegistrationID]),
+        RegistrationType(.wns, "Windows", [.channelURI], headers: .wnsHeaders, hasSecondaryTiles: true),
+        RegistrationType(.mpns, "Mpns", [.channelURI], headers: .mpnsHeaders, hasSecondaryTiles: true),
+        RegistrationType(.adm, "Adm", [.admRegistrationID]),
+        RegistrationType(.baidu, "Baidu", [.baiduUserID, .baiduChannelID]),
+        RegistrationType(.browser, "Browser", [.endpoint, .p256dh, .auth]),
+        RegistrationType(.xiaomi, "Xiaomi", [.xiaomiRegistrationID]),
+    ]
+
+    private static let roots: [String: (type: RegistrationType, isTemplate: Bool)] = Dictionary(
+        uniqueKeysWithValues: all.flatMap { [($0.nativeRoot, ($0, false)), ($0.templateRoot, ($0, true))] }
+    )
+
+    /// The type whose description has this root.
+    static func named(_ root: String) -> (type: RegistrationType, isTemplate: Bool)? { roots[root] }
+
+    private static let platforms: [Platform: RegistrationType] = Dictionary(
+        all.map { ($0.platform, $0) },
+        uniquingKeysWith: { first, _ in first }
+    )
+    private static let spelled = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key.rawValue, $0.value) })
+
+    /// The type by which a platform's registrations are written; `nil` for `stream`, and for what this version does not
+    /// know.
+    static func of(_ platform: Platform, isFcm: Bool = false) -> RegistrationType? {
+        if isFcm, platform == .gcm { return fcm }
+        // Almost always spelled our way; to compare in any case takes four times as long.
+        return spelled[platform.rawValue] ?? platforms[platform]
+    }
+}
