@@ -49,6 +49,7 @@ let package = Package(
         .target(name: "ServerSentEvents"),
         .target(name: "PrometheusText"),
         .target(name: "DomainNames"),
+        .target(name: "NetworkAddresses"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
         .target(name: "SQLiteFiles", dependencies: [.grdb]),
         .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem"]),
@@ -58,7 +59,7 @@ let package = Package(
         .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
 
         // Out of this machine, and to a hub.
-        .target(name: "OutboundHTTP", dependencies: ["DomainNames", "CCurl"]),
+        .target(name: "OutboundHTTP", dependencies: ["DomainNames", "NetworkAddresses", "CCurl"]),
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
 
         // The hub.
@@ -119,6 +120,7 @@ let package = Package(
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText"]),
         .testTarget(name: "DomainNamesTests", dependencies: ["DomainNames"]),
+        .testTarget(name: "NetworkAddressesTests", dependencies: ["NetworkAddresses"]),
         .testTarget(name: "HostSystemTests", dependencies: ["HostSystem"]),
         .testTarget(
             name: "DesktopNotificationsTests",
@@ -126,7 +128,10 @@ let package = Package(
         ),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup", "CZlib"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
-        .testTarget(name: "OutboundHTTPTests", dependencies: ["OutboundHTTP", "HubTestServer"]),
+        .testTarget(
+            name: "OutboundHTTPTests",
+            dependencies: ["OutboundHTTP", "NetworkAddresses", "HubTestServer"]
+        ),
         .testTarget(
             name: "HubClientTests",
             dependencies: ["HubClient", "HubProtocol", "OutboundHTTP", "ServerSentEvents", "HubTestServer"]

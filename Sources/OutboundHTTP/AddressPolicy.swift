@@ -1,3 +1,5 @@
+package import NetworkAddresses
+
 /// Which addresses a request may connect to.
 ///
 /// Checked on the resolved address about to be connected, once more on the connection that carries the request (it may

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import NetworkAddresses
 
 /// One libcurl easy handle, set up for one transfer, and what must outlive its run.
 ///

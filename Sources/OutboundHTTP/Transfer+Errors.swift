@@ -1,4 +1,5 @@
 import CCurl
+import NetworkAddresses
 
 /// libcurl's results in our words. On the loop's thread, while the session is still there.
 extension Transfer {

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import NetworkAddresses
 import Synchronization
 
 /// One hop on its way: filled by the loop's thread, awaited by one task.

@@ -1,5 +1,6 @@
 import CCurl
 import DomainNames
+import NetworkAddresses
 
 /// An absolute address, parsed and resolved by libcurl's own parser.
 ///

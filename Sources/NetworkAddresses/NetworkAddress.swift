@@ -20,7 +20,7 @@ package struct NetworkAddress: Sendable, Hashable {
     }
 
     /// - Parameter socketAddress: A `sockaddr_in` or `sockaddr_in6`, of whatever alignment; `nil` for another family.
-    init?(socketAddress: UnsafeRawBufferPointer) {
+    package init?(socketAddress: UnsafeRawBufferPointer) {
         guard socketAddress.count >= MemoryLayout<sa_family_t>.size else { return nil }
         let range: Range<Int>
         switch Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) {
@@ -46,6 +46,23 @@ package struct NetworkAddress: Sendable, Hashable {
         }
         return Self.globalUnicast.contains(bytes) && !Self.special6.contains { $0.contains(bytes) }
     }
+
+    /// Whether only this machine can be meant, an IPv4 address in the clothes of IPv6 included.
+    package var isLoopback: Bool {
+        let plain = unmapped
+        return plain.bytes.count == 4 ? plain.bytes[0] == 127 : bytes == Self.loopback6
+    }
+
+    /// The IPv4 address of an IPv4-mapped one, as a socket that takes both kinds shows it; others as they are.
+    package var unmapped: NetworkAddress {
+        bytes.count == 16 && Self.mapped.contains(bytes) ? NetworkAddress(bytes: Array(bytes.suffix(4))) : self
+    }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    private static let loopback6 = [UInt8](repeating: 0, count: 15) + [1]
 
     private static let special4: [Block] = [
         Block([0], 8),  // this network; 0.0.0.0 connects to the machine itself

@@ -1,0 +1,68 @@
+/// What a server can be reached by, and its certificate be made out to: a name of the domain name system, or an address.
+///
+/// Names are in ASCII and small letters, without a dot at the end.
+package enum HostName: Sendable, Hashable, CustomStringConvertible {
+    case name(String)
+    case address(NetworkAddress)
+
+    /// Longest name and label, in bytes.
+    ///
+    /// Source: RFC 1035 §2.3.4.
+    package static let maximumLength = 253
+    private static let maximumLabel = 63
+
+    /// - Parameter text: A name, or an address, IPv6 also in brackets; `nil` for anything else, a port included.
+    package init?(_ text: some StringProtocol) {
+        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+        let bare = isBracketed ? String(text.dropFirst().dropLast()) : String(text)
+        if !bare.contains("%"), let address = NetworkAddress(bare) {
+            guard !isBracketed || address.bytes.count == 16 else { return nil }
+            self = .address(address)
+            return
+        }
+        guard !isBracketed else { return nil }
+        let name = (bare.hasSuffix(".") ? bare.dropLast() : bare[...]).lowercased()
+        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+        // Of digits alone it would be read as an address by some and as a name by others.
+        guard name.utf8.count <= Self.maximumLength, labels.allSatisfy(Self.isLabel),
+            labels.last.map({ !$0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }) ?? false
+        else { return nil }
+        self = .name(name)
+    }
+
+    private static func isLabel(_ label: Substring) -> Bool {
+        (1...maximumLabel).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
+            && label.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+                    UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// As it is written alone.
+    package var description: String {
+        switch self {
+        case .name(let name): name
+        case .address(let address): address.description
+        }
+    }
+
+    /// As it stands in an address: IPv6 in brackets.
+    package var urlHost: String {
+        switch self {
+        case .name(let name): name
+        case .address(let address): address.bytes.count == 16 ? "[\(address)]" : address.description
+        }
+    }
+
+    /// Whether only this machine can be meant.
+    package var isLoopback: Bool {
+        switch self {
+        case .name(let name): name == "localhost" || name.hasSuffix(".localhost")
+        case .address(let address): address.isLoopback
+        }
+    }
+}
