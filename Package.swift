@@ -51,6 +51,7 @@ let package = Package(
         .target(name: "DomainNames"),
         .target(name: "NetworkAddresses"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
+        .target(name: "Certificates", dependencies: ["HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]),
         .target(name: "SQLiteFiles", dependencies: [.grdb]),
         .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem"]),
 
@@ -69,7 +70,7 @@ let package = Package(
             dependencies: [
                 "HubProtocol", "ServerSentEvents", "HubStore", "SQLiteFiles", "PrometheusText",
                 .crypto, .grdb, .hummingbird, .hummingbirdCore, .hummingbirdHTTP2, .httpTypes, .log, .serviceLifecycle,
-                .unixSignals, .nioCore, .nioHTTP1, .nioPosix, .nioSSL, .x509, .asn1,
+                .unixSignals, .nioCore, .nioHTTP1, .nioPosix, .nioSSL,
             ]
         ),
 
@@ -122,6 +123,10 @@ let package = Package(
         .testTarget(name: "DomainNamesTests", dependencies: ["DomainNames"]),
         .testTarget(name: "NetworkAddressesTests", dependencies: ["NetworkAddresses"]),
         .testTarget(name: "HostSystemTests", dependencies: ["HostSystem"]),
+        .testTarget(
+            name: "CertificatesTests",
+            dependencies: ["Certificates", "HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]
+        ),
         .testTarget(
             name: "DesktopNotificationsTests",
             dependencies: ["DesktopNotifications", "HostSystem", "DesktopTestServer", "HubTestServer"]

@@ -19,6 +19,12 @@ package struct NetworkAddress: Sendable, Hashable {
         }
     }
 
+    /// - Parameter octets: 4 or 16 bytes in network order.
+    package init?(octets: some Collection<UInt8>) {
+        guard octets.count == 4 || octets.count == 16 else { return nil }
+        self.init(bytes: Array(octets))
+    }
+
     /// - Parameter socketAddress: A `sockaddr_in` or `sockaddr_in6`, of whatever alignment; `nil` for another family.
     package init?(socketAddress: UnsafeRawBufferPointer) {
         guard socketAddress.count >= MemoryLayout<sa_family_t>.size else { return nil }

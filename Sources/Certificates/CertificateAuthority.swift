@@ -1,0 +1,172 @@
+import Crypto
+package import Foundation
+package import NetworkAddresses
+import SwiftASN1
+import X509
+
+/// An authority of one hub: whoever trusts it trusts the hub's certificates, renewed ones too.
+///
+/// It may sign servers' certificates and no further authorities. Which names it may sign for is not bound by name constraints:
+/// the names of a hub change, and the authority that clients trust is to stay.
+package struct CertificateAuthority: Sendable {
+    /// How long it is valid; clients have to be told of another one by hand.
+    package static let lifetime: TimeInterval = 10 * 365 * day
+    /// The longest that common clients accept of a server's certificate is 398 days.
+    ///
+    /// Source: CA/Browser Forum Ballot SC31; Apple HT211025.
+    package static let serverLifetime: TimeInterval = 397 * day
+    /// How much of its life a server's certificate has left when it is renewed.
+    private static let renewalShare = 3.0
+    /// Clients whose clocks are behind accept a certificate of just now.
+    private static let backdating: TimeInterval = day
+    private static let day: TimeInterval = 86_400
+    /// No newswire is older than this, and a clock that says so is wrong.
+    ///
+    /// Authorities are valid from here on, also those that are made by a clock that is ahead.
+    static let earliest = Date(timeIntervalSince1970: 1_767_225_600)
+    /// Characters of a common name.
+    ///
+    /// Source: RFC 5280 appendix A.1, `ub-common-name`.
+    private static let maximumCommonName = 64
+
+    private let certificate: Certificate
+    private let key: P256.Signing.PrivateKey
+    /// In PEM.
+    package let certificateText: String
+    package let facts: CertificateFacts
+
+    /// Makes an authority, named for a host of its hub.
+    package init(host: String, now: Date) throws {
+        let now = max(now, Self.earliest)
+        let key = P256.Signing.PrivateKey()
+        let publicKey = Certificate.PublicKey(key.publicKey)
+        // Two hubs of one machine are told apart.
+        let tag = String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
+        let name = try DistinguishedName {
+            OrganizationName("newswire")
+            CommonName(String("newswire authority \(tag) on \(host)".prefix(Self.maximumCommonName)))
+        }
+        let identifier = SubjectKeyIdentifier(hash: publicKey)
+        let certificate = try Certificate(
+            version: .v3,
+            serialNumber: Self.serialNumber(),
+            publicKey: publicKey,
+            notValidBefore: Self.earliest,
+            notValidAfter: now.addingTimeInterval(Self.lifetime),
+            issuer: name,
+            subject: name,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+                Critical(KeyUsage(keyCertSign: true, cRLSign: true))
+                identifier
+                AuthorityKeyIdentifier(keyIdentifier: identifier.keyIdentifier)
+            },
+            issuerPrivateKey: Certificate.PrivateKey(key)
+        )
+        try self.init(certificate, try certificate.serializeAsPEM(), key)
+    }
+
+    /// Reads an authority that was made before.
+    package init(certificate text: String, path: String, key: String, keyPath: String) throws(CertificateProblem) {
+        let (certificate, block) = try PEMText.certificates(text, path: path)[0]
+        let signer: P256.Signing.PrivateKey
+        do {
+            signer = try P256.Signing.PrivateKey(pemRepresentation: key)
+        } catch {
+            throw CertificateProblem(keyPath, "it is not the key of an authority that newswire has made")
+        }
+        guard certificate.publicKey == Certificate.PublicKey(signer.publicKey) else {
+            throw CertificateProblem(keyPath, "it is not the key of '\(path)'")
+        }
+        self.certificate = certificate
+        self.key = signer
+        certificateText = block.pemString + "\n"
+        facts = CertificateFacts(certificate, encoded: block.derBytes)
+    }
+
+    private init(_ certificate: Certificate, _ block: PEMDocument, _ key: P256.Signing.PrivateKey) throws {
+        self.certificate = certificate
+        self.key = key
+        certificateText = block.pemString + "\n"
+        facts = CertificateFacts(certificate, encoded: block.derBytes)
+    }
+
+    /// In PEM; never log it.
+    package var keyText: String { key.pemRepresentation + "\n" }
+
+    /// Signs a certificate for a server that is reached by these names.
+    package func issue(for names: [HostName], now: Date) throws -> ServerIdentity {
+        let now = max(now, Self.earliest)
+        let key = P256.Signing.PrivateKey()
+        let publicKey = Certificate.PublicKey(key.publicKey)
+        // What outlives its authority is refused by some and accepted by others.
+        let end = min(now.addingTimeInterval(-Self.backdating + Self.serverLifetime), certificate.notValidAfter)
+        let commonName = String((names.first?.description ?? "newswire hub").prefix(Self.maximumCommonName))
+        let issued = try Certificate(
+            version: .v3,
+            serialNumber: Self.serialNumber(),
+            publicKey: publicKey,
+            notValidBefore: now.addingTimeInterval(-Self.backdating),
+            notValidAfter: end,
+            issuer: certificate.subject,
+            subject: try DistinguishedName {
+                OrganizationName("newswire")
+                CommonName(commonName)
+            },
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.notCertificateAuthority)
+                Critical(KeyUsage(digitalSignature: true))
+                try ExtendedKeyUsage([.serverAuth])
+                SubjectAlternativeNames(names.map(\.alternativeName))
+                SubjectKeyIdentifier(hash: publicKey)
+                AuthorityKeyIdentifier(
+                    keyIdentifier: try certificate.extensions.subjectKeyIdentifier?.keyIdentifier
+                )
+            },
+            issuerPrivateKey: Certificate.PrivateKey(self.key)
+        )
+        let block = try issued.serializeAsPEM()
+        return identity(issued, block, key: key.pemRepresentation)
+    }
+
+    /// A certificate of this authority, read again with its key; `nil` when it is another's, or not for just these names.
+    func identity(_ text: String, path: String, for names: [HostName]) -> ServerIdentity? {
+        guard let (issued, block) = try? PEMText.certificates(text, path: path).first,
+            let (key, keyText) = try? PEMText.key(text, path: path), key.publicKey == issued.publicKey,
+            issued.issuer == certificate.subject,
+            certificate.publicKey.isValidSignature(issued.signature, for: issued),
+            CertificateFacts(issued, encoded: block.derBytes).names == names.map(\.description)
+        else { return nil }
+        return identity(issued, block, key: keyText)
+    }
+
+    private func identity(_ issued: Certificate, _ block: PEMDocument, key: String) -> ServerIdentity {
+        let life = issued.notValidAfter.timeIntervalSince(issued.notValidBefore)
+        // With an authority that ends soon there is nothing to be won by renewing.
+        let isLast = issued.notValidAfter >= certificate.notValidAfter
+        return ServerIdentity(
+            chain: block.pemString + "\n",
+            privateKey: key + "\n",
+            facts: CertificateFacts(issued, encoded: block.derBytes),
+            renewAt: isLast ? nil : issued.notValidAfter.addingTimeInterval(-life / Self.renewalShare)
+        )
+    }
+
+    /// 127 random bits: positive, and in 20 bytes however it is encoded (RFC 5280 §4.1.2.2).
+    private static func serialNumber() -> Certificate.SerialNumber {
+        var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        bytes[0] = bytes[0] & 0x7F | 0x40
+        return Certificate.SerialNumber(bytes: bytes)
+    }
+}
+
+extension HostName {
+    fileprivate var alternativeName: GeneralName {
+        switch self {
+        case .name(let name): .dnsName(name)
+        case .address(let address): .ipAddress(ASN1OctetString(contentBytes: address.bytes[...]))
+        }
+    }
+}

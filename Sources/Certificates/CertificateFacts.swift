@@ -1,0 +1,46 @@
+import Crypto
+package import Foundation
+package import NetworkAddresses
+import SwiftASN1
+import X509
+
+/// What a certificate says that people look at.
+package struct CertificateFacts: Sendable, Equatable {
+    /// Distinguished names, as RFC 4514 writes them.
+    package let subject: String
+    package let issuer: String
+    /// Whom it is made out to: names and addresses, in its order.
+    package let names: [String]
+    package let notBefore: Date
+    package let notAfter: Date
+    /// SHA-256 of the whole, as `openssl x509 -fingerprint -sha256` writes it.
+    package let fingerprint: String
+
+    init(_ certificate: Certificate, encoded: [UInt8]) {
+        subject = certificate.subject.description
+        issuer = certificate.issuer.description
+        notBefore = certificate.notValidBefore
+        notAfter = certificate.notValidAfter
+        fingerprint = SHA256.hash(data: encoded).map { byte in
+            let digits = String(byte, radix: 16, uppercase: true)
+            return digits.count == 1 ? "0\(digits)" : digits
+        }.joined(separator: ":")
+        let alternatives = (try? certificate.extensions.subjectAlternativeNames) ?? SubjectAlternativeNames()
+        names = alternatives.compactMap { alternative in
+            switch alternative {
+            case .dnsName(let name): name
+            case .ipAddress(let octets): NetworkAddress(octets: octets.bytes).map(\.description)
+            default: nil
+            }
+        }
+    }
+
+    /// Whether a client that calls the server so would accept the certificate for it (RFC 6125 §6.4).
+    package func covers(_ host: HostName) -> Bool {
+        names.contains { name in
+            if HostName(name) == host { return true }
+            guard case .name(let wanted) = host, name.hasPrefix("*.") else { return false }
+            return wanted.split(separator: ".", maxSplits: 1).last.map { $0 == name.dropFirst(2).lowercased() } ?? false
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package import Foundation
+import HostSystem
+import SwiftASN1
+import X509
+
+/// A certificate and its key in files that somebody else keeps up to date.
+package struct CertificateFiles: Sendable, Equatable {
+    /// The server's certificate, then those that lead to an authority, in PEM.
+    package let certificate: String
+    /// In PEM, without a passphrase; may be the same file.
+    package let key: String
+
+    package init(certificate: String, key: String) {
+        self.certificate = certificate
+        self.key = key
+    }
+
+    /// What changes when a file does.
+    var stamps: [FileStamp?] { [FileStamp(certificate), FileStamp(key)] }
+
+    /// Reads both and makes sure that a client could be satisfied with them.
+    ///
+    /// - Throws: When a file cannot be read, the key is another's, or the certificate is not valid now.
+    package func identity(at now: Date) throws(CertificateProblem) -> ServerIdentity {
+        let chain = try PEMText.certificates(try read(certificate), path: certificate)
+        let (key, keyText) = try PEMText.key(try read(self.key), path: self.key)
+        let (own, block) = chain[0]
+        guard key.publicKey == own.publicKey else {
+            throw CertificateProblem(self.key, "it is not the key of the first certificate in '\(certificate)'")
+        }
+        let facts = CertificateFacts(own, encoded: block.derBytes)
+        guard now < own.notValidAfter else {
+            throw CertificateProblem(certificate, "the certificate has expired on \(Self.day(own.notValidAfter))")
+        }
+        guard now >= own.notValidBefore else {
+            throw CertificateProblem(certificate, "the certificate is valid from \(Self.day(own.notValidBefore)) on")
+        }
+        guard !facts.names.isEmpty else {
+            throw CertificateProblem(
+                certificate,
+                "the certificate has no subject alternative name, so no client accepts it"
+            )
+        }
+        return ServerIdentity(
+            chain: chain.map { $0.block.pemString + "\n" }.joined(),
+            privateKey: keyText + "\n",
+            facts: facts,
+            renewAt: nil
+        )
+    }
+
+    /// What is wrong with the authorities in a file that a client is to trust; `nil` when it can be used.
+    package static func authorityProblem(_ path: String) -> CertificateProblem? {
+        do throws(CertificateProblem) {
+            _ = try PEMText.certificates(try read(path), path: path)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func read(_ path: String) throws(CertificateProblem) -> String { try Self.read(path) }
+
+    private static func read(_ path: String) throws(CertificateProblem) -> String {
+        do throws(HostError) {
+            return try PrivateFile.read(path, limit: PEMText.maximumBytes)
+        } catch {
+            throw CertificateProblem(error)
+        }
+    }
+
+    /// `2026-11-21`.
+    private static func day(_ date: Date) -> String {
+        date.formatted(.iso8601.year().month().day())
+    }
+}

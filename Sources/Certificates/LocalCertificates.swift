@@ -1,0 +1,99 @@
+package import Foundation
+import HostSystem
+package import NetworkAddresses
+
+/// A hub's own authority and the certificate that it has signed for the hub, as files of the state directory.
+///
+/// The authority is made once and never replaced by itself: every client would have to be told. The server's certificate is
+/// made anew long before it ends, and when the hub is to be reached by other names.
+package struct LocalCertificates: Sendable, Equatable {
+    /// What clients are given to trust.
+    package static let authorityName = "ca.pem"
+    package static let authorityKeyName = "ca-key.pem"
+    /// Certificate and key in one, so that they are replaced in one step.
+    package static let serverName = "server.pem"
+
+    /// Of the files.
+    package let directory: String
+    /// Not empty; the first is what the authority and the certificate are called by.
+    package let names: [HostName]
+
+    package init(directory: String, names: [HostName]) {
+        self.directory = directory
+        self.names = names
+    }
+
+    package static func authorityPath(in directory: String) -> String { "\(directory)/\(authorityName)" }
+
+    /// The certificate that is in force, made where there is none.
+    ///
+    /// - Throws: When a file cannot be read or written, or the authority's key is not there.
+    package func identity(at now: Date) throws(CertificateProblem) -> ServerIdentity {
+        let authority = try authority(at: now)
+        let path = "\(directory)/\(Self.serverName)"
+        if let text = try read(path), let kept = authority.identity(text, path: path, for: names), !kept.isDue(at: now)
+        {
+            return kept
+        }
+        let issued: ServerIdentity
+        do {
+            issued = try authority.issue(for: names, now: now)
+        } catch {
+            throw CertificateProblem(path, "no certificate can be made: \(error)")
+        }
+        try write([.init(path: path, text: issued.chain + issued.privateKey, permissions: 0o600)])
+        return issued
+    }
+
+    /// The authority, made where there is none.
+    private func authority(at now: Date) throws(CertificateProblem) -> CertificateAuthority {
+        let path = Self.authorityPath(in: directory)
+        let keyPath = "\(directory)/\(Self.authorityKeyName)"
+        if let text = try read(path) {
+            guard let key = try read(keyPath) else {
+                throw CertificateProblem(
+                    keyPath,
+                    "it is not there; put it back, or remove '\(path)' for a new authority, which clients must then be told"
+                )
+            }
+            return try CertificateAuthority(certificate: text, path: path, key: key, keyPath: keyPath)
+        }
+        let made: CertificateAuthority
+        do {
+            made = try CertificateAuthority(host: names.last { !$0.isLoopback }?.description ?? "localhost", now: now)
+        } catch {
+            throw CertificateProblem(path, "no authority can be made: \(error)")
+        }
+        // The key first: a certificate without its key is a problem, a key alone nobody has seen yet.
+        try write([
+            .init(path: keyPath, text: made.keyText, permissions: 0o600),
+            .init(path: path, text: made.certificateText, permissions: 0o644),
+        ])
+        return made
+    }
+
+    private func read(_ path: String) throws(CertificateProblem) -> String? {
+        do throws(HostError) {
+            return try PrivateFile.read(path, limit: PEMText.maximumBytes)
+        } catch {
+            if error.isMissing { return nil }
+            throw CertificateProblem(error)
+        }
+    }
+
+    private func write(_ files: [HostFile.Content]) throws(CertificateProblem) {
+        do throws(HostError) {
+            try HostFile.replace(files)
+        } catch {
+            throw CertificateProblem(error)
+        }
+    }
+}
+
+extension ServerIdentity {
+    /// Whether it ends soon, or has not begun: then the clock was wrong when it was made, or is now.
+    func isDue(at now: Date) -> Bool {
+        let now = max(now, CertificateAuthority.earliest)
+        return now < facts.notBefore || renewAt.map { now >= $0 } ?? false
+    }
+}

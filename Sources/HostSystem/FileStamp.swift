@@ -1,0 +1,21 @@
+import Glibc
+
+/// What changes when a file is written or replaced, and costs no reading.
+package struct FileStamp: Sendable, Hashable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let size: Int64
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    /// Follows links; `nil` when the file cannot be looked at.
+    package init?(_ path: String) {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return nil }
+        device = UInt64(facts.st_dev)
+        inode = UInt64(facts.st_ino)
+        size = Int64(facts.st_size)
+        seconds = facts.st_mtim.tv_sec
+        nanoseconds = facts.st_mtim.tv_nsec
+    }
+}
