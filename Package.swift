@@ -68,8 +68,9 @@ let package = Package(
         .target(
             name: "HubServer",
             dependencies: [
-                "HubProtocol", "ServerSentEvents", "HubStore", "SQLiteFiles", "PrometheusText",
-                .crypto, .grdb, .hummingbird, .hummingbirdCore, .hummingbirdHTTP2, .httpTypes, .log, .serviceLifecycle,
+                "HubProtocol", "ServerSentEvents", "HubStore", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
+                "Certificates", .crypto, .grdb, .hummingbird, .hummingbirdCore, .hummingbirdHTTP2, .httpTypes, .log,
+                .serviceLifecycle,
                 .unixSignals, .nioCore, .nioHTTP1, .nioPosix, .nioSSL,
             ]
         ),
@@ -145,8 +146,8 @@ let package = Package(
         .testTarget(
             name: "HubServerTests",
             dependencies: [
-                "HubServer", "HubStore", "HubProtocol", "ServerSentEvents",
-                .crypto, .grdb, .httpTypes, .log, .nioCore, .nioPosix, .nioEmbedded, .serviceLifecycle,
+                "HubServer", "HubStore", "HubProtocol", "ServerSentEvents", "NetworkAddresses", "Certificates",
+                "OutboundHTTP", .crypto, .grdb, .httpTypes, .log, .nioCore, .nioPosix, .nioEmbedded, .serviceLifecycle,
             ]
         ),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol"]),

@@ -1,5 +1,6 @@
 package import Foundation
 package import HubProtocol
+package import NetworkAddresses
 
 /// How a hub server runs; every value is decided before the start.
 package struct HubConfiguration: Sendable {
@@ -9,6 +10,10 @@ package struct HubConfiguration: Sendable {
     package var host = "127.0.0.1"
     /// 0 takes any free port.
     package var port = 8787
+    /// What the hub is reached by, for addresses in replies to requests that do not say it themselves.
+    package var publicName = HostName.name("localhost")
+    /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are believed.
+    package var trustedProxies: [AddressBlock] = []
     /// The hub that a new file is given.
     package var hubName: HubName
     /// How long a message is owed.

@@ -149,7 +149,15 @@ package final class HubService: Sendable {
         )
         let gate = StreamGate(hubs: directory, responses: responses)
         let application = Application(
-            responder: RouteTable.responder(hubs: management, health: Health(writer: writer), metrics: metrics),
+            responder: RouteTable.responder(
+                hubs: management,
+                client: ClientAddress(
+                    fallback: Authority(configuration.publicName, port: configuration.port),
+                    trustedProxies: configuration.trustedProxies
+                ),
+                health: Health(writer: writer),
+                metrics: metrics
+            ),
             server: HTTPServerBuilder { responder in
                 let http = HTTP1Channel(responder: responder, configuration: .init(idleTimeout: .seconds(120)))
                 return SniffingChannel(http: http, streams: gate)

@@ -14,7 +14,7 @@ enum DeliveryRoutes {
             return .json([UInt8](try JSONEncoder.sorted.encode(MessageReports(messages: reports))))
         },
         Route(method: .get, path: "/deliveries/:id", right: .manage) { request, hubs in
-            let device = try request.request.uri.queryParameters["device"].map { try InstallationID(String($0)) }
+            let device = try request.query["device"].map { try InstallationID($0) }
             let id = try MessageID(try request.parameter("id"))
             let report = try await request.inquiry(hubs).report(id, device: device)
             return .json([UInt8](try JSONEncoder.sorted.encode(report)))
@@ -22,7 +22,7 @@ enum DeliveryRoutes {
     ]
 
     private static func last(_ request: HubRequest) throws(ProtocolError) -> Int {
-        guard let text = request.request.uri.queryParameters["last"] else { return defaultListed }
+        guard let text = request.query["last"] else { return defaultListed }
         let allowed = 1...DeliveryInquiry.maximumListed
         guard let last = Int(text), allowed.contains(last) else {
             throw .badRequest(

@@ -16,7 +16,7 @@ enum InstallationRoutes {
                 grant: request.grant,
                 channel: request.channel
             )
-            let location = "\(request.baseURL)/installations/\(id.urlPathSegment)\(request.query)"
+            let location = request.address("installations").item(id.urlPathSegment)
             return Response(status: .ok, headers: [.contentType: emptyType, .contentLocation: location])
         },
         Route(method: .get, path: "/installations/:id", right: .listen) { request, _ in
@@ -48,16 +48,6 @@ enum InstallationRoutes {
 
     /// What the original labels its empty bodies with.
     private static let emptyType = "application/xml; charset=utf-8"
-}
-
-extension HubRequest {
-    /// `https://{host}/{hub}`: SDKs want https in what they take ids out of, whatever the hub is reached by.
-    var baseURL: String {
-        "https://\(request.head.authority ?? "localhost")/\(hub.record.name)"
-    }
-
-    /// The request's query with its question mark, empty without one.
-    var query: String { request.uri.query.map { "?\($0)" } ?? "" }
 }
 
 extension Response {

@@ -10,10 +10,7 @@ enum MessageRoutes {
         Route(method: .post, path: "/messages", right: .send) { request, _ in
             let message = try await incoming(request)
             let id = try await request.hub.accept(message)
-            return Response(
-                status: .created,
-                headers: [.location: "\(request.baseURL)/messages/\(id)\(request.query)"]
-            )
+            return Response(status: .created, headers: [.location: request.address("messages").item(id.text)])
         },
         Route(method: .post, path: "/recipients", right: .send) { request, _ in
             let body = try await request.body(limit: maximumQuery)
@@ -59,12 +56,10 @@ enum MessageRoutes {
 
     /// Why a kind of send is refused, rather than carried out as another one.
     private static func unsupported(_ request: HubRequest) -> String? {
-        let query = request.request.uri.query?.lowercased() ?? ""
-        let names = query.split(separator: "&").map { $0.prefix { $0 != "=" } }
-        if request.request.headers[header: HeaderName.deviceHandle] != nil || names.contains("direct") {
+        if request.request.headers[header: HeaderName.deviceHandle] != nil || request.query.contains("direct") {
             return "This hub does not send to one device handle yet; send to the tag '$InstallationId:{…}'."
         }
-        if names.contains("test") { return "This hub has no test sends yet; send without 'test'." }
+        if request.query.contains("test") { return "This hub has no test sends yet; send without 'test'." }
         return nil
     }
 

@@ -6,7 +6,7 @@ import Hummingbird
 import NIOCore
 
 /// A request on a hub as a whole, or on the namespace, that was let in.
-struct NamespaceRequest: Sendable {
+struct NamespaceRequest: AllowedRequest {
     let hubs: HubManagement
     /// The hub that the path names, if it is there.
     let hub: Hub?
@@ -14,38 +14,15 @@ struct NamespaceRequest: Sendable {
     let name: String
     let grant: Grant
     let request: Request
-
-    /// `https://{host}`: SDKs want https, whatever the hub is reached by.
-    var root: String { "https://\(request.head.authority ?? "localhost")" }
-
-    /// The request's address with its query.
-    var address: String { "\(root)\(request.uri.path)\(query)" }
-
-    /// The request's query with its question mark, empty without one.
-    var query: String { request.uri.query.map { "?\($0)" } ?? "" }
+    let context: HubRequestContext
+    let client: ClientAddress
 
     /// What the server goes by: the first label of the host's name, as the service's hosts begin with their namespace.
     var namespace: String {
-        let authority = request.head.authority ?? "localhost"
+        let authority = "\(authority)"
         let host = authority.hasPrefix("[") ? authority : String(authority.prefix { $0 != ":" })
         let isNumeric = host.allSatisfy { $0 == "." || $0.isNumber } || host.hasPrefix("[")
         return isNumeric ? host : String(host.prefix { $0 != "." })
-    }
-
-    /// The first value of a query's name, whatever the case of its letters.
-    func value(_ name: String) -> String? {
-        request.uri.queryParameters.first { key, _ in
-            (String(key).removingPercentEncoding ?? String(key)).lowercased() == name
-        }.map { String($0.value) }
-    }
-
-    func body(limit: Int) async throws -> [UInt8] {
-        do {
-            let buffer = try await request.body.collect(upTo: limit)
-            return [UInt8](buffer.readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw ProtocolError.tooLarge("The request body is larger than \(limit) bytes.")
-        }
     }
 }
 
@@ -81,7 +58,7 @@ enum NamespaceRoutes {
             let page = try await request.hubs.store.storedHubs().dropFirst(skip).prefix(top)
             let feed = ManagementFeed(
                 title: "NotificationHubs",
-                address: request.address,
+                address: request.address.url,
                 updatedAt: request.hubs.configuration.nowMilliseconds,
                 entries: page.map { request.entry(of: $0, query: request.version) }
             )
@@ -102,10 +79,10 @@ extension NamespaceRequest {
     fileprivate var noHub: ProtocolError { .noHub(name.removingPercentEncoding ?? name) }
 
     /// The version that was asked for, which the entries of a list name.
-    fileprivate var version: String { value("api-version").map { "?api-version=\($0)" } ?? "" }
+    fileprivate var version: String { query["api-version"].map { "?api-version=\($0)" } ?? "" }
 
     fileprivate func count(_ name: String) throws(ProtocolError) -> Int? {
-        guard let text = value(name) else { return nil }
+        guard let text = query[name] else { return nil }
         guard let number = Int(text), number >= 0 else {
             throw .badRequest("'\(name)' must be a number from 0 on, not '\(text.excerpt)'.")
         }
@@ -124,7 +101,7 @@ extension NamespaceRequest {
     }
 
     fileprivate func entry(of hub: StoredHub, status: HTTPResponse.Status) -> Response {
-        .atom(entry(of: hub, query: query).xml, ManagementEntry.contentType, status: status)
+        .atom(entry(of: hub, query: query.text.isEmpty ? "" : "?\(query.text)").xml, ManagementEntry.contentType, status: status)
     }
 }
 

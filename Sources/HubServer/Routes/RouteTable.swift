@@ -5,23 +5,18 @@ import HubStore
 import Hummingbird
 import NIOCore
 
-/// A request that was let in: its hub, its grant, its path's parameters.
-struct HubRequest {
-    let hub: Hub
-    let grant: Grant
-    let request: Request
-    let parameters: Parameters
+/// A request that was let in.
+protocol AllowedRequest {
+    var grant: Grant { get }
+    var request: Request { get }
+    var context: HubRequestContext { get }
+    var client: ClientAddress { get }
+}
 
-    /// The secret of a `stream` installation that the request presents.
-    var channel: PushChannelSecret? { PushChannelSecret(header: request.headers[header: HeaderName.pushChannel]) }
-
-    func installationID() throws(ProtocolError) -> InstallationID {
-        try InstallationID(try parameter("id"))
-    }
-
+extension AllowedRequest {
     /// A parameter of the path, without its percent-encoding.
     func parameter(_ name: String) throws(ProtocolError) -> String {
-        guard let text = (parameters.get(name) ?? "").removingPercentEncoding else {
+        guard let text = (context.parameters.get(name) ?? "").removingPercentEncoding else {
             throw .badRequest("The path is not valid percent-encoding.")
         }
         return text
@@ -29,14 +24,32 @@ struct HubRequest {
 
     /// Reads the whole body.
     ///
-    /// - Throws: 413 above `limit` bytes.
+    /// - Throws: 413 above `limit` bytes, at once where the request says how many there are.
     func body(limit: Int) async throws -> [UInt8] {
+        let announced = request.headers[.contentLength].flatMap { Int($0) } ?? 0
         do {
+            guard announced <= limit else { throw NIOTooManyBytesError(maxBytes: limit) }
             let buffer = try await request.body.collect(upTo: limit)
             return [UInt8](buffer.readableBytesView)
         } catch is NIOTooManyBytesError {
             throw ProtocolError.tooLarge("The request body is larger than \(limit) bytes.")
         }
+    }
+}
+
+/// A request on what is below a hub.
+struct HubRequest: AllowedRequest {
+    let hub: Hub
+    let grant: Grant
+    let request: Request
+    let context: HubRequestContext
+    let client: ClientAddress
+
+    /// The secret of a `stream` installation that the request presents.
+    var channel: PushChannelSecret? { PushChannelSecret(header: request.headers[header: HeaderName.pushChannel]) }
+
+    func installationID() throws(ProtocolError) -> InstallationID {
+        try InstallationID(try parameter("id"))
     }
 }
 
@@ -49,10 +62,11 @@ enum RouteTable {
     /// A responder for all routes, and for the server's own `/healthz`, `/readyz` and `/metrics`.
     static func responder(
         hubs: HubManagement,
+        client: ClientAddress,
         health: Health,
         metrics: MetricsPage
-    ) -> RouterResponder<BasicRequestContext> {
-        let router = Router(options: .caseInsensitive)
+    ) -> RouterResponder<HubRequestContext> {
+        let router = Router(context: HubRequestContext.self, options: .caseInsensitive)
         router.add(middleware: ResponseCounting(counts: metrics.responses))
         router.add(middleware: ErrorMiddleware())
         router.get("/healthz") { _, _ in Health.live }
@@ -64,10 +78,10 @@ enum RouteTable {
                 router.on(RouterPath(address), method: route.method) { request, context in
                     switch route.operation {
                     case .ofHub(let handle):
-                        let allowed = try allow(request, context, route, hubs.directory)
+                        let allowed = try allow(request, context, client, route, hubs.directory)
                         return try await handle(allowed, hubs.directory)
                     case .ofNamespace(let handle):
-                        return try await handle(try allow(request, context, route, hubs))
+                        return try await handle(try allow(request, context, client, route, hubs))
                     }
                 }
             }
@@ -77,7 +91,8 @@ enum RouteTable {
 
     private static func allow(
         _ request: Request,
-        _ context: BasicRequestContext,
+        _ context: HubRequestContext,
+        _ client: ClientAddress,
         _ route: Route,
         _ hubs: HubDirectory
     ) throws(ProtocolError) -> HubRequest {
@@ -90,12 +105,13 @@ enum RouteTable {
         guard !hub.isDisabled else {
             throw .forbidden("The hub '\(hub.record.name)' is disabled; set Status to false in its description.")
         }
-        return HubRequest(hub: hub, grant: grant, request: request, parameters: context.parameters)
+        return HubRequest(hub: hub, grant: grant, request: request, context: context, client: client)
     }
 
     private static func allow(
         _ request: Request,
-        _ context: BasicRequestContext,
+        _ context: HubRequestContext,
+        _ client: ClientAddress,
         _ route: Route,
         _ hubs: HubManagement
     ) throws(ProtocolError) -> NamespaceRequest {
@@ -110,6 +126,14 @@ enum RouteTable {
             rules: rules ?? AccessRules(namespace: hubs.directory.namespaceRules),
             now: hubs.configuration.nowMilliseconds / 1000
         )
-        return NamespaceRequest(hubs: hubs, hub: hub, name: name ?? "", grant: grant, request: request)
+        return NamespaceRequest(
+            hubs: hubs,
+            hub: hub,
+            name: name ?? "",
+            grant: grant,
+            request: request,
+            context: context,
+            client: client
+        )
     }
 }

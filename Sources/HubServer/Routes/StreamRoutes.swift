@@ -43,7 +43,7 @@ enum StreamRoutes {
     ]
 
     private static func wait(_ request: HubRequest) throws(ProtocolError) -> Int {
-        guard let text = request.request.uri.queryParameters["wait"] else { return defaultWait }
+        guard let text = request.query["wait"] else { return defaultWait }
         guard let wait = Int(text), (0...maximumWait).contains(wait) else {
             throw .badRequest("'wait' must be a number of seconds from 0 to \(maximumWait), not '\(text.prefix(20))'.")
         }

@@ -1,0 +1,41 @@
+import HTTPTypes
+import HubProtocol
+import HubStore
+import Hummingbird
+import NIOCore
+
+/// Who asked over which connection, beside what Hummingbird wants to know of a request.
+struct HubRequestContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+    }
+}
+
+/// The addresses that a reply names: absolute, `https`, and where the client has called.
+extension AllowedRequest {
+    /// `https://{host}`.
+    var root: String { "https://\(authority)" }
+
+    var query: RequestQuery { RequestQuery(request.uri.query) }
+
+    /// The address that the request was sent to, as it was written: one client finds an id by looking for its own
+    /// address's text (protocol document §3.1).
+    var address: RequestAddress {
+        RequestAddress(origin: root, path: AddressText.escaped(request.uri.path), query: query.text)
+    }
+
+    var authority: Authority {
+        client.authority(request.head, peer: context.channel.remoteAddress?.networkAddress)
+    }
+}
+
+extension HubRequest {
+    /// The address of something below the hub, with the hub's name as it was given and the request's query.
+    func address(_ path: String) -> RequestAddress {
+        RequestAddress(origin: root, path: "/\(hub.record.name)/\(path)", query: query.text)
+    }
+}
