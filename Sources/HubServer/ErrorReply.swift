@@ -18,6 +18,21 @@ struct ErrorReply {
 
     static func newTrackingID() -> String { UUID().uuidString.lowercased() }
 
+    /// Whether what a client tracks its request by is fit for headers, bodies and logs; SDKs send a GUID.
+    static func isTrackingID(_ text: String) -> Bool {
+        (1...maximumTrackingID).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "-_.:{}".utf8.contains(byte)
+                }
+            }
+    }
+
+    private static let maximumTrackingID = 128
+
     private static let contentType = "application/xml; charset=utf-8"
     /// Seconds after which a client may try again what the hub could not do now.
     private static let retryAfter = "2"
@@ -29,9 +44,11 @@ struct ErrorReply {
         return Response(
             status: .init(code: error.status),
             headers: headers,
-            body: .init(byteBuffer: ByteBuffer(string: body))
+            body: .init(byteBuffer: bytes)
         )
     }
+
+    var bytes: ByteBuffer { ByteBuffer(string: body) }
 
     /// The same for a connection without HTTP handlers, which it ends.
     var wholeResponse: ByteBuffer {

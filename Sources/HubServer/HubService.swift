@@ -159,7 +159,13 @@ package final class HubService: Sendable {
                 metrics: metrics
             ),
             server: HTTPServerBuilder { responder in
-                let http = HTTP1Channel(responder: responder, configuration: .init(idleTimeout: .seconds(120)))
+                let http = HTTP1Channel(
+                    responder: responder,
+                    configuration: .init(
+                        additionalChannelHandlers: [BodyManners(.http1)],
+                        idleTimeout: .seconds(120)
+                    )
+                )
                 return SniffingChannel(http: http, streams: gate)
             },
             configuration: ApplicationConfiguration(

@@ -12,7 +12,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
         context: Context,
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
-        let trackingID = request.headers[.trackingID]
+        let trackingID = request.headers[.trackingID].flatMap { ErrorReply.isTrackingID($0) ? $0 : nil }
         do {
             var response = try await next(request, context)
             if response.headers[.trackingID] == nil {
