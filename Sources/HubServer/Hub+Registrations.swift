@@ -7,6 +7,7 @@ import Synchronization
 enum RegistrationSelection: Sendable {
     case all
     case tag(Tag)
+    case handle(HandleFilter)
 }
 
 // MARK: - Writing
@@ -168,9 +169,7 @@ extension Hub {
         switch selection {
         case .all: return try await store.registrations(hub: record.id, after: position, limit: limit)
         case .tag(let tag):
-            guard let after = position.map({ Int64($0) }) ?? 0 else {
-                throw ProtocolError.badRequest("The continuation token is of another list; begin again without it.")
-            }
+            let after = try Self.ordinal(position)
             let ordinals = state.withLock {
                 $0.registry.registrations(taggedBy: tag, after: after, limit: limit + 1)
             }
@@ -179,12 +178,27 @@ extension Hub {
                 registrations: try await store.registrations(ordinals: page),
                 next: ordinals.count > limit ? page.last.map { "\($0)" } : nil
             )
+        case .handle(let filter):
+            let after = try Self.ordinal(position)
+            var found: [StoredRegistration] = []
+            for handle in filter.handles {
+                found += try await store.registrations(hub: record.id, handle: handle)
+                    .filter { $0.ordinal > after && filter.matches($0.registration.pushChannel) }
+            }
+            found.sort { $0.ordinal < $1.ordinal }
+            let page = Array(found.prefix(limit))
+            return RegistrationPage(
+                registrations: page,
+                next: found.count > limit ? page.last.map { "\($0.ordinal)" } : nil
+            )
         }
     }
 
-    /// The registrations of a push handle.
-    func registrations(handle: String) async throws -> [StoredRegistration] {
-        try await store.registrations(hub: record.id, handle: handle)
+    private static func ordinal(_ position: String?) throws(ProtocolError) -> Int64 {
+        guard let ordinal = position.map({ Int64($0) }) ?? 0 else {
+            throw .badRequest("The continuation token is of another list; begin again without it.")
+        }
+        return ordinal
     }
 }
 

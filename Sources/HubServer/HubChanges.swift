@@ -44,7 +44,7 @@ final class HubChanges: Sendable {
 }
 
 extension ProtocolError {
-    /// - Parameter name: As the client wrote it.
+    /// `name` is as the client wrote it.
     static func noHub(_ name: String) -> ProtocolError {
         .notFound("There is no hub named '\(String(name.prefix(HubName.maximumLength)).excerpt)' here.")
     }

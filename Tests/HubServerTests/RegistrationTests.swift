@@ -119,9 +119,11 @@ struct RegistrationTests {
             #expect(second.allSatisfy { $0.registration.etag == 2 })
             #expect(try await hub.list(.tag(Tag("$InstallationId:{PHONE}"))).count == 2)
             #expect(try await hub.list(.tag(Tag("World"))).isEmpty)
-            #expect(try await hub.hub.registrations(handle: "AABB").count == 2)
-            #expect(try await hub.hub.registrations(handle: "aabb").count == 2)
-            #expect(try await hub.hub.registrations(handle: "aabc").isEmpty)
+            for (handle, count) in [("AABB", 2), ("aabb", 2), ("aabc", 0)] {
+                let filter = try HandleFilter(parsing: "DeviceToken eq '\(handle)'")
+                #expect(try await hub.list(.handle(filter)).count == count)
+                #expect(try await hub.list(.handle(filter), limit: 1).count == count)
+            }
         }
     }
 

@@ -30,7 +30,8 @@ struct StrangerTests {
             // Spelled as registered, in other cases, and decomposed: one and the same installation.
             for id in [victim.id, "victim-ä", "VICTIM-Ä", "Victim-A\u{308}"] {
                 for secret in [nil, stranger.secret, PushChannelSecret.random()] {
-                    for route in RouteTable.routes where route.right == .listen && route.address.contains(":id") {
+                    for route in RouteTable.routes
+                    where route.right == .listen && route.address.contains("/installations/:id") {
                         let body: String
                         switch route.method {
                         case .put:

@@ -101,7 +101,11 @@ extension NamespaceRequest {
     }
 
     fileprivate func entry(of hub: StoredHub, status: HTTPResponse.Status) -> Response {
-        .atom(entry(of: hub, query: query.text.isEmpty ? "" : "?\(query.text)").xml, ManagementEntry.contentType, status: status)
+        .atom(
+            entry(of: hub, query: query.text.isEmpty ? "" : "?\(query.text)").xml,
+            ManagementEntry.contentType,
+            status: status
+        )
     }
 }
 

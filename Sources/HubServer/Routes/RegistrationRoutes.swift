@@ -1,0 +1,103 @@
+import Foundation
+import HTTPTypes
+import HubProtocol
+import HubStore
+import Hummingbird
+import NIOCore
+
+/// Registrations (protocol document §3).
+enum RegistrationRoutes {
+    static let routes = [
+        Route(method: .post, path: "/registrationids", right: .listen) { request, _ in
+            Response(status: .created, headers: [.location: request.address.item(RegistrationID.random())])
+        },
+        Route(method: .post, path: "/registrations", right: .listen) { request, _ in
+            let stored = try await put(.random(), if: .none, request)
+            return entry(of: stored, at: request.address.item(stored.registration.id), request)
+        },
+        Route(method: .put, path: "/registrations/:id", right: .listen) { request, _ in
+            let condition = ETagCondition(ifMatch: request.request.headers[.ifMatch])
+            return entry(
+                of: try await put(try request.registrationID(), if: condition, request),
+                at: request.address.url,
+                request
+            )
+        },
+        Route(method: .get, path: "/registrations/:id", right: .listen) { request, _ in
+            let stored = try await request.hub.registration(try request.registrationID())
+            return entry(of: stored, at: request.address.url, request)
+        },
+        Route(method: .delete, path: "/registrations/:id", right: .listen) { request, _ in
+            let condition = ETagCondition(ifMatch: request.request.headers[.ifMatch])
+            try await request.hub.delete(try request.registrationID(), if: condition)
+            return Response(status: .ok)
+        },
+        Route(
+            method: .get,
+            path: "/registrations",
+            right: .manage,
+            exception: .init(right: .listen, example: "$filter=DeviceToken+eq+'AA'") { request in
+                RequestQuery(request.uri.query).contains("$filter")
+            }
+        ) { request, _ in
+            guard let text = request.query.literal("$filter") else { return try await page(.all, request) }
+            return try await page(.handle(try HandleFilter(parsing: text)), request)
+        },
+        Route(method: .get, path: "/tags/:tag/registrations", right: .manage) { request, _ in
+            try await page(.tag(try Tag(try request.parameter("tag"))), request)
+        },
+    ]
+
+    private static func put(
+        _ id: RegistrationID,
+        if condition: ETagCondition,
+        _ request: HubRequest
+    ) async throws -> StoredRegistration {
+        let body = try await request.body(limit: Registration.maximumBytes)
+        let registration = try Registration(entry: body, id: id)
+        return try await request.hub.put(registration, if: condition, bytes: body.count, grant: request.grant)
+    }
+
+    private static func entry(of stored: StoredRegistration, at url: String, _ request: HubRequest) -> Response {
+        let date = request.hub.configuration.now()
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/atom+xml; type=entry; charset=utf-8",
+                .eTag: stored.registration.entityTag, .contentLocation: url,
+            ],
+            body: .init(byteBuffer: ByteBuffer(bytes: stored.registration.entry(at: url, date: date)))
+        )
+    }
+
+    private static func page(_ selection: RegistrationSelection, _ request: HubRequest) async throws -> Response {
+        let size = try PageSize(top: request.query["$top"])
+        let token = try request.query["continuationtoken"].flatMap { text in
+            text.isEmpty ? nil : try ContinuationToken(parsing: text)
+        }
+        let page = try await request.hub.registrations(selection, from: token?.position, limit: size.count)
+        let feed = RegistrationFeed(
+            registrations: page.registrations.map(\.registration),
+            address: request.address,
+            collection: request.address("registrations"),
+            next: page.next.map { ContinuationToken(position: $0) }
+        )
+        var headers: HTTPFields = [.contentType: "application/atom+xml; type=feed; charset=utf-8"]
+        if let next = feed.next { headers[.continuationToken] = next.text }
+        return Response(
+            status: .ok,
+            headers: headers,
+            body: .init(byteBuffer: ByteBuffer(bytes: feed.encoded(date: request.hub.configuration.now())))
+        )
+    }
+}
+
+extension HubRequest {
+    fileprivate func registrationID() throws(ProtocolError) -> RegistrationID {
+        try RegistrationID(try parameter("id"))
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let continuationToken = HTTPField.Name(HeaderName.continuationToken) ?? .location
+}

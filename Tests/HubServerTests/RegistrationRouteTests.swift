@@ -1,0 +1,141 @@
+import Foundation
+import HubProtocol
+import HubStore
+import Synchronization
+import Testing
+
+@testable import HubServer
+
+/// Registrations as they travel.
+struct RegistrationRouteTests {
+    private static func entry(_ token: String, tags: String = "World") -> String {
+        """
+        <?xml version="1.0" encoding="utf-8"?><entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">\
+        <AppleRegistrationDescription xmlns:i="http://www.w3.org/2001/XMLSchema-instance" \
+        xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"><Tags>\(tags)</Tags>\
+        <DeviceToken>\(token)</DeviceToken></AppleRegistrationDescription></content></entry>
+        """
+    }
+
+    @Test func `a client asks for an id, writes to it, reads and removes it`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let made = try await hub.send("POST", "/news/registrationIDs/?api-version=2017-04", as: hub.listen)
+            #expect(made.status == 201 && made.body.isEmpty)
+            let location = try #require(made.headers["location"])
+            let id = try #require(location.split(separator: "/").last?.prefix { $0 != "?" }).description
+            #expect(location == "https://h/news/registrationIDs/\(id)?api-version=2017-04")
+
+            let path = "/news/registrations/\(id)?api-version=2017-04"
+            let written = try await hub.send("PUT", path, as: hub.listen, Self.entry("AA11"))
+            #expect(written.status == 200, "\(written.body)")
+            #expect(written.headers["etag"] == #"W/"1""#)
+            #expect(written.headers["content-type"] == "application/atom+xml; type=entry; charset=utf-8")
+            #expect(written.headers["content-location"] == "https://h\(path)")
+            #expect(written.body.contains("<id>https://h\(path)</id><title type=\"text\">\(id)</title>"))
+            #expect(
+                written.body.hasSuffix(
+                    """
+                    <content type="application/xml"><AppleRegistrationDescription \
+                    xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" \
+                    xmlns:i="http://www.w3.org/2001/XMLSchema-instance"><ETag>1</ETag>\
+                    <ExpirationTime>9999-12-31T23:59:59.999Z</ExpirationTime><RegistrationId>\(id)</RegistrationId>\
+                    <Tags>World</Tags><DeviceToken>AA11</DeviceToken></AppleRegistrationDescription></content></entry>
+                    """
+                ),
+                "\(written.body)"
+            )
+            for (header, status) in [("\"7\"", 412), ("W/\"1\"", 200), ("2", 200), ("*", 200)] {
+                let again = try await hub.send(
+                    "PUT",
+                    path,
+                    as: hub.listen,
+                    headers: ["If-Match": header],
+                    Self.entry("AA11", tags: "Sports, World")
+                )
+                #expect(again.status == status, "\(header)")
+            }
+            let read = try await hub.send("GET", path, as: hub.listen)
+            #expect(read.status == 200 && read.headers["etag"] == #"W/"4""#)
+            #expect(read.body.contains("<Tags>Sports,World</Tags>"))
+            let removed = try await hub.send("DELETE", path, as: hub.listen, headers: ["If-Match": "\"4\""])
+            #expect(removed.status == 200 && removed.body.isEmpty)
+            for method in ["GET", "DELETE"] {
+                let missing = try await hub.send(method, path, as: hub.listen)
+                #expect(missing.status == 404 && missing.body.contains("<Detail>Registration not found."))
+            }
+        }
+    }
+
+    @Test func `lists are of all, of a tag, or of a handle, and each needs its right`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            for number in 10..<15 {
+                let tags = number < 12 ? "World" : "Sports"
+                let reply = try await hub.send(
+                    "POST",
+                    "/news/registrations/",
+                    as: hub.listen,
+                    Self.entry("AA\(number)", tags: tags)
+                )
+                #expect(reply.status == 200)
+            }
+            func entries(_ path: String, as rule: AccessRule) async throws -> (status: Int, count: Int, next: String?) {
+                let reply = try await hub.send("GET", path, as: rule)
+                let count = reply.body.components(separatedBy: "<RegistrationId>").count - 1
+                return (reply.status, count, reply.headers["x-ms-continuationtoken"])
+            }
+            #expect(try await entries("/news/registrations", as: hub.listen).status == 401)
+            #expect(try await entries("/news/tags/World/registrations", as: hub.listen).status == 401)
+            #expect(try await entries("/news/registrations?api-version=2015-01", as: hub.full) == (200, 5, nil))
+            #expect(try await entries("/news/tags/wORLD/registrations", as: hub.full) == (200, 2, nil))
+            #expect(
+                try await entries("/news/tags/%24InstallationId%3A%7Bx%7D/registrations", as: hub.full) == (200, 0, nil)
+            )
+            for filter in [
+                "?$filter=ChannelUri+eq+'aa11'", "?%24filter=deviceToken%20eq%20%27AA11%27",
+                "?api-version=2014-09&$FILTER=GcmRegistrationId eq 'AA11'".replacing(" ", with: "+"),
+            ] {
+                let found = try await entries("/news/registrations/\(filter)", as: hub.listen)
+                #expect(found == (200, 1, nil), "\(filter)")
+            }
+            #expect(try await entries("/news/registrations?$filter=nonsense", as: hub.listen).status == 400)
+            #expect(try await entries("/news/registrations?$top=0", as: hub.full).status == 400)
+            var (seen, path, pages) = (0, "/news/Registrations?$top=2", 0)
+            while pages < 9 {
+                let page = try await entries(path, as: hub.full)
+                seen += page.count
+                pages += 1
+                guard let next = page.next else { break }
+                #expect(next.utf8.allSatisfy { $0.isTokenByte })
+                path = "/news/Registrations?$top=2&ContinuationToken=\(next)"
+            }
+            #expect(seen == 5 && pages == 3)
+        }
+    }
+
+    @Test func `what has expired is gone for its owner, what was deleted can be written anew`() async throws {
+        let clock = TestClock()
+        try await TestHub.run(try Scratch(), clock: clock) { hub in
+            hub.hub.state.withLock { $0.registrationLifetime = .seconds(86_400) }
+            let path = "/news/registrations/1-2-1"
+            #expect(try await hub.send("PUT", path, as: hub.listen, Self.entry("AA11")).status == 200)
+            #expect(try await hub.send("DELETE", path, as: hub.listen).status == 200)
+            let written = try await hub.send("PUT", path, as: hub.listen, Self.entry("AA11"))
+            let expiry = ISODateTime.format(clock.now.addingTimeInterval(86_400)).replacing("Z", with: ".000Z")
+            #expect(written.body.contains("<ExpirationTime>\(expiry)</ExpirationTime>"), "\(written.body)")
+            let now = Int64(clock.now.timeIntervalSince1970 * 1000)
+            #expect(try await hub.hub.endExpiredRegistrations(at: now, limit: 10) == 0)
+            #expect(try await hub.hub.endExpiredRegistrations(at: now + 86_400_000, limit: 10) == 1)
+            let gone = try await hub.send("PUT", path, as: hub.listen, Self.entry("AA11"))
+            #expect(gone.status == 410 && gone.body.hasPrefix("<Error><Code>410</Code><Detail>"))
+            #expect(hub.hub.recipients(of: nil, .apple).total == 0)
+        }
+    }
+}
+
+extension UInt8 {
+    /// `[A-Za-z0-9_-]`: what all clients pass on unchanged.
+    fileprivate var isTokenByte: Bool {
+        let scalar = Unicode.Scalar(self)
+        return scalar.properties.isAlphabetic || (0x30...0x39).contains(self) || scalar == "-" || scalar == "_"
+    }
+}
