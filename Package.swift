@@ -178,11 +178,14 @@ let package = Package(
 // Fuzz targets (`make fuzz`). They link with libFuzzer alone, so an ordinary build does not know them.
 if Context.environment["NEWSWIRE_FUZZ"] != nil {
     package.targets.append(.target(name: "FuzzCheck", path: "Fuzz/Check"))
-    for (name, folder) in [("xml", "XML"), ("json", "JSON"), ("dates", "Dates"), ("html", "HTML"), ("opml", "OPML")] {
+    for (name, folder) in [
+        ("xml", "XML"), ("json", "JSON"), ("dates", "Dates"), ("html", "HTML"), ("opml", "OPML"),
+        ("registrations", "Registrations"), ("filters", "Filters"),
+    ] {
         package.targets.append(
             .executableTarget(
                 name: "fuzz-\(name)",
-                dependencies: ["Feeds", "Markup", "FuzzCheck"],
+                dependencies: ["Feeds", "Markup", "HubProtocol", "FuzzCheck"],
                 path: "Fuzz/\(folder)"
             )
         )
