@@ -45,25 +45,6 @@ package struct MessageReports: Sendable, Equatable, Codable {
     package init(messages: [MessageReport]) { self.messages = messages }
 }
 
-/// How far a message is, in the words of the protocol's telemetry (§5.6).
-package struct MessageState: RawRepresentable, Sendable, Hashable, Codable {
-    package let rawValue: String
-
-    package init(rawValue: String) { self.rawValue = rawValue }
-
-    /// It is owed to at least one device.
-    package static let processing = MessageState(rawValue: "Processing")
-    /// Every device that it matched and that is still registered was written it.
-    package static let completed = MessageState(rawValue: "Completed")
-    /// Nothing more happens, and a device that it matched was not written it: its time ran out, or this hub does not
-    /// deliver to that platform.
-    package static let abandoned = MessageState(rawValue: "Abandoned")
-    /// It matched nobody.
-    package static let noTargetFound = MessageState(rawValue: "NoTargetFound")
-    /// What it matched is gone or was not counted.
-    package static let unknown = MessageState(rawValue: "Unknown")
-}
-
 /// What became of a message at the `stream` installations that it matched.
 package struct StreamOutcomes: Sendable, Equatable, Codable {
     /// Those that are still registered; each of them is written, owed, expired or too large.

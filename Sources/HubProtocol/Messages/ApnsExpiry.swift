@@ -1,0 +1,60 @@
+import FoundationEssentials
+
+/// The value of `ServiceBusNotification-Apns-Expiry`: when an apple notification is no longer worth delivering.
+///
+/// Java adds it to every apple send, with hours of a twelve-hour clock and no word of morning or evening, so nothing may
+/// depend on it.
+///
+/// Source: protocol §5.1.
+enum ApnsExpiry {
+    /// Reads ISO date-times and `MM/dd/yyyy hh:mm:ss`, in UTC; `nil` for anything else.
+    ///
+    /// An hour from 1 to 11 that is past may have been meant for the afternoon, and is taken so if that
+    /// is not past: a notification that lives too long harms less than one that is never stored.
+    static func date(_ text: String, now: Date) -> Date? {
+        let text = String(text.trimmed)
+        return ISODateTime.parse(text) ?? slashed(text, now: now)
+    }
+
+    /// A month without a leading zero, and `AM` or `PM`, are read as well.
+    private static func slashed(_ text: String, now: Date) -> Date? {
+        let words = text.split(separator: " ")
+        guard words.count == 2 || words.count == 3 else { return nil }
+        let (day, clock) = (numbers(words[0], "/"), numbers(words[1], ":"))
+        guard day.count == 3, clock.count == 3 else { return nil }
+        var civil = CivilTime(
+            year: day[2],
+            month: day[0],
+            day: day[1],
+            hour: clock[0],
+            minute: clock[1],
+            second: clock[2]
+        )
+        if words.count == 3 {
+            guard (1...12).contains(clock[0]), let isAfternoon = half(words[2]) else { return nil }
+            civil.hour = clock[0] % 12 + (isAfternoon ? 12 : 0)
+            return civil.date
+        }
+        guard let written = civil.date else { return nil }
+        guard written <= now, (1...11).contains(civil.hour) else { return written }
+        let later = written.addingTimeInterval(12 * 3_600)
+        return later > now ? later : written
+    }
+
+    private static func half(_ word: Substring) -> Bool? {
+        switch word.lowercased() {
+        case "am": false
+        case "pm": true
+        default: nil
+        }
+    }
+
+    /// Empty when a part is no short number.
+    private static func numbers(_ word: Substring, _ separator: Character) -> [Int] {
+        let parts = word.split(separator: separator, omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { part in
+            (1...4).contains(part.utf8.count) && part.allSatisfy(\.isASCIIDigit) ? Int(part) : nil
+        }
+        return numbers.count == parts.count ? numbers : []
+    }
+}

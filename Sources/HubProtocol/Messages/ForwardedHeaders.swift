@@ -1,0 +1,106 @@
+package import FoundationEssentials
+
+/// Headers of a send that are meant for a push service, by their names there, in lower case.
+///
+/// Every other header stays with the hub. Which ones these are does not depend on who sends: the list is ``rules``.
+///
+/// Source: protocol §5.1.
+package struct ForwardedHeaders: Sendable, Equatable {
+    /// The most headers of one message.
+    package static let maximumCount = 32
+    /// Longest value, in bytes; a Baidu or WNS value is far below.
+    package static let maximumValueBytes = 1_024
+
+    package static let none = ForwardedHeaders()
+
+    package private(set) var values: [String: String]
+
+    private init() { values = [:] }
+
+    /// Takes what was kept before.
+    package init(values: [String: String]) { self.values = values }
+
+    package var isEmpty: Bool { values.isEmpty }
+
+    /// `name` in lower case.
+    package subscript(name: String) -> String? { values[name] }
+
+    private enum Match: Sendable {
+        case name(String)
+        case prefix(String)
+    }
+
+    /// Headers of requests, in lower case, and how the push service of a format calls them.
+    private struct Rule: Sendable {
+        let format: MessageFormat
+        let match: Match
+        /// In the place of the prefix.
+        var becomes: String?
+
+        func name(for header: String) -> String? {
+            switch match {
+            case .name(let name): header == name ? name : nil
+            case .prefix(let prefix):
+                header.hasPrefix(prefix) && header != prefix
+                    ? (becomes ?? prefix) + header.dropFirst(prefix.count) : nil
+            }
+        }
+    }
+
+    private static let rules = [
+        Rule(format: .apple, match: .prefix("apns-")),
+        // .NET and one Go library.
+        Rule(format: .apple, match: .prefix("x-apns-"), becomes: "apns-"),
+        Rule(format: .windows, match: .prefix("x-wns-")),
+        Rule(format: .windowsphone, match: .name("x-windowsphone-target")),
+        Rule(format: .windowsphone, match: .name("x-notificationclass")),
+        Rule(format: .baidu, match: .prefix("x-baidu-")),
+        // RFC 8030 §5.
+        Rule(format: .browser, match: .name("ttl")),
+        Rule(format: .browser, match: .name("urgency")),
+        Rule(format: .browser, match: .name("topic")),
+    ]
+
+    /// Takes the headers of a request that a message's format has a use for; a template message reaches every platform,
+    /// so it has use for all.
+    ///
+    /// A value that is not printable ASCII is left out: one library sends bytes of its own in `X-Apns-Expiration`, and
+    /// its sends must not fail. Of two spellings of one name the push service's own counts. What
+    /// `ServiceBusNotification-Apns-Expiry` says becomes `apns-expiration` if it can be read.
+    ///
+    /// - Throws: ``ProtocolError`` 400 for more than a push service could want.
+    package init(
+        of headers: [(name: String, value: String)],
+        format: MessageFormat,
+        now: Date
+    ) throws(ProtocolError) {
+        values = [:]
+        let rules = Self.rules.filter { format == .template || $0.format == format }
+        var borrowed: [String: String] = [:]
+        for (name, value) in headers {
+            let header = name.lowercased()
+            guard let kept = rules.lazy.compactMap({ $0.name(for: header) }).first, Self.isUsable(value) else {
+                continue
+            }
+            guard value.utf8.count <= Self.maximumValueBytes else {
+                throw .badRequest("The header '\(name.excerpt)' is longer than \(Self.maximumValueBytes) bytes.")
+            }
+            if kept == header { values[kept] = value } else { borrowed[kept] = value }
+        }
+        values.merge(borrowed) { own, _ in own }
+        if rules.contains(where: { $0.format == .apple }), values["apns-expiration"] == nil,
+            let expiry = headers.first(where: { $0.name.lowercased() == HeaderName.apnsExpiry.lowercased() })?.value
+        {
+            values["apns-expiration"] = ApnsExpiry.date(expiry, now: now).map { "\(Int64($0.timeIntervalSince1970))" }
+        }
+        guard values.count <= Self.maximumCount else {
+            throw .badRequest("There are more than \(Self.maximumCount) headers for push services.")
+        }
+    }
+
+    private static func isUsable(_ value: String) -> Bool {
+        !value.isEmpty && value.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
+    }
+
+    mutating func set(_ name: String, to value: String) { values[name] = value }
+}

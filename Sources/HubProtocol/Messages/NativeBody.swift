@@ -1,0 +1,118 @@
+import Markup
+
+/// What a message of a native format may hold.
+///
+/// Looked at is only what tells a sender early that its notification can reach nobody; what it says is the platform's
+/// own business, and goes there as it came.
+///
+/// Source: protocol §5.1.
+enum NativeBody {
+    /// Decodes and checks a body.
+    ///
+    /// A notification of Windows whose kind no header names is given the one that its root element tells.
+    ///
+    /// - Throws: ``ProtocolError`` 400 that says what the format wants.
+    static func read(
+        _ bytes: [UInt8],
+        type: MediaType,
+        format: MessageFormat,
+        headers: inout ForwardedHeaders
+    ) throws(ProtocolError) -> [UInt8] {
+        guard !bytes.isEmpty else {
+            throw .badRequest("The message has no body; format '\(format)' wants \(wanted(format)).")
+        }
+        if format == .windows, headers[WindowsHeader.type]?.lowercased() == WindowsHeader.raw { return bytes }
+        let text = try BodyText.utf8(bytes, charset: type.charset, called: "The body")
+        switch format {
+        case .windows: try checkWindows(text, &headers)
+        case .windowsphone: try checkWindowsPhone(text, headers)
+        // What Baidu and Xiaomi take is not told by the protocol.
+        case .baidu, .xiaomi: break
+        default: _ = try object(text, format)
+        }
+        return text
+    }
+
+    private static func wanted(_ format: MessageFormat) -> String {
+        switch format {
+        case .windows: "a toast, tile or badge document in XML, or any bytes with X-WNS-Type: wns/raw"
+        case .windowsphone: "a wp:Notification document in XML, or a raw notification"
+        case .baidu, .xiaomi: "a notification of its platform"
+        default: "a JSON object"
+        }
+    }
+
+    private static func object(_ text: [UInt8], _ format: MessageFormat) throws(ProtocolError) -> [JSONMember] {
+        do {
+            return try JSONDocument.object(text, maximumBytes: Message.maximumBytes, called: "the body")
+        } catch {
+            throw ProtocolError(
+                status: error.status,
+                detail: "Format '\(format)' wants \(wanted(format)): \(error.detail)."
+            )
+        }
+    }
+
+    // MARK: - Windows
+
+    private static func checkWindows(_ text: [UInt8], _ headers: inout ForwardedHeaders) throws(ProtocolError) {
+        let type = headers[WindowsHeader.type]?.lowercased()
+        guard type != nil || text.first(where: { !isSpace($0) }) == UInt8(ascii: "<") else {
+            throw .badRequest(
+                "The header X-WNS-Type is missing and the body is no XML that tells it: send wns/toast, wns/tile, wns/badge, or wns/raw for bytes of your own."
+            )
+        }
+        let root = try rootElement(of: text, .windows)
+        if let type {
+            let kinds = WindowsHeader.kinds.map { "wns/\($0)" } + [WindowsHeader.raw]
+            guard kinds.contains(type) else {
+                throw .badRequest("X-WNS-Type '\(type.excerpt)' is none of \(kinds.joined(separator: ", ")).")
+            }
+            guard "wns/\(root)" == type else {
+                throw .badRequest("X-WNS-Type is \(type) but the body's root element is '\(root.excerpt)'.")
+            }
+        } else {
+            guard WindowsHeader.kinds.contains(root) else {
+                throw .badRequest(
+                    "The header X-WNS-Type is missing and the root element '\(root.excerpt)' does not tell it: it is none of toast, tile, badge."
+                )
+            }
+            headers.set(WindowsHeader.type, to: "wns/\(root)")
+        }
+    }
+
+    /// Without a target the notification is raw, and may be anything.
+    private static func checkWindowsPhone(_ text: [UInt8], _ headers: ForwardedHeaders) throws(ProtocolError) {
+        guard headers["x-windowsphone-target"] != nil else { return }
+        let root = try rootElement(of: text, .windowsphone)
+        guard root == "notification" else {
+            throw .badRequest(
+                "Format 'windowsphone' wants \(wanted(.windowsphone)); the root element is '\(root.excerpt)'."
+            )
+        }
+    }
+
+    /// The root element's name in lower case, without its prefix.
+    private static func rootElement(of text: [UInt8], _ format: MessageFormat) throws(ProtocolError) -> String {
+        let document = XMLDeclaration.withoutEncoding(String(decoding: text, as: UTF8.self))
+        do {
+            try XMLWellFormedness.check(document)
+        } catch {
+            throw .badRequest("Format '\(format)' wants \(wanted(format)); the body is not well-formed XML: \(error).")
+        }
+        let tree = XMLScanner.tree(
+            of: Array(document.utf8),
+            vocabulary: XMLVocabulary(roots: [], containers: [], records: [])
+        )
+        return tree.root?.localName.lowercased() ?? ""
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+}
+
+/// What the kind of a notification of Windows is told by.
+enum WindowsHeader {
+    static let type = "x-wns-type"
+    static let raw = "wns/raw"
+    static let kinds = ["toast", "tile", "badge"]
+}

@@ -1,0 +1,51 @@
+package import FoundationEssentials
+
+/// When a scheduled message is to be sent: the value of `ServiceBusNotification-ScheduleTime`.
+///
+/// Source: protocol §5.5.
+package struct ScheduleTime: Sendable, Equatable {
+    /// How far ahead a message may be scheduled, in seconds.
+    package static let maximumAhead = 7.0 * 86_400
+
+    package let date: Date
+
+    /// Reads the clients' spellings, which are of ISO 8601 but for one that has quotes around the `T`.
+    ///
+    /// Whether the time is one to wait for tells ``check(now:)``: a repeat of a request may come after its time.
+    ///
+    /// - Throws: ``ProtocolError`` 400 that says what to send.
+    package init(parsing header: String?) throws(ProtocolError) {
+        guard let header, !header.trimmed.isEmpty else {
+            throw .badRequest("The header \(HeaderName.scheduleTime) is missing: \(Self.wanted).")
+        }
+        guard let date = ISODateTime.parse(String(header.trimmed)) else {
+            throw .badRequest("The \(HeaderName.scheduleTime) '\(header.excerpt)' is no time: \(Self.wanted).")
+        }
+        self.date = date
+    }
+
+    package init(_ date: Date) { self.date = date }
+
+    /// - Throws: ``ProtocolError`` 400 for a time that has passed, or is too far ahead.
+    package func check(now: Date) throws(ProtocolError) {
+        let shown = "'\(ISODateTime.format(date))' in \(HeaderName.scheduleTime)"
+        let clock = "this hub's clock says \(ISODateTime.format(Date(timeIntervalSince1970: now.seconds)))"
+        guard date > now else {
+            throw .badRequest(
+                "The time \(shown) has passed (\(clock)): \(Self.wanted); to send at once, POST to /messages."
+            )
+        }
+        guard date.timeIntervalSince(now) <= Self.maximumAhead else {
+            throw .badRequest(
+                "The time \(shown) is more than \(Int(Self.maximumAhead / 86_400)) days ahead (\(clock)); schedule it later."
+            )
+        }
+    }
+
+    private static let wanted = "send the time in UTC, such as 2030-01-02T03:04:05Z"
+}
+
+extension Date {
+    /// Whole seconds since 1970.
+    fileprivate var seconds: Double { timeIntervalSince1970.rounded(.down) }
+}

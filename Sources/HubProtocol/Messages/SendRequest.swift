@@ -1,0 +1,189 @@
+import Crypto
+package import FoundationEssentials
+
+/// A request to send, from what an SDK put into it to what a hub does.
+///
+/// Source: protocol §5.1–§5.5.
+package struct SendRequest: Sendable, Equatable {
+    /// The address that a request was sent to.
+    package enum Kind: Sendable, Equatable {
+        case messages
+        /// `/messages/$batch`.
+        case batch
+        case scheduledNotifications
+
+        /// The largest body, in bytes.
+        package var maximumBytes: Int { self == .batch ? BatchBody.maximumBytes : Message.maximumBytes }
+    }
+
+    /// Characters of an idempotency key.
+    package static let maximumKeyLength = 256
+
+    package let message: Message
+    /// `nil` to send at once.
+    package let schedule: ScheduleTime?
+    /// To be delivered to a few, who are reported at once.
+    package let isTest: Bool
+    package let idempotencyKey: String?
+    /// What a repeat under one key must be equal in.
+    package let contentHash: [UInt8]
+
+    /// Reads a request.
+    ///
+    /// - Parameters:
+    ///   - kind: By the address that it was sent to.
+    ///   - headers: Names in any case.
+    ///   - query: Without its question mark, as it was sent.
+    ///   - body: Without transfer encoding.
+    ///   - now: For headers whose time of day is not clear.
+    /// - Throws: ``ProtocolError`` 400 or 413.
+    package init(
+        _ kind: Kind,
+        headers: [(name: String, value: String)],
+        query: String,
+        body: [UInt8],
+        now: Date
+    ) throws(ProtocolError) {
+        let fields = Fields(headers)
+        let flags = Flags(query)
+        let format = try Self.format(fields[HeaderName.format])
+        schedule = kind == .scheduledNotifications ? try ScheduleTime(parsing: fields[HeaderName.scheduleTime]) : nil
+        idempotencyKey = try Self.key(fields[HeaderName.idempotencyKey])
+        // The Python sample schedules with `test`, and wants what it gets without.
+        isTest = flags.contains("test") && schedule == nil
+        guard body.count <= kind.maximumBytes else {
+            throw .tooLarge("The request body is larger than \(kind.maximumBytes) bytes.")
+        }
+        var (content, type) = (body, MediaType(fields["Content-Type"] ?? ""))
+        let audience: MessageAudience
+        if kind == .batch {
+            let batch = try BatchBody(body, type: type)
+            (content, type) = (batch.notification, batch.notificationType)
+            audience = .handles(batch.handles)
+        } else {
+            audience = try Self.audience(fields, format, isDirect: flags.contains("direct"))
+        }
+        try Self.checkDirect(audience, format, fields)
+        var forwarded = try ForwardedHeaders(of: headers, format: format, now: now)
+        content =
+            format == .template
+            ? try BodyText.utf8(content, charset: type.charset, called: "The message")
+            : try NativeBody.read(content, type: type, format: format, headers: &forwarded)
+        message = try Message(format: format, audience: audience, headers: forwarded, body: content)
+        // A time of day that is not clear must not make a repeat differ.
+        let hashed =
+            forwarded.isEmpty ? forwarded : try ForwardedHeaders(of: headers, format: format, now: .distantPast)
+        contentHash = Self.hash(message, headers: hashed, schedule: schedule, isTest: isTest)
+    }
+
+    private static func format(_ header: String?) throws(ProtocolError) -> MessageFormat {
+        guard let header, !header.isEmpty else { return .template }
+        let format = MessageFormat(rawValue: String(header.trimmed))
+        guard let known = MessageFormat.known.first(where: { $0 == format }) else {
+            let names = MessageFormat.known.map(\.rawValue).joined(separator: ", ")
+            throw .badRequest("The format '\(header.excerpt)' in \(HeaderName.format) is none of \(names).")
+        }
+        return known
+    }
+
+    private static func key(_ header: String?) throws(ProtocolError) -> String? {
+        guard let header else { return nil }
+        guard !header.isEmpty, header.unicodeScalars.count <= maximumKeyLength else {
+            throw .badRequest("The \(HeaderName.idempotencyKey) must have 1 to \(maximumKeyLength) characters.")
+        }
+        return header
+    }
+
+    /// One Ruby library loses the query, so a handle alone makes a direct send.
+    private static func audience(
+        _ fields: Fields,
+        _ format: MessageFormat,
+        isDirect: Bool
+    ) throws(ProtocolError) -> MessageAudience {
+        if let handle = fields[HeaderName.deviceHandle] {
+            return .handles([try DirectHandle.read(handle, format: format) { fields[$0] }])
+        }
+        guard !isDirect else {
+            throw .badRequest(
+                "The request says 'direct' and names no handle in \(HeaderName.deviceHandle); for many handles POST to /messages/$batch."
+            )
+        }
+        guard let tags = fields[HeaderName.tags], !tags.allSatisfy(\.isWhitespace) else { return .everybody }
+        do {
+            return .matching(try TagExpression(parsing: tags))
+        } catch {
+            throw error.protocolError
+        }
+    }
+
+    private static func checkDirect(
+        _ audience: MessageAudience,
+        _ format: MessageFormat,
+        _ fields: Fields
+    ) throws(ProtocolError) {
+        guard audience.handles != nil else { return }
+        guard format != .template else {
+            throw .badRequest(
+                "A direct send needs a native format in \(HeaderName.format): a handle has no template; to render one's own, send to the tag '$InstallationId:{…}'."
+            )
+        }
+        if let tags = fields[HeaderName.tags], !tags.allSatisfy(\.isWhitespace) {
+            throw .badRequest(
+                "A direct send goes to its handles alone: leave \(HeaderName.tags) away, or send without handles."
+            )
+        }
+    }
+
+    /// Each part is preceded by its length; those that most requests lack are left out where they say nothing, so that
+    /// a key of an earlier version still holds.
+    private static func hash(
+        _ message: Message,
+        headers: ForwardedHeaders,
+        schedule: ScheduleTime?,
+        isTest: Bool
+    ) -> [UInt8] {
+        var parts = [
+            Array((message.audience.expression?.text ?? "").utf8), Array(message.format.rawValue.utf8), message.body,
+        ]
+        if !headers.isEmpty { parts.append(Array("headers \(JSONText.object(headers.values))".utf8)) }
+        if let handles = message.audience.handles {
+            parts.append(Array("handles \(JSONText.array(handles.map(\.json)))".utf8))
+        }
+        if let schedule { parts.append(Array("at \(schedule.date.timeIntervalSince1970)".utf8)) }
+        if isTest { parts.append(Array("test".utf8)) }
+        var hash = SHA256()
+        for part in parts {
+            withUnsafeBytes(of: UInt64(part.count).littleEndian) { hash.update(bufferPointer: $0) }
+            hash.update(data: part)
+        }
+        return Array(hash.finalize())
+    }
+}
+
+/// Headers by name in any case; of two alike the first.
+private struct Fields {
+    private let values: [String: String]
+
+    init(_ headers: [(name: String, value: String)]) {
+        values = Dictionary(headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
+    }
+
+    subscript(name: String) -> String? { values[name.lowercased()] }
+}
+
+/// Words of a query that are there or not, however they are spelled: `test`, `test=`, `test=true`.
+private struct Flags {
+    private let names: Set<String>
+
+    init(_ query: String) {
+        names = Set(
+            query.split(separator: "&").compactMap { item in
+                let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                let isOff = parts.count == 2 && ["false", "0"].contains(parts[1].lowercased())
+                return isOff ? nil : PercentEncoding.decode(parts[0])?.lowercased()
+            }
+        )
+    }
+
+    func contains(_ name: String) -> Bool { names.contains(name) }
+}

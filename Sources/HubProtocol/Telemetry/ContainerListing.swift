@@ -1,0 +1,56 @@
+/// The files of a feedback container, as Azure's blob storage lists them: what clients read with a storage SDK.
+///
+/// Source: protocol §5.7; Azure Storage, *List Blobs*.
+package struct ContainerListing: Sendable, Equatable {
+    package struct File: Sendable, Equatable {
+        package let name: String
+        /// In bytes.
+        package let length: Int
+        /// As HTTP writes dates (RFC 9110 §5.6.7).
+        package let lastModified: String
+
+        package init(name: String, length: Int, lastModified: String) {
+            self.name = name
+            self.length = length
+            self.lastModified = lastModified
+        }
+    }
+
+    /// The container's address up to its name, with a slash behind it.
+    package let serviceEndpoint: String
+    package let containerName: String
+    package let files: [File]
+
+    package init(serviceEndpoint: String, containerName: String, files: [File] = []) {
+        self.serviceEndpoint = serviceEndpoint
+        self.containerName = containerName
+        self.files = files
+    }
+
+    package var xml: String {
+        var list = XMLDocumentText()
+        list.add("Blobs") { blobs in
+            for file in files {
+                blobs.add("Blob") { blob in
+                    blob.add("Name", file.name)
+                    blob.add("Properties") { properties in
+                        properties.add("Last-Modified", file.lastModified)
+                        properties.add("Content-Length", String(file.length))
+                        properties.add("Content-Type", "application/octet-stream")
+                        properties.add("BlobType", "BlockBlob")
+                    }
+                }
+            }
+        }
+        list.add("NextMarker") { _ in }
+        var endpoint: [UInt8] = []
+        var name: [UInt8] = []
+        XMLText.append(escaped: serviceEndpoint, quote: UInt8(ascii: "\""), to: &endpoint)
+        XMLText.append(escaped: containerName, quote: UInt8(ascii: "\""), to: &name)
+        return """
+            <?xml version="1.0" encoding="utf-8"?>\
+            <EnumerationResults ServiceEndpoint="\(String(decoding: endpoint, as: UTF8.self))" \
+            ContainerName="\(String(decoding: name, as: UTF8.self))">\(list.content)</EnumerationResults>
+            """
+    }
+}

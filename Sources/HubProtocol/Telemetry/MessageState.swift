@@ -1,0 +1,32 @@
+/// How far a message is, in the words of the protocol's telemetry.
+///
+/// One SDK throws on any other text, such as the other spelling of `Canceled`.
+///
+/// Source: protocol §5.6.
+package struct MessageState: RawRepresentable, Sendable, Hashable, Codable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Accepted, and not looked at yet.
+    package static let enqueued = MessageState(rawValue: "Enqueued")
+    /// It is owed to at least one device.
+    package static let processing = MessageState(rawValue: "Processing")
+    /// Every device that it matched and that is still registered was written it.
+    package static let completed = MessageState(rawValue: "Completed")
+    /// Nothing more happens, and a device that it matched was not written it: its time ran out, or this hub does not
+    /// deliver to that platform.
+    package static let abandoned = MessageState(rawValue: "Abandoned")
+    /// It matched nobody.
+    package static let noTargetFound = MessageState(rawValue: "NoTargetFound")
+    /// What it matched is gone or was not counted.
+    package static let unknown = MessageState(rawValue: "Unknown")
+    /// Its time has not come.
+    package static let scheduled = MessageState(rawValue: "Scheduled")
+    /// It was scheduled and taken back.
+    package static let canceled = MessageState(rawValue: "Canceled")
+
+    package static let known: [MessageState] = [
+        .enqueued, .processing, .completed, .abandoned, .noTargetFound, .unknown, .scheduled, .canceled,
+    ]
+}

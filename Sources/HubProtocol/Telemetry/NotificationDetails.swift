@@ -1,0 +1,102 @@
+package import FoundationEssentials
+import Markup
+
+/// The telemetry of one message: the answer of `GET /{hub}/messages/{id}`.
+///
+/// Source: protocol §5.6.
+package struct NotificationDetails: Sendable, Equatable {
+    package let id: MessageID
+    /// The message's address, which one SDK parses as a URI.
+    package var location: String?
+    package let state: MessageState
+    package var enqueueTime: Date?
+    package var startTime: Date?
+    package var endTime: Date?
+    /// As it was sent.
+    package var body: String?
+    /// The tag expression as it was sent.
+    package var tags: String?
+    /// Formats such as `apple`, or `appletemplate` for templates of that platform.
+    package var targetPlatforms: [String] = []
+    /// How many targets of each platform came to each outcome.
+    package var outcomes: [Platform: [OutcomeName: Int]] = [:]
+    /// Where an error report can be read.
+    package var errorDetailsURI: String?
+
+    package init(id: MessageID, state: MessageState) {
+        self.id = id
+        self.state = state
+    }
+}
+
+extension NotificationDetails {
+    /// Elements of counts before and behind `PnsErrorDetailsUri`: .NET loses one that comes in another place.
+    ///
+    /// Ours is last, where an SDK that does not know it stops reading.
+    private static let counts: [(element: String, platform: Platform)] = [
+        ("ApnsOutcomeCounts", .apns), ("MpnsOutcomeCounts", .mpns), ("WnsOutcomeCounts", .wns),
+        ("GcmOutcomeCounts", .gcm), ("AdmOutcomeCounts", .adm),
+    ]
+    private static let laterCounts: [(element: String, platform: Platform)] = [
+        ("FcmV1OutcomeCounts", .fcmv1), ("BaiduOutcomeCounts", .baidu), ("XiaomiOutcomeCounts", .xiaomi),
+        ("BrowserOutcomeCounts", .browser), ("StreamOutcomeCounts", .stream),
+    ]
+
+    /// The document, its elements in the order that clients rely on; those with nothing to say are left out.
+    package var xml: String {
+        XMLDocumentText.document("NotificationDetails") { document in
+            document.add("NotificationId", id.text)
+            document.add("Location", location)
+            document.add("State", state.rawValue)
+            document.add("EnqueueTime", enqueueTime.map(ISODateTime.format))
+            document.add("StartTime", startTime.map(ISODateTime.format))
+            document.add("EndTime", endTime.map(ISODateTime.format))
+            document.add("NotificationBody", body)
+            document.add("Tags", tags)
+            document.add("TargetPlatforms", targetPlatforms.joined(separator: ","))
+            for (element, platform) in Self.counts { add(outcomes[platform], as: element, to: &document) }
+            document.add("PnsErrorDetailsUri", errorDetailsURI)
+            for (element, platform) in Self.laterCounts { add(outcomes[platform], as: element, to: &document) }
+        }
+    }
+
+    private func add(_ counts: [OutcomeName: Int]?, as element: String, to document: inout XMLDocumentText) {
+        let counts = (counts ?? [:]).filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
+        guard !counts.isEmpty else { return }
+        document.add(element) { list in
+            for (name, count) in counts {
+                list.add("Outcome") { outcome in
+                    outcome.add("Name", name.rawValue)
+                    outcome.add("Count", String(count))
+                }
+            }
+        }
+    }
+}
+
+extension NotificationDetails {
+    /// Reads a hub's answer, ours or the service's; `nil` for what is none.
+    package init?(xml text: String) {
+        guard let root = TelemetryXML.root(of: text, named: "NotificationDetails"),
+            let id = root.first("NotificationId").flatMap({ try? MessageID($0.text) }),
+            let state = root.first("State")?.text
+        else { return nil }
+        self.init(id: id, state: MessageState(rawValue: state))
+        func date(_ name: String) -> Date? { root.first(name).flatMap { ISODateTime.parse($0.text) } }
+        location = root.first("Location")?.text
+        (enqueueTime, startTime, endTime) = (date("EnqueueTime"), date("StartTime"), date("EndTime"))
+        body = root.first("NotificationBody")?.text
+        tags = root.first("Tags")?.text
+        targetPlatforms = (root.first("TargetPlatforms")?.text ?? "").split(separator: ",").map { String($0.trimmed) }
+        errorDetailsURI = root.first("PnsErrorDetailsUri")?.text
+        // The service's newer name of what it calls gcm elsewhere.
+        for (element, platform) in Self.counts + [("FcmOutcomeCounts", .gcm)] + Self.laterCounts {
+            for outcome in root.first(element)?.all("Outcome") ?? [] {
+                guard let name = outcome.first("Name")?.text,
+                    let count = outcome.first("Count").flatMap({ Int($0.text) })
+                else { continue }
+                outcomes[platform, default: [:]][OutcomeName(rawValue: name), default: 0] += count
+            }
+        }
+    }
+}

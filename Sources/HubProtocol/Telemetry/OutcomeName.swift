@@ -1,0 +1,34 @@
+/// What became of a message at one target, in the words of the protocol's telemetry.
+///
+/// Open vocabulary: the service's own list has gaps.
+///
+/// Source: protocol §5.6.
+package struct OutcomeName: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package var description: String { rawValue }
+
+    package static let success = OutcomeName(rawValue: "Success")
+    /// Given up: nobody tried, or not in time.
+    package static let abandoned = OutcomeName(rawValue: "AbandonedNotificationMessages")
+    package static let badChannel = OutcomeName(rawValue: "BadChannel")
+    package static let channelDisconnected = OutcomeName(rawValue: "ChannelDisconnected")
+    package static let channelThrottled = OutcomeName(rawValue: "ChannelThrottled")
+    package static let dropped = OutcomeName(rawValue: "Dropped")
+    package static let expiredChannel = OutcomeName(rawValue: "ExpiredChannel")
+    package static let invalidCredentials = OutcomeName(rawValue: "InvalidCredentials")
+    package static let invalidNotificationFormat = OutcomeName(rawValue: "InvalidNotificationFormat")
+    package static let invalidNotificationSize = OutcomeName(rawValue: "InvalidNotificationSize")
+    package static let noTargets = OutcomeName(rawValue: "NoTargets")
+    package static let pnsInterfaceError = OutcomeName(rawValue: "PnsInterfaceError")
+    package static let pnsServerError = OutcomeName(rawValue: "PnsServerError")
+    package static let pnsUnavailable = OutcomeName(rawValue: "PnsUnavailable")
+    package static let pnsUnreachable = OutcomeName(rawValue: "PnsUnreachable")
+    /// A handle that the same message reaches in another way too.
+    package static let skipped = OutcomeName(rawValue: "Skipped")
+    package static let throttled = OutcomeName(rawValue: "Throttled")
+    package static let unknownError = OutcomeName(rawValue: "UnknownError")
+    package static let wrongToken = OutcomeName(rawValue: "WrongToken")
+}

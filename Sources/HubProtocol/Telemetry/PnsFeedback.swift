@@ -1,0 +1,42 @@
+package import FoundationEssentials
+
+/// What a push service said of a handle: one row of the files in a feedback container.
+///
+/// Source: protocol §5.7.
+package struct PnsFeedback: Sendable, Equatable {
+    package let feedbackTime: Date
+    package let notificationSystemError: OutcomeName
+    /// As formats name it: `apple`.
+    package let platform: MessageFormat
+    package let pnsHandle: String
+    package var registrationID: RegistrationID?
+    package var installationID: InstallationID?
+    package var notificationID: MessageID?
+    /// What the push service wants to be called with from now on.
+    package var newPnsHandle: String?
+
+    package init(
+        feedbackTime: Date,
+        notificationSystemError: OutcomeName,
+        platform: MessageFormat,
+        pnsHandle: String
+    ) {
+        self.feedbackTime = feedbackTime
+        self.notificationSystemError = notificationSystemError
+        self.platform = platform
+        self.pnsHandle = pnsHandle
+    }
+
+    package var xml: String {
+        XMLDocumentText.document("PnsFeedback") { document in
+            document.add("FeedbackTime", ISODateTime.format(feedbackTime))
+            document.add("NotificationSystemError", notificationSystemError.rawValue)
+            document.add("Platform", platform.rawValue)
+            document.add("PnsHandle", pnsHandle)
+            document.add("RegistrationId", registrationID?.text)
+            document.add("InstallationId", installationID?.text)
+            document.add("NotificationId", notificationID?.text)
+            document.add("NewPnsHandle", newPnsHandle)
+        }
+    }
+}

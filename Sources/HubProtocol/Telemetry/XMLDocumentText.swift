@@ -1,0 +1,30 @@
+/// Writes the service's XML: on one line, without a declaration, elements in the order in which they are added.
+///
+/// Source: protocol §0.7, §0.8.
+struct XMLDocumentText {
+    /// What descriptions and telemetry are in.
+    static let connect = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
+    static let instance = "http://www.w3.org/2001/XMLSchema-instance"
+
+    private(set) var content = ""
+
+    /// An element of text; nothing for `nil` and for no text.
+    mutating func add(_ name: String, _ text: String?) {
+        guard let text, !text.isEmpty else { return }
+        content += "<\(name)>\(XMLText.escaped(text))</\(name)>"
+    }
+
+    /// An element of elements, `<name/>` without any.
+    mutating func add(_ name: String, _ build: (inout XMLDocumentText) -> Void) {
+        var inner = XMLDocumentText()
+        build(&inner)
+        content += inner.content.isEmpty ? "<\(name)/>" : "<\(name)>\(inner.content)</\(name)>"
+    }
+
+    /// A whole document in the service's namespace.
+    static func document(_ root: String, _ build: (inout XMLDocumentText) -> Void) -> String {
+        var inner = XMLDocumentText()
+        build(&inner)
+        return "<\(root) xmlns=\"\(connect)\" xmlns:i=\"\(instance)\">\(inner.content)</\(root)>"
+    }
+}

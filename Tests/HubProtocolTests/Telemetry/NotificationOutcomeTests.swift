@@ -1,0 +1,72 @@
+import FoundationEssentials
+import Testing
+
+@testable import HubProtocol
+
+@Suite struct NotificationOutcomeTests {
+    private static let head =
+        #"<NotificationOutcome xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" xmlns:i="http://www.w3.org/2001/XMLSchema-instance">"#
+
+    @Test func `an outcome is written as the service writes it`() {
+        let outcome = NotificationOutcome(
+            success: 1,
+            failure: 0,
+            results: [
+                RegistrationResult(
+                    applicationPlatform: "apple",
+                    pnsHandle: "62BC",
+                    registrationID: "5338-2-1",
+                    outcome: RegistrationResult.success
+                )
+            ]
+        )
+        #expect(
+            outcome.xml == Self.head
+                + "<Success>1</Success><Failure>0</Failure><Results><RegistrationResult><ApplicationPlatform>apple</ApplicationPlatform><PnsHandle>62BC</PnsHandle><RegistrationId>5338-2-1</RegistrationId><Outcome>The Notification was successfully sent to the Push Notification System</Outcome></RegistrationResult></Results></NotificationOutcome>"
+        )
+        #expect(NotificationOutcome(xml: outcome.xml) == outcome)
+    }
+
+    @Test func `all three elements are there when nobody matched`() {
+        let outcome = NotificationOutcome(success: 0, failure: 0, results: [])
+        #expect(
+            outcome.xml == Self.head + "<Success>0</Success><Failure>0</Failure><Results/></NotificationOutcome>"
+        )
+        #expect(NotificationOutcome(xml: outcome.xml) == outcome)
+        #expect(NotificationOutcome(xml: "<NotificationOutcome/>") == nil)
+    }
+
+    @Test func `feedback is written as the service writes it`() throws {
+        var feedback = PnsFeedback(
+            feedbackTime: Date(timeIntervalSince1970: 1_893_456_000),
+            notificationSystemError: .expiredChannel,
+            platform: .apple,
+            pnsHandle: "62BC"
+        )
+        let head =
+            #"<PnsFeedback xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" xmlns:i="http://www.w3.org/2001/XMLSchema-instance"><FeedbackTime>2030-01-01T00:00:00Z</FeedbackTime><NotificationSystemError>ExpiredChannel</NotificationSystemError><Platform>apple</Platform><PnsHandle>62BC</PnsHandle>"#
+        #expect(feedback.xml == head + "</PnsFeedback>")
+        feedback.registrationID = try RegistrationID("1-2-3")
+        feedback.installationID = try InstallationID("i")
+        feedback.notificationID = try MessageID("m")
+        feedback.newPnsHandle = "63BC"
+        #expect(
+            feedback.xml == head
+                + "<RegistrationId>1-2-3</RegistrationId><InstallationId>i</InstallationId><NotificationId>m</NotificationId><NewPnsHandle>63BC</NewPnsHandle></PnsFeedback>"
+        )
+    }
+
+    @Test func `a container is listed as blob storage lists it`() {
+        let empty = ContainerListing(serviceEndpoint: "https://h/", containerName: "news")
+        #expect(
+            empty.xml
+                == #"<?xml version="1.0" encoding="utf-8"?><EnumerationResults ServiceEndpoint="https://h/" ContainerName="news"><Blobs/><NextMarker/></EnumerationResults>"#
+        )
+        let file = ContainerListing.File(name: "a&b.txt", length: 7, lastModified: "Tue, 01 Jan 2030 00:00:00 GMT")
+        let listing = ContainerListing(serviceEndpoint: "https://h/", containerName: "n\"s", files: [file])
+        #expect(
+            listing.xml
+                == #"<?xml version="1.0" encoding="utf-8"?><EnumerationResults ServiceEndpoint="https://h/" ContainerName="n&quot;s"><Blobs><Blob><Name>a&amp;b.txt</Name><Properties><Last-Modified>Tue, 01 Jan 2030 00:00:00 GMT</Last-Modified><Content-Length>7</Content-Length><Content-Type>application/octet-stream</Content-Type><BlobType>BlockBlob</BlobType></Properties></Blob></Blobs><NextMarker/></EnumerationResults>"#
+        )
+    }
+}
