@@ -11,6 +11,14 @@ package enum PrivateFile {
     ///
     /// - Throws: ``HostError`` with ``HostError/isMissing`` when there is no such file.
     package static func read(_ path: String, limit: Int = 65_536) throws(HostError) -> String {
+        guard let text = String(validating: try bytes(path, limit: limit), as: UTF8.self) else {
+            throw HostError("cannot read", path, because: "not UTF-8 text")
+        }
+        return text
+    }
+
+    /// The same for a file that need not be text.
+    package static func bytes(_ path: String, limit: Int) throws(HostError) -> [UInt8] {
         let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
         var facts = stat()
         guard fstat(file.number, &facts) == 0 else { throw HostError("cannot look at", path, code: errno) }
@@ -29,9 +37,6 @@ package enum PrivateFile {
                 throw HostError("cannot read", path, because: "larger than \(limit) bytes")
             }
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw HostError("cannot read", path, because: "not UTF-8 text")
-        }
-        return text
+        return bytes
     }
 }

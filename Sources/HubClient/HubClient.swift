@@ -67,33 +67,6 @@ extension HubClient {
     }
 }
 
-// MARK: - Messages
-
-extension HubClient {
-    /// Hands over one message; when this returns, it is the hub's to deliver.
-    ///
-    /// `tags` is a tag expression, `nil` or empty for everybody. `idempotencyKey` makes a repeat of this very call
-    /// deliver nothing more, on hubs of ours.
-    ///
-    /// - Returns: The hub's id of the message, if it gave one.
-    package func send(
-        _ body: [UInt8],
-        tags: String?,
-        idempotencyKey: String?,
-        format: MessageFormat = .template
-    ) async throws(HubClientError) -> MessageID? {
-        var call = HubCall("POST", "/messages/")
-        call.body = body
-        call.contentType = "application/json;charset=utf-8"
-        call.headers = [(HeaderName.format, format.rawValue)]
-        if let tags, !tags.isEmpty { call.headers.append((HeaderName.tags, tags)) }
-        if let idempotencyKey { call.headers.append((HeaderName.idempotencyKey, idempotencyKey)) }
-        let reply = try await succeed(call)
-        let location = reply.headers["Location"]?.prefix { $0 != "?" && $0 != "#" }
-        return location?.split(separator: "/").last.flatMap { try? MessageID(String($0)) }
-    }
-}
-
 // MARK: - Our own routes, absent elsewhere
 
 extension HubClient {
@@ -119,13 +92,18 @@ extension HubClient {
     /// Counts whom a tag expression reaches, without sending.
     ///
     /// - Returns: `nil` where the hub has no such route.
-    package func recipients(tags: String) async throws(HubClientError) -> RecipientCounts? {
+    package func recipients(
+        tags: String,
+        format: MessageFormat = .template
+    ) async throws(HubClientError) -> RecipientCounts? {
         var call = HubCall("POST", "/recipients")
-        call.body = try encode(RecipientQuery(tags: tags))
+        call.body = try encode(RecipientQuery(tags: tags, format: format == .template ? nil : format))
         guard let reply = try await succeed(call, unless: [404, 405, 501]) else { return nil }
         return try decode(RecipientCounts.self, from: reply, as: "the count of recipients")
     }
-    /// What became of a message; with `device`, also why that device got it or did not.
+
+    /// What became of a message; with `device`, an installation's id or a push handle, also why that device got it or did
+    /// not.
     ///
     /// Needs Manage.
     ///
@@ -133,10 +111,10 @@ extension HubClient {
     ///   message, or has no such route.
     package func report(
         on id: MessageID,
-        device: InstallationID? = nil
+        device: String? = nil
     ) async throws(HubClientError) -> MessageReport {
         var call = HubCall("GET", "/deliveries/\(HubCall.segment(id.text))")
-        if let device { call.query = [("device", device.text)] }
+        if let device { call.query = [("device", device)] }
         return try decode(MessageReport.self, from: try await succeed(call), as: "the report")
     }
 

@@ -12,8 +12,13 @@ package struct CategoryList: Sendable, Equatable, Codable {
 package struct RecipientQuery: Sendable, Equatable, Codable {
     /// A tag expression; empty for everybody, as on a send.
     package let tags: String
+    /// Of the message; absent for templates.
+    package let format: MessageFormat?
 
-    package init(tags: String) { self.tags = tags }
+    package init(tags: String, format: MessageFormat? = nil) {
+        self.tags = tags
+        self.format = format
+    }
 }
 
 /// The answer to a ``RecipientQuery``.

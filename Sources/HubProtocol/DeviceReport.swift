@@ -1,6 +1,6 @@
 /// Why one device got a message, or did not.
 package struct DeviceReport: Sendable, Equatable, Codable {
-    /// The installation's id.
+    /// The installation's id, or the push handle that was asked for.
     package let id: String
     package let outcome: DeviceOutcome
     /// The same for people: sentences, the most important one first.
@@ -15,6 +15,8 @@ package struct DeviceReport: Sendable, Equatable, Codable {
     package var tagsNow: [String]?
     /// When the message came.
     package var templates: [TemplateReport]?
+    /// On push platforms: each of its registrations.
+    package var registrations: [RegistrationReport]?
     package var stream: StreamReport?
 
     package init(id: String, outcome: DeviceOutcome, explanation: [String]) {
@@ -30,6 +32,8 @@ package struct DeviceOutcome: RawRepresentable, Sendable, Hashable, Codable {
 
     package init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The message waits for its time, or was taken back before it.
+    package static let notSent = DeviceOutcome(rawValue: "notSent")
     package static let notRegistered = DeviceOutcome(rawValue: "notRegistered")
     package static let registeredLater = DeviceOutcome(rawValue: "registeredLater")
     package static let notMatched = DeviceOutcome(rawValue: "notMatched")
@@ -60,6 +64,36 @@ package struct TemplateReport: Sendable, Equatable, Codable {
         self.matches = matches
         self.isEmpty = isEmpty
         self.expression = expression
+    }
+}
+
+/// One registration of a device, as a message found it.
+package struct RegistrationReport: Sendable, Equatable, Codable {
+    /// Absent for a part of an installation that is there no longer.
+    package var id: RegistrationID?
+    package let platform: Platform
+    /// The template's name; absent for a native registration.
+    package var template: String?
+    /// The secondary tile; absent for the device's own channel.
+    package var tile: String?
+    /// The installation that it stands for; absent for one that was registered by itself.
+    package var installation: InstallationID?
+    /// When the message came.
+    package var tags: [String]
+    /// Today, if they differ.
+    package var tagsNow: [String]?
+    /// The message was for it.
+    package let matches: Bool
+    /// Why, or why not, for people.
+    package let reason: String
+    /// Absent where no expression decided.
+    package var expression: TagEvaluation?
+
+    package init(platform: Platform, tags: [String], matches: Bool, reason: String) {
+        self.platform = platform
+        self.tags = tags
+        self.matches = matches
+        self.reason = reason
     }
 }
 

@@ -43,6 +43,11 @@ package struct MessageFormat: RawRepresentable, Sendable, Codable, CustomStringC
         }
     }
 
+    /// The format of native messages for a platform, which telemetry names it by; an unknown one keeps its name.
+    package init(of platform: Platform) {
+        self = Self.known.first { $0.platform == platform } ?? MessageFormat(rawValue: platform.rawValue)
+    }
+
     package var description: String { rawValue }
 }
 

@@ -3,43 +3,55 @@
 /// Instants are ISO 8601 in UTC. Positions are those of the hub's log.
 package struct MessageReport: Sendable, Equatable, Codable {
     package let id: MessageID
+    /// Absent for a template message.
+    package let format: MessageFormat?
+    /// When the hub took it; of a scheduled message, when it was scheduled.
     package let acceptedAt: String
-    /// Until then it is owed.
-    package let expiresAt: String
-    package let position: Int64
-    /// The tag expression as it was sent; absent for a broadcast.
-    package let tags: String?
+    /// Until then it is owed; absent before it is sent.
+    package var expiresAt: String?
+    /// Absent before it is sent.
+    package var position: Int64?
+    /// When it is to be sent, or was; absent where that was at once.
+    package var dueAt: String?
+    package var canceledAt: String?
+    /// The tag expression as it was sent; absent for a broadcast and a direct send.
+    package var tags: String?
+    /// How many handles it was sent to directly; absent where it was for those who match.
+    package var handles: Int?
+    /// It was for at most ten of those who match; absent where it was for all.
+    package var isTest: Bool?
+    /// What of its headers is for push services; absent for none.
+    package var headers: [String: String]?
     package let state: MessageState
-    /// How many installations of each platform it matched when it was accepted; absent when the hub did not count yet.
-    package let matched: [String: Int]?
-    package let streams: StreamOutcomes
+    /// How many targets of each platform it had when it was sent, absent when the hub did not count yet.
+    ///
+    /// Of platform `stream` they are installations, of others registrations.
+    package var matched: [String: Int]?
+    package var streams: StreamOutcomes
+    /// How many targets of each platform came to each outcome, in the words of the protocol's telemetry; those that wait
+    /// for it are not among them.
+    package var outcomes: [String: [String: Int]]?
     /// Present when it was asked for.
     package var device: DeviceReport?
 
     package init(
         id: MessageID,
+        format: MessageFormat,
         acceptedAt: String,
-        expiresAt: String,
-        position: Int64,
-        tags: String?,
         state: MessageState,
-        matched: [String: Int]?,
-        streams: StreamOutcomes
+        streams: StreamOutcomes = StreamOutcomes()
     ) {
         self.id = id
+        self.format = format == .template ? nil : format
         self.acceptedAt = acceptedAt
-        self.expiresAt = expiresAt
-        self.position = position
-        self.tags = tags
         self.state = state
-        self.matched = matched
         self.streams = streams
     }
 }
 
 /// The newest messages: the answer of `GET /{hub}/deliveries`.
 package struct MessageReports: Sendable, Equatable, Codable {
-    /// Newest first.
+    /// Newest first, those that wait for their time before all.
     package let messages: [MessageReport]
 
     package init(messages: [MessageReport]) { self.messages = messages }

@@ -64,6 +64,11 @@ extension ProtocolError {
 
     package static func badRequest(_ detail: String) -> ProtocolError { ProtocolError(status: 400, detail: detail) }
 
+    /// `403` without a time to wait, which is what tells a quota from throttling (§2).
+    package static func quotaExceeded(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 403, detail: "QuotaExceeded: \(detail)")
+    }
+
     package static func notFound(_ detail: String) -> ProtocolError {
         ProtocolError(status: 404, code: 40400, detail: detail)
     }

@@ -150,6 +150,7 @@ final class Housekeeping: Service {
                 if isSteady { try transaction.noteClock(now) }
                 if let keyCutoff { try transaction.dropKeys(notedBefore: keyCutoff) }
                 if isSteady { try transaction.dropTombstones(notedBefore: now - Self.tombstoneLifetime.milliseconds) }
+                if let cutoff { try transaction.dropCanceled(before: cutoff) }
                 if isSteady { try transaction.endFuture(at: now, limit: Self.purgeRows) }
                 return try transaction.dropOldest(
                     expiredBefore: cutoff,

@@ -4,9 +4,11 @@ import Synchronization
 
 /// How many a message matches, at a state of the registry.
 struct Matched: Sendable {
+    static let nobody = Matched(counts: RecipientCounts(total: 0, platforms: [:]), changes: nil)
+
     let counts: RecipientCounts
-    /// ``Registry/changes`` at that state.
-    let changes: Int
+    /// ``Registry/changes`` at that state; `nil` for counts that do not depend on it, of named targets.
+    let changes: Int?
 }
 
 extension Hub {
@@ -26,8 +28,9 @@ extension Hub {
 
     /// Corrects what a message was stored with, when registrations have changed before it in its own commit.
     func recount(_ stored: Matched, by expression: TagExpression?, _ format: MessageFormat, sequence: Int64) {
+        guard let changes = stored.changes else { return }
         state.withLock { state in
-            guard state.registry.changes != stored.changes else { return }
+            guard state.registry.changes != changes else { return }
             let counts = state.registry.counts(of: expression, format)
             if counts != stored.counts { state.recounted[sequence] = counts }
         }

@@ -30,6 +30,8 @@ final class Hub: Sendable {
         var isStopping = false
         /// How far streams are, to be noted in the store with the next batch.
         var progress: [Int64: StreamProgress] = [:]
+        /// What waits for its time.
+        var scheduled = ScheduledLoad.none
         /// Messages whose count in the store is to be corrected with the next batch.
         var recounted: [Int64: RecipientCounts] = [:]
         var hasSaidOversize = false
@@ -48,7 +50,7 @@ final class Hub: Sendable {
     /// How long a registration lives after its last write; `nil` for ever.
     var registrationLifetime: Duration? { state.withLock { $0.registrationLifetime } }
 
-    /// Makes a hub without its `stream` installations.
+    /// Makes a hub without its `stream` installations and scheduled messages.
     init(
         stored: StoredHub,
         namespaceRules: [AccessRule],
@@ -87,8 +89,10 @@ final class Hub: Sendable {
         )
     }
 
-    /// Reads the `stream` installations that the store has.
-    func loadStreams() async throws {
+    /// Reads the `stream` installations that the store has, and what waits for its time.
+    func load() async throws {
+        let scheduled = try await store.scheduledLoad(hub: record.id)
+        state.withLock { $0.scheduled = scheduled }
         try await store.forEachStream(hub: record.id) { stored in
             do {
                 guard stored.isReadable else { throw HubStoreError.unreadableRecord }
@@ -335,107 +339,8 @@ extension Installation {
     }
 }
 
-// MARK: - Messages
-
-/// A message as a sender hands it over, checked.
-struct IncomingMessage: Sendable {
-    let id: MessageID
-    /// The tag expression as it was sent, `nil` for a broadcast.
-    let tags: String?
-    let expression: TagExpression?
-    let properties: MessageProperties
-    let body: [UInt8]
-    let idempotencyKey: String?
-    /// Hash of tags, headers and body: what a repeat must be equal in.
-    let contentHash: [UInt8]
-}
-
-extension Hub {
-    private enum Acceptance: Sendable {
-        case accepted(sequence: Int64, Matched)
-        case repeated(MessageID)
-    }
-
-    /// Accepts a message: when this returns it is durable and owed.
-    ///
-    /// - Returns: The message's id; for a repeat, the first one's.
-    /// - Throws: 422 when the idempotency key was used for other content.
-    func accept(_ message: IncomingMessage) async throws -> MessageID {
-        let hub = record.id
-        let at = configuration.nowMilliseconds
-        let acceptance = try await writer.perform(bytes: message.body.count) { transaction -> Acceptance in
-            if let key = message.idempotencyKey, let first = try transaction.acceptedMessage(hub: hub, key: key) {
-                guard first.contentHash == message.contentHash else {
-                    throw ProtocolError.unprocessable(
-                        "The Idempotency-Key was used for another message; use a new key for new content."
-                    )
-                }
-                return .repeated(first.id)
-            }
-            let matched = self.matched(by: message.expression, .template)
-            let sequence = try transaction.appendMessage(
-                hub: hub,
-                id: message.id,
-                tags: message.tags,
-                body: message.body,
-                at: at,
-                matched: matched.counts
-            )
-            if let key = message.idempotencyKey {
-                try transaction.recordKey(
-                    key,
-                    hub: hub,
-                    message: message.id,
-                    contentHash: message.contentHash,
-                    at: at
-                )
-            }
-            return .accepted(sequence: sequence, matched)
-        } apply: { acceptance in
-            guard case .accepted(let sequence, let matched) = acceptance else { return }
-            self.counters.accept(matched.counts)
-            self.recount(matched, by: message.expression, .template, sequence: sequence)
-            self.publish(message, sequence: sequence)
-        }
-        if case .repeated = acceptance { counters.repeated.add(1) }
-        return switch acceptance {
-        case .accepted: message.id
-        case .repeated(let first): first
-        }
-    }
-
-    private func publish(_ message: IncomingMessage, sequence: Int64) {
-        let routed = RoutedMessage(
-            sequence: sequence,
-            id: message.id,
-            expression: message.expression,
-            properties: message.properties
-        )
-        let refused = state.withLock { state in
-            state.lastMessage = sequence
-            state.advance(to: sequence)
-            return state.broadcast.publish(routed, registry: state.registry)
-        }
-        if refused > 0 { noteOversize(message.id, renderings: refused) }
-    }
-
-    /// Counts renderings that were too large, and says so once: anybody with Listen can bring more about.
-    func noteOversize(_ id: MessageID, renderings: Int = 1) {
-        counters.oversize.add(renderings)
-        let isFirst = state.withLock { state in
-            defer { state.hasSaidOversize = true }
-            return !state.hasSaidOversize
-        }
-        guard isFirst else { return }
-        logger.warning(
-            "a message grew beyond the limit when templates rendered it: a gap is sent there; more of them are only counted",
-            metadata: ["message.id": "\(id)", "limit.bytes": "\(EventEncoding.maximumMessageBytes)"]
-        )
-    }
-}
-
 extension Hub.State {
-    fileprivate mutating func advance(to sequence: Int64) {
+    mutating func advance(to sequence: Int64) {
         head = max(head, sequence)
         headChanged = true
     }

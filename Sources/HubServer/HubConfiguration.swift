@@ -36,6 +36,8 @@ package struct HubConfiguration: Sendable {
     package var version: String?
     /// The wall clock.
     package var now: @Sendable () -> Date = { Date() }
+    /// Milliseconds of a clock that never jumps.
+    var monotonicMilliseconds: @Sendable () -> Int64 = { Housekeeping.monotonic }
 
     package init(databasePath: String, hubName: HubName) {
         self.databasePath = databasePath

@@ -21,6 +21,7 @@ package final class HubService: Sendable {
     let management: HubManagement
     let hubPurge: HubPurgeService
     private let hubServices = HubServices()
+    private let releases: ReleaseService
     private let group: MultiThreadedEventLoopGroup
 
     /// Opens the file and reads what is in it; a new file is given a hub and its rules.
@@ -62,6 +63,12 @@ package final class HubService: Sendable {
             configuration: configuration,
             logger: logger
         )
+        releases = ReleaseService(
+            hubs: { directory.all.map(\.hub) },
+            configuration: configuration,
+            logger: logger,
+            lastSeen: lastSeen
+        )
     }
 
     private static func hubs(
@@ -90,7 +97,7 @@ package final class HubService: Sendable {
                 configuration: configuration,
                 logger: logger
             )
-            try await hub.loadStreams()
+            try await hub.load()
             hubs.append(hub)
         }
         return hubs
@@ -178,7 +185,7 @@ package final class HubService: Sendable {
             logger: logger.quieter
         )
         var services: [any Service] = [writer]
-        services += [hubServices, hubPurge, housekeeping, application]
+        services += [hubServices, hubPurge, housekeeping, releases, application]
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))
         }

@@ -211,6 +211,8 @@ enum HubPurge {
         Step(table: "installation", key: "installationID"),
         Step(table: "log", condition: "messageID IS NOT NULL", key: "sequence"),
         Step(table: "log", condition: "ordinal IS NOT NULL", key: "sequence"),
+        Step(table: "scheduledMessage", condition: "canceledAt IS NULL", key: "messageID"),
+        Step(table: "scheduledMessage", condition: "canceledAt IS NOT NULL", key: "messageID"),
         Step(table: "idempotencyKey", key: "key"),
         Step(table: "category", key: "publisher, position"),
         Step(table: "accessRule", key: "name"),

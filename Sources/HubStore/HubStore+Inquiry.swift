@@ -77,13 +77,14 @@ extension HubStore {
 /// The statements of inquiries, apart so that a test can ask for their plans.
 enum Inquiry {
     static let message = """
-        SELECT sequence, messageID, tags, body, at, matched FROM log
+        SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
         WHERE hubID = ? AND messageID = ? AND sequence <= ?
         """
     static let newestMessages = """
-        SELECT sequence, messageID, tags, body, at, matched FROM log
+        SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
         WHERE hubID = ? AND messageID IS NOT NULL AND sequence <= ? ORDER BY sequence DESC LIMIT ?
         """
+    static let sent = "SELECT at FROM log WHERE hubID = ? AND messageID = ?"
     static let changes = """
         SELECT ordinal, max(sequence) FROM log WHERE hubID = ? AND sequence > ? AND ordinal IS NOT NULL GROUP BY ordinal
         """
@@ -101,8 +102,10 @@ enum Inquiry {
 /// A message with what was noted when it was accepted.
 package struct AcceptedMessage: Sendable, Equatable {
     package let logged: LoggedMessage
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970; of a scheduled message, when it was released.
     package let at: Int64
+    /// When it was scheduled; `nil` for one that was sent at once.
+    package let enqueuedAt: Int64?
     /// Whom it matched when it was accepted; `nil` for messages that an older version took.
     package let matched: RecipientCounts?
 }
@@ -135,10 +138,10 @@ extension [OwedRow] {
 
 extension AcceptedMessage {
     init(row: Row) throws {
-        let body: Data = row[3]
-        let matched: String? = row[5]
-        logged = LoggedMessage(sequence: row[0], messageID: row[1], tags: row[2], body: [UInt8](body))
-        at = row[4]
+        logged = LoggedMessage(row: row)
+        at = row[7]
+        let matched: String? = row[8]
+        enqueuedAt = row[9]
         self.matched = try matched.map { try RecipientCounts(record: $0) }
     }
 }

@@ -50,12 +50,7 @@ extension HubStore {
 
     /// Those of some ordinals that are there, in the order of the ordinals.
     package func registrations(ordinals: [Int64]) async throws -> [StoredRegistration] {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinal)
-            return try ordinals.compactMap { ordinal in
-                try Row.fetchOne(statement, arguments: [ordinal]).flatMap { try StoredRegistration(row: $0) }
-            }
-        }
+        try await pool.read { db in try Transaction(db).registrations(ordinals: ordinals) }
     }
 
     /// The registrations of a handle.

@@ -9,7 +9,7 @@ import SQLiteFiles
 /// hub's one writer calls.
 ///
 /// The log's operations, which another engine could stand behind:
-/// ``Transaction/appendMessage(hub:id:tags:body:at:matched:)`` and ``Transaction/appendChange(hub:ordinal:at:)`` append,
+/// ``Transaction/appendMessage(_:hub:at:enqueuedAt:matched:)`` and ``Transaction/appendChange(hub:ordinal:at:)`` append,
 /// ``owedMessages(hub:ordinal:after:through:limit:)`` reads on from a place, ``extent()`` tells how far it reaches.
 package final class HubStore: Sendable {
     let pool: DatabasePool
@@ -179,7 +179,8 @@ extension HubStore {
         try await pool.read { db in try Transaction(db).installation(hub: hub, id: id) }
     }
 
-    /// Messages of a hub in the order of the log, with what one installation was owed when they came.
+    /// Messages of a hub in the order of the log, with what one installation was owed when they came; those in formats of
+    /// push platforms, which no stream is owed, are left out.
     ///
     /// Returns at most `limit` messages with sequences above `after`, up to and with `through`; fewer mean that there are
     /// no more.
@@ -218,17 +219,7 @@ extension HubStore {
     ) throws -> [LoggedMessage] {
         let statement = try db.cachedStatement(sql: Query.messages)
         let rows = try Row.fetchCursor(statement, arguments: [hub, after, through, limit])
-        return try Array(
-            rows.map { row in
-                let body: Data = row[3]
-                return LoggedMessage(
-                    sequence: row[0],
-                    messageID: row[1],
-                    tags: row[2],
-                    body: [UInt8](body)
-                )
-            }
-        )
+        return try Array(rows.map(LoggedMessage.init(row:)))
     }
 
     /// The categories that publishers announce, each name once, in the order in which they came.
@@ -243,11 +234,14 @@ extension HubStore {
 /// The statements of the hot paths, apart so that a test can ask for their plans.
 enum Query {
     /// What a row of the log counts for.
-    static let rowBytes = "ifnull(length(body), 0) + ifnull(length(tags), 0)"
+    static let rowBytes = """
+        ifnull(length(body), 0) + ifnull(length(tags), 0) + ifnull(length(headers), 0) + ifnull(length(targets), 0)
+        """
     static let owedRows = "SELECT afterSequence, record FROM owed WHERE ordinal = ? ORDER BY afterSequence"
     static let messages = """
-        SELECT sequence, messageID, tags, body FROM log
+        SELECT sequence, \(MessageRecord.columns) FROM log
         WHERE hubID = ? AND sequence > ? AND sequence <= ? AND messageID IS NOT NULL
+            AND (format IS NULL OR format = 'stream')
         ORDER BY sequence LIMIT ?
         """
     static let installation = """
@@ -257,6 +251,9 @@ enum Query {
     static let streams = """
         SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
         WHERE hubID = ? AND channelDigest IS NOT NULL ORDER BY ordinal
+        """
+    static let installationOfDigest = """
+        SELECT installationID FROM installation WHERE hubID = ? AND channelDigest = ? AND channelDigest IS NOT NULL
         """
     static let acceptedMessage = "SELECT messageID, contentHash FROM idempotencyKey WHERE hubID = ? AND key = ?"
     static let dropKeys = "DELETE FROM idempotencyKey WHERE at < ?"

@@ -7,19 +7,6 @@ package struct HubRecord: Sendable, Equatable {
     package let name: HubName
 }
 
-/// A message as the log keeps it.
-package struct LoggedMessage: Sendable, Equatable {
-    package let sequence: Int64
-    let messageID: String
-    /// The tag expression as it was sent, `nil` for a broadcast.
-    package let tags: String?
-    package let body: [UInt8]
-
-    package var id: MessageID {
-        get throws { try MessageID(messageID) }
-    }
-}
-
 /// An installation as it stands, with what only the hub knows of it.
 package struct StoredInstallation: Sendable, Equatable {
     /// The hub's own number for it, never given to another one.

@@ -16,6 +16,9 @@ enum Schema {
             try db.execute(sql: version3)
             try materialiseInstallations(db)
         }
+        migrator.registerMigration("4 messages of every format") { db in
+            try db.execute(sql: version4)
+        }
         migrator.registerMigration("5 hubs and the namespace") { db in
             try db.execute(sql: version5)
         }

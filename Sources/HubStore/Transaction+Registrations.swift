@@ -11,6 +11,14 @@ extension Transaction {
         return try Row.fetchOne(statement, arguments: [hub, id.text]).flatMap { try StoredRegistration(row: $0) }
     }
 
+    /// Those of some ordinals that are there, in the order of the ordinals.
+    package func registrations(ordinals: [Int64]) throws -> [StoredRegistration] {
+        let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinal)
+        return try ordinals.compactMap { ordinal in
+            try Row.fetchOne(statement, arguments: [ordinal]).flatMap { try StoredRegistration(row: $0) }
+        }
+    }
+
     /// Stores a registration, new or in the place of one that was registered by itself.
     ///
     /// - Returns: What is stored, with its ETag, and what became of the target.

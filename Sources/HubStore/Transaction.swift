@@ -56,22 +56,34 @@ extension Transaction {
 extension Transaction {
     /// Appends a message.
     ///
-    /// `matched` is how many installations of each platform it is for, as far as that is known yet.
-    ///
+    /// - Parameters:
+    ///   - record: The message.
+    ///   - hub: Where it was sent to.
+    ///   - at: When it is sent, in milliseconds since 1970.
+    ///   - enqueuedAt: When it was scheduled, if it was.
+    ///   - matched: How many targets of each platform it has, as far as that is known yet.
     /// - Returns: Its sequence.
+    /// - Throws: What SQLite says.
     package func appendMessage(
+        _ record: MessageRecord,
         hub: Int64,
-        id: MessageID,
-        tags: String?,
-        body: [UInt8],
         at: Int64,
+        enqueuedAt: Int64? = nil,
         matched: RecipientCounts? = nil
     ) throws -> Int64 {
         try execute(
-            "INSERT INTO log (hubID, at, messageID, tags, body, matched) VALUES (?, ?, ?, ?, ?, ?)",
-            [hub, at, id.text, tags, Data(body), matched?.record]
+            """
+            INSERT INTO log (\(MessageRecord.columns), hubID, at, enqueuedAt, matched)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            record.values + [hub, at, enqueuedAt, matched?.record]
         )
         return db.lastInsertedRowID
+    }
+
+    /// When a message was sent; `nil` for one that is not in the log.
+    package func sentMessage(hub: Int64, id: MessageID) throws -> Int64? {
+        try Int64.fetchOne(try db.cachedStatement(sql: Inquiry.sent), arguments: [hub, id.text])
     }
 
     /// Corrects whom a message matched; one that was dropped meanwhile is passed over.
@@ -208,6 +220,12 @@ extension Transaction {
     package func installation(hub: Int64, id: InstallationID) throws -> StoredInstallation? {
         let statement = try db.cachedStatement(sql: Query.installation)
         return try Row.fetchOne(statement, arguments: [hub, id.folded]).map { try StoredInstallation(row: $0) }
+    }
+
+    /// The `stream` installation with a secret of this hash.
+    package func installation(hub: Int64, channelDigest: [UInt8]) throws -> InstallationID? {
+        let statement = try db.cachedStatement(sql: Query.installationOfDigest)
+        return try String.fetchOne(statement, arguments: [hub, Data(channelDigest)]).map { try InstallationID($0) }
     }
 
     /// Stores a new installation, which is owed every matching message after its place in the log.

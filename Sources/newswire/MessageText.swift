@@ -13,32 +13,73 @@ enum MessageText {
 
     /// One message in full.
     static func lines(_ message: MessageReport) -> [String] {
-        var lines = [
-            "message   \(message.id)",
-            "accepted  \(message.acceptedAt), kept until \(message.expiresAt)",
-            "for       \(audience(message))",
-            "state     \(message.state.rawValue)",
-            "matched   \(counts(message.matched))",
-            "streams   \(outcomes(message.streams))",
-        ]
-        for (platform, count) in (message.matched ?? [:]).sorted(by: { $0.key < $1.key })
+        var lines = ["message   \(message.id)", "accepted  \(message.acceptedAt)\(until(message.expiresAt))"]
+        if let dueAt = message.dueAt { lines.append("due       \(dueAt)") }
+        if let canceledAt = message.canceledAt { lines.append("canceled  \(canceledAt)") }
+        if let format = message.format { lines.append("format    \(format)") }
+        lines.append("for       \(audience(message))")
+        for (name, value) in (message.headers ?? [:]).sorted(by: { $0.key < $1.key }) {
+            lines.append("header    \(name): \(value)")
+        }
+        lines.append("state     \(message.state.rawValue)")
+        if message.position != nil {
+            lines += ["matched   \(counts(message.matched))", "streams   \(outcomes(message.streams))"]
+        }
+        for (platform, outcomes) in (message.outcomes ?? [:]).sorted(by: { $0.key < $1.key })
         where platform != Platform.stream.rawValue {
-            lines.append("\(pad(platform))\(count) stored, matched, not delivered by this hub")
+            lines.append("\(pad(platform))\(outcomesLine(outcomes)): stored, matched, not delivered by this hub")
         }
         if let device = message.device { lines += self.lines(device) }
         return lines.map(TerminalText.safe)
     }
 
+    /// The telemetry of a hub that is not ours.
+    static func lines(_ details: NotificationDetails) -> [String] {
+        var lines = ["message   \(details.id)", "state     \(details.state.rawValue)"]
+        if let time = details.enqueueTime { lines.append("accepted  \(ISODateTime.format(time))") }
+        if let time = details.startTime { lines.append("started   \(ISODateTime.format(time))") }
+        if let time = details.endTime { lines.append("ended     \(ISODateTime.format(time))") }
+        lines.append("for       \(details.tags ?? "everybody")")
+        for (platform, outcomes) in details.outcomes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            let named = outcomes.reduce(into: [:]) { $0[$1.key.rawValue] = $1.value }
+            lines.append("\(pad(platform.rawValue))\(outcomesLine(named))")
+        }
+        return lines.map(TerminalText.safe)
+    }
+
+    private static func outcomesLine(_ outcomes: [String: Int]) -> String {
+        outcomes.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+    }
+
+    private static func until(_ time: String?) -> String { time.map { ", kept until \($0)" } ?? "" }
+
     private static func lines(_ device: DeviceReport) -> [String] {
         var lines = device.explanation.enumerated().map { "\(pad($0 == 0 ? "why" : ""))\($1)" }
         if let tags = device.tags { lines.append("tags      \(tags.isEmpty ? "none" : tags.joined(separator: ", "))") }
-        for template in device.templates ?? [] {
+        // On push platforms a template is one of the registrations.
+        for template in device.registrations == nil ? device.templates ?? [] : [] {
             let own = template.tags.isEmpty ? "" : ", with the tags \(template.tags.joined(separator: ", "))"
             let verdict = template.matches ? (template.isEmpty ? "matches, empty" : "matches") : "does not match"
             lines.append("template  '\(template.name)'\(own): \(verdict)")
             if let expression = template.expression { lines += self.lines(expression, depth: 1) }
         }
+        for registration in device.registrations ?? [] { lines += self.lines(registration) }
         if let stream = device.stream { lines.append("stream    \(text(stream))") }
+        return lines
+    }
+
+    private static func lines(_ registration: RegistrationReport) -> [String] {
+        let kind = registration.template.map { "template '\($0)'" } ?? "native"
+        let tile = registration.tile.map { ", tile '\($0)'" } ?? ""
+        let id = registration.id.map { " \($0)" } ?? ""
+        var lines = [
+            "\(pad(registration.matches ? "match" : "no match"))\(registration.platform) \(kind)\(tile)\(id)",
+            "\(pad(""))  \(registration.reason)",
+        ]
+        if let now = registration.tagsNow {
+            lines.append("\(pad(""))  it has \(now.isEmpty ? "no tags" : now.joined(separator: ", ")) today")
+        }
+        if let expression = registration.expression { lines += self.lines(expression, depth: 1) }
         return lines
     }
 
@@ -58,7 +99,11 @@ enum MessageText {
         return parts.joined(separator: ", ")
     }
 
-    private static func audience(_ message: MessageReport) -> String { message.tags ?? "everybody" }
+    private static func audience(_ message: MessageReport) -> String {
+        let test = message.isTest == true ? ", a test for at most \(NotificationOutcome.maximumResults)" : ""
+        if let handles = message.handles { return "\(handles) \(handles == 1 ? "handle" : "handles")\(test)" }
+        return (message.tags ?? "everybody") + test
+    }
 
     private static func counts(_ matched: [String: Int]?) -> String {
         guard let matched else { return "not counted" }
@@ -76,5 +121,28 @@ enum MessageText {
 
     private static func pad(_ label: String) -> String {
         label + String(repeating: " ", count: max(1, 10 - label.count))
+    }
+}
+
+/// Telemetry as it is printed in JSON.
+struct TelemetryLine: Encodable {
+    let id: String
+    let state: String
+    let enqueueTime: String?
+    let startTime: String?
+    let endTime: String?
+    let tags: String?
+    let outcomes: [String: [String: Int]]
+
+    init(_ details: NotificationDetails) {
+        id = details.id.text
+        state = details.state.rawValue
+        enqueueTime = details.enqueueTime.map(ISODateTime.format)
+        startTime = details.startTime.map(ISODateTime.format)
+        endTime = details.endTime.map(ISODateTime.format)
+        tags = details.tags
+        outcomes = details.outcomes.reduce(into: [:]) { all, platform in
+            all[platform.key.rawValue] = platform.value.reduce(into: [:]) { $0[$1.key.rawValue] = $1.value }
+        }
     }
 }

@@ -9,8 +9,8 @@ import Settings
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages",
-        abstract: "Tell what became of messages, and why a device got one or did not.",
-        subcommands: [MessagesListCommand.self, MessagesShowCommand.self]
+        abstract: "Tell what became of messages, and why a device got one or did not; take scheduled ones back.",
+        subcommands: [MessagesListCommand.self, MessagesShowCommand.self, MessagesCancelCommand.self]
     )
 }
 
@@ -80,12 +80,13 @@ struct MessagesShowCommand: AsyncParsableCommand {
         abstract: "Tell what became of a message; with --device, why that device got it or did not.",
         discussion: """
             The id is what 'newswire send' prints and 'newswire messages list' shows. A device is named by its \
-            installation id, which 'newswire categories' tells at an agent. A stream that was 'written' a message has it in all likelihood; that it arrived is known \
+            installation id, which 'newswire categories' tells at an agent, or by its push handle. A stream that was 'written' a message has it in all likelihood; that it arrived is known \
             when the device comes back from beyond it ('resumed past').
 
             EXAMPLES
               newswire messages show 5f0c9a3be1d24c6f8a7b90c1d2e3f405
               newswire messages show 5f0c9a3be1d24c6f8a7b90c1d2e3f405 --device 7d1f6c52-newsdesk
+              newswire messages show 5f0c9a3be1d24c6f8a7b90c1d2e3f405 --device 62BC348C…
               newswire messages show 5f0c9a3be1d24c6f8a7b90c1d2e3f405 --json | jq .streams
             """
     )
@@ -95,24 +96,94 @@ struct MessagesShowCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The message's id.", valueName: "id"))
     var id: String
 
-    @Option(help: ArgumentHelp("The installation id of a device.", valueName: "device"))
+    @Option(help: ArgumentHelp("The installation id of a device, or its push handle.", valueName: "device"))
     var device: String?
 
     func run() async throws {
         try await reportingFailures {
             let (id, device) = try identifiers()
-            let report = try await inquiry.ask { (hub) async throws(HubClientError) in
-                try await hub.report(on: id, device: device)
+            let answer = try await inquiry.ask { (hub) async throws(HubClientError) in
+                try await Self.answer(of: hub, on: id, device: device)
             }
-            if inquiry.json { return Console.print(try JSON.line(report)) }
-            for line in MessageText.lines(report) { Console.print(line) }
+            switch answer {
+            case .report(let report):
+                if inquiry.json { return Console.print(try JSON.line(report)) }
+                for line in MessageText.lines(report) { Console.print(line) }
+            case .details(let details):
+                if inquiry.json { return Console.print(try JSON.line(TelemetryLine(details))) }
+                for line in MessageText.lines(details) { Console.print(line) }
+                if device != nil { Console.warning("this hub does not tell of single devices") }
+            }
         }
     }
 
-    private func identifiers() throws -> (MessageID, InstallationID?) {
+    private enum Answer {
+        case report(MessageReport)
+        /// Of another hub than ours.
+        case details(NotificationDetails)
+    }
+
+    /// What our hub tells, else the telemetry that every hub has.
+    private static func answer(
+        of hub: HubClient,
+        on id: MessageID,
+        device: String?
+    ) async throws(HubClientError) -> Answer {
         do {
-            return (try MessageID(id), try device.map { try InstallationID($0) })
-        } catch let error as ProtocolError {
+            return .report(try await hub.report(on: id, device: device))
+        } catch {
+            guard case .refused(404, _, _, _) = error, let details = try? await hub.details(of: id) else { throw error }
+            return .details(details)
+        }
+    }
+
+    private func identifiers() throws -> (MessageID, String?) {
+        if let device, device.isEmpty || device.contains(" ") || device.utf8.count > PushChannel.maximumLength {
+            throw Failure(.usage, "--device is neither an installation's id nor a push handle")
+        }
+        return (try MessageID(argument: id), device)
+    }
+}
+
+struct MessagesCancelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "Take a scheduled message back before its time.",
+        discussion: """
+            The id is what 'newswire send --at' prints; 'newswire messages list' shows the messages that wait.
+
+            EXAMPLES
+              newswire messages cancel 5f0c9a3be1d24c6f8a7b90c1d2e3f405
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"))
+    var id: String
+
+    func run() async throws {
+        try await reportingFailures {
+            let id = try MessageID(argument: id)
+            let isCanceled = try await inquiry.ask { (hub) async throws(HubClientError) in try await hub.cancel(id) }
+            guard isCanceled else {
+                throw Failure(
+                    .failed,
+                    "there is no scheduled message '\(id)' at this hub",
+                    hint: "'newswire messages list' shows those that wait"
+                )
+            }
+            Console.print(inquiry.json ? try JSON.line(["canceled": id.text]) : "canceled \(id)")
+        }
+    }
+}
+
+extension MessageID {
+    /// An id as it was typed.
+    fileprivate init(argument text: String) throws(Failure) {
+        do {
+            try self.init(text)
+        } catch {
             throw Failure(.usage, error.detail, hint: "'newswire messages list' shows ids of messages")
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HostSystem
 import HubClient
 import HubProtocol
 import OutboundHTTP
@@ -10,10 +11,18 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Send one message by hand.",
         discussion: """
+            Without --format it is a template message: each device shows it through a template of its own. A message of \
+            another format is sent as it is, to the devices of its platform: apple, gcm, fcmv1, windows, windowsphone, adm, \
+            baidu, browser, xiaomi, and stream, which is for agents.
+
             EXAMPLES
               newswire send --tags World --message "Breaking: the bridge is open"
               newswire send --tags 'World && !Sports' --message "…" --property link=https://example.org/
               newswire send --message "to everybody"
+              newswire send --tags World --message "Good morning" --at 2030-01-02T06:00:00Z
+              newswire send --format stream --payload notice.json --tags World
+              newswire send --format apple --payload alert.json --device 62BC348C…
+              newswire send --format apple --payload alert.json --tags World --test
             """
     )
 
@@ -32,90 +41,75 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A property that templates may name; can be given again.", valueName: "name=value"))
     var property: [String] = []
 
+    @Option(help: ArgumentHelp("The format of the payload (default: template).", valueName: "format"))
+    var format: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The message itself, as its format has it; of a template message its properties in JSON.",
+            valueName: "file"
+        )
+    )
+    var payload: String?
+
+    @Option(help: ArgumentHelp("One push handle that it is sent to directly, without tags.", valueName: "handle"))
+    var device: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Send it later, at most seven days ahead: a time in UTC, or with its zone.",
+            valueName: "time"
+        )
+    )
+    var at: String?
+
+    @Flag(help: "Send it to at most ten of those who match, and tell what became of it there.")
+    var test = false
+
     @Flag(help: "Print JSON.")
     var json = false
 
-    private struct Sent: Encodable {
-        let id: String
-        let recipients: [String: Int]?
-    }
-
     func run() async throws {
         try await reportingFailures {
-            let properties = try properties()
-            try checkTags()
+            let outgoing = try outgoing()
+            let time = try time()
             let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
             let string = try hub.sending()
             try await withHTTP { http in
                 let client = try hub.client(string, http: http)
-                let key = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
-                let counts: RecipientCounts?
-                let id: MessageID?
+                let sent: SentMessage
                 do throws(HubClientError) {
-                    counts = try await client.recipients(tags: tags ?? "")
-                    id = try await client.send(properties.encoded(), tags: tags, idempotencyKey: key)
+                    sent = try await send(outgoing, at: time, client)
                 } catch {
                     throw Failure(hub: error)
                 }
-                try report(id, counts)
+                try report(sent)
             }
         }
     }
 
-    /// An unset variable of a script must not become a message to everybody.
-    private func checkTags() throws {
-        guard let tags else { return }
-        if tags.allSatisfy(\.isWhitespace) {
-            throw Failure(.usage, "--tags is empty", hint: "leave --tags away to send to everybody")
+    private func send(
+        _ message: OutgoingMessage,
+        at time: Date?,
+        _ client: HubClient
+    ) async throws(HubClientError) -> SentMessage {
+        var sent = SentMessage()
+        if let time {
+            sent.id = try await client.schedule(message, at: time)
+            sent.scheduledFor = time
+            return sent
         }
-        if tags.contains(",") {
-            let either = tags.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-            throw Failure(
-                .usage,
-                "--tags '\(tags)' is no tag expression",
-                hint: "write '\(either.joined(separator: " || "))' for those who have any of them"
-            )
+        if test {
+            let (id, outcome) = try await client.test(message)
+            sent.id = id
+            sent.outcome = outcome
+            return sent
         }
-    }
-
-    private func properties() throws -> MessageProperties {
-        var values: [String: String] = [:]
-        for text in property {
-            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 2, !parts[0].isEmpty else {
-                throw Failure(.usage, "--property '\(text)' is not of the form name=value")
-            }
-            values[parts[0]] = parts[1]
+        if device == nil {
+            sent.recipients = try await client.recipients(tags: tags ?? "", format: message.format)
         }
-        if let message {
-            guard !message.allSatisfy(\.isWhitespace) else {
-                throw Failure(.usage, "--message is empty", hint: "pass a text, or --property NAME=VALUE alone")
-            }
-            values["messageParam"] = message
-            if values["title"] == nil { values["title"] = message }
-        }
-        guard !values.isEmpty else {
-            throw Failure(.usage, "there is nothing to send", hint: "pass --message TEXT or --property NAME=VALUE")
-        }
-        do {
-            return try MessageProperties(json: MessageProperties(values).encoded())
-        } catch {
-            throw Failure(.usage, "the message cannot be sent: \(error)")
-        }
-    }
-
-    private func report(_ id: MessageID?, _ counts: RecipientCounts?) throws {
-        if json {
-            return Console.print(try JSON.line(Sent(id: id?.text ?? "", recipients: counts?.platforms)))
-        }
-        Console.print("sent \(id?.text ?? "")")
-        guard let counts else { return }
-        if counts.total == 0 {
-            Console.warning("nobody is registered for \(tags.map { "'\($0)'" } ?? "anything")")
-        } else {
-            let platforms = counts.platforms.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
-            Console.notice("owed to \(counts.total): \(platforms.joined(separator: ", "))")
-        }
+        sent.id = try await client.send(message)
+        return sent
     }
 }
 

@@ -151,7 +151,7 @@ struct ScriptedHub {
             default: .status(200, body: "{}")
             }
         }
-        let known = try await hub.client.report(on: MessageID("m1"), device: InstallationID("agent:1"))
+        let known = try await hub.client.report(on: MessageID("m1"), device: "agent:1")
         #expect(known.streams.written == 1 && known.matched == nil && known.device == nil)
         #expect(known.state.rawValue == "Soon", "a state of a newer hub")
         #expect(hub.server.requests.last?.query == "api-version=2020-06&device=agent%3A1")

@@ -34,10 +34,10 @@ struct BadInputTests {
             says: "carrier-pigeon"
         ),
         Case(
-            testDescription: "format of another platform",
-            headers: [HeaderName.format: "apple"],
+            testDescription: "body of another format",
+            headers: [HeaderName.format: "windows"],
             status: 400,
-            says: "template"
+            says: "X-WNS-Type"
         ),
         Case(testDescription: "empty key", headers: [HeaderName.idempotencyKey: ""], status: 400),
         Case(
@@ -45,8 +45,37 @@ struct BadInputTests {
             headers: [HeaderName.idempotencyKey: String(repeating: "k", count: 257)],
             status: 400
         ),
-        Case(testDescription: "direct send", path: "messages?direct", status: 400, says: "device handle"),
-        Case(testDescription: "test send", path: "messages?api-version=2015-01&test", status: 400, says: "test"),
+        Case(testDescription: "direct send to nobody", path: "messages?direct", status: 400, says: "names no handle"),
+        Case(
+            testDescription: "batch in one part",
+            path: "messages/$batch?direct",
+            status: 400,
+            says: "multipart/mixed"
+        ),
+        Case(testDescription: "send to a message", path: "messages/x", status: 404, says: "$batch"),
+        Case(testDescription: "no time", path: "schedulednotifications", status: 400, says: "is missing"),
+        Case(
+            testDescription: "a time that has passed",
+            path: "schedulednotifications",
+            headers: [HeaderName.scheduleTime: "2030-03-17T17:46:39Z"],
+            status: 400,
+            says: "has passed"
+        ),
+        Case(
+            testDescription: "a time too far ahead",
+            path: "schedulednotifications",
+            headers: [HeaderName.scheduleTime: "2030-03-24T17:46:41Z"],
+            status: 400,
+            says: "7 days"
+        ),
+        Case(
+            testDescription: "a message that is not scheduled",
+            method: "DELETE",
+            path: "schedulednotifications/x",
+            status: 404,
+            says: "'x'"
+        ),
+        Case(testDescription: "telemetry of nothing", method: "GET", path: "messages/x", status: 404, says: "72 h"),
         Case(testDescription: "no such hub", path: "/other/messages", status: 404, says: "'other'"),
         Case(testDescription: "refused hub name", path: "/api/messages", status: 404),
         Case(testDescription: "no such route", path: "massages", status: 404),

@@ -352,7 +352,8 @@ struct DeliveryTests {
             try await hub.hub.writer.perform(bytes: 0) { transaction in
                 let other = try transaction.insertHub(HubName("other"), rules: AccessRule.standardRules(), at: 0)
                 _ = try transaction.insert(stranger, channelDigest: [1], hub: other.id, at: 0)
-                _ = try transaction.appendMessage(hub: other.id, id: id, tags: nil, body: Array("{}".utf8), at: 0)
+                let record = try MessageRecord(id: id, tags: nil, body: Array("{}".utf8))
+                _ = try transaction.appendMessage(record, hub: other.id, at: 0)
             } apply: { _ in
             }
             let own = try await hub.accept("x")

@@ -18,7 +18,7 @@ struct WriterTests {
             for _ in 0..<HubWriter.maximumBatch + 10 {
                 group.addTask {
                     try await writer.perform(bytes: 1) {
-                        try $0.appendMessage(hub: hub, id: .random(), tags: nil, body: [1], at: 0)
+                        try $0.appendMessage(MessageRecord(id: .random(), tags: nil, body: [1]), hub: hub, at: 0)
                     } apply: { sequence in
                         applied.change { $0.append(sequence) }
                     }
@@ -79,7 +79,7 @@ struct WriterTests {
         let writer = HubWriter(store: store, logger: .quiet, batchApplied: {})
         let request = Task {
             try await writer.perform(bytes: 1) {
-                try $0.appendMessage(hub: hub, id: .random(), tags: nil, body: [1], at: 0)
+                try $0.appendMessage(MessageRecord(id: .random(), tags: nil, body: [1]), hub: hub, at: 0)
             } apply: { _ in
             }
         }

@@ -90,5 +90,5 @@ private func append(
     id: MessageID = .random(),
     at: Int64 = 5
 ) -> @Sendable (Transaction) throws -> Int64 {
-    { try $0.appendMessage(hub: hub, id: id, tags: nil, body: body, at: at) }
+    { try $0.appendMessage(MessageRecord(id: id, tags: nil, body: body), hub: hub, at: at) }
 }

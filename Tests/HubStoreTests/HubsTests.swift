@@ -154,16 +154,23 @@ struct HubsTests {
             let first = try transaction.insert(installation, channelDigest: [1], hub: hub, at: 1)
             for number in 0..<5 {
                 let id = MessageID.random()
-                _ = try transaction.appendMessage(hub: hub, id: id, tags: "T", body: Array("{}".utf8), at: 1)
+                let record = try MessageRecord(id: id, tags: "T", body: Array("{}".utf8))
+                _ = try transaction.appendMessage(record, hub: hub, at: 1)
+                let later = try MessageRecord(id: .random(), tags: "T", body: Array("{}".utf8))
+                try transaction.schedule(later, hub: hub, dueAt: Int64(number), at: 1)
                 try transaction.recordKey("k\(number)", hub: hub, message: id, contentHash: [2], at: 1)
             }
             _ = try transaction.update(first.stored, to: changed, channelDigest: [1], hub: hub, at: 2)
             for registration in registrations {
                 let stored = try transaction.put(registration, replacing: nil, hub: hub, at: 1).stored
-                _ = try transaction.appendMessage(hub: hub, id: .random(), tags: nil, body: Array("{}".utf8), at: 1)
+                let record = try MessageRecord(id: .random(), tags: nil, body: Array("{}".utf8))
+                _ = try transaction.appendMessage(record, hub: hub, at: 1)
                 _ = try transaction.delete(stored, tombstone: true, hub: hub, at: 1)
             }
             _ = try transaction.put(registrations[0], replacing: nil, hub: hub, at: 1)
+            for due in try transaction.dueMessages(hub: hub, at: 9, limit: 2) {
+                try transaction.cancel(due, hub: hub, at: 2)
+            }
             try transaction.setCategories(["x", "y", "z"], publisher: "p", hub: hub)
             try transaction.note(StreamProgress(ordinal: first.stored.ordinal, written: 1))
         }

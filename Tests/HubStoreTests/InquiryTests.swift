@@ -12,10 +12,8 @@ struct InquiryTests {
         for (index, id) in ids.enumerated() {
             _ = try await store.change { [everybody] in
                 try $0.appendMessage(
+                    MessageRecord(id: id, tags: "World", body: [UInt8](#"{}"#.utf8)),
                     hub: hub,
-                    id: id,
-                    tags: "World",
-                    body: [UInt8](#"{}"#.utf8),
                     at: Int64(index),
                     matched: everybody
                 )

@@ -42,7 +42,7 @@ extension HubStore {
     @discardableResult
     func append(_ hub: Int64, _ body: String = "{}", tags: String? = nil, at: Int64 = 0) async throws -> Int64 {
         try await change {
-            try $0.appendMessage(hub: hub, id: .random(), tags: tags, body: Array(body.utf8), at: at)
+            try $0.appendMessage(MessageRecord(id: .random(), tags: tags, body: Array(body.utf8)), hub: hub, at: at)
         }
     }
 }

@@ -100,11 +100,7 @@ enum NativeBody {
         } catch {
             throw .badRequest("Format '\(format)' wants \(wanted(format)); the body is not well-formed XML: \(error).")
         }
-        let tree = XMLScanner.tree(
-            of: Array(document.utf8),
-            vocabulary: XMLVocabulary(roots: [], containers: [], records: [])
-        )
-        return tree.root?.localName.lowercased() ?? ""
+        return NativeHeaders.root(of: text)?.localName.lowercased() ?? ""
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }

@@ -15,23 +15,67 @@ struct DeliveryInquiry: Sendable {
     let hub: Hub
     let loops: [StreamLoop]
 
-    /// - Throws: 404 when the log does not hold the message.
-    func report(_ id: MessageID, device: InstallationID?) async throws -> MessageReport {
-        let head = hub.state.withLock { $0.head }
-        guard let message = try await hub.store.message(hub: hub.record.id, id: id, through: head) else {
-            throw ProtocolError.notFound("There is no message '\(id)' here: \(retention).")
-        }
-        var report = try await reports([message])[0]
-        if let device { report.device = try await DeviceInquiry(self, message).report(device) }
-        return report
+    /// A message, wherever it is.
+    private enum Found {
+        case sent(AcceptedMessage)
+        case scheduled(ScheduledMessage)
     }
 
-    /// The newest messages, newest first.
+    /// What became of a message, and, where asked for, why a device got it or did not.
+    ///
+    /// - Throws: 404 when the hub does not hold the message.
+    func report(_ id: MessageID, device: String?) async throws -> MessageReport {
+        switch try await find(id) {
+        case .sent(let message):
+            var report = try await reports([message])[0]
+            if let device { report.device = try await DeviceInquiry(self, message).report(device) }
+            return report
+        case .scheduled(let message):
+            var report = try scheduledReport(message)
+            if let device { report.device = DeviceReport(id: device, waitingFor: report) }
+            return report
+        }
+    }
+
+    /// The protocol's telemetry of a message.
+    ///
+    /// - Throws: 404 when the hub does not hold the message.
+    func details(_ id: MessageID) async throws -> NotificationDetails {
+        switch try await find(id) {
+        case .sent(let message): NotificationDetails(try await reports([message])[0], message)
+        case .scheduled(let message): NotificationDetails(try scheduledReport(message), message)
+        }
+    }
+
+    /// The newest messages, newest first; behind as many that wait for their time.
     func newest(_ count: Int) async throws -> [MessageReport] {
+        let waiting = try await hub.store.scheduledMessages(hub: hub.record.id, limit: count)
         let head = hub.state.withLock { $0.head }
-        return try await reports(
-            try await hub.store.newestMessages(hub: hub.record.id, through: head, limit: count)
-        )
+        let sent = try await hub.store.newestMessages(hub: hub.record.id, through: head, limit: count)
+        return try waiting.reversed().map { try scheduledReport($0) } + (try await reports(sent))
+    }
+
+    /// The message of a test send, with what became of it so far.
+    func testSend(_ id: MessageID) async throws -> AcceptedMessage {
+        guard case .sent(let message) = try await find(id) else { throw unknown(id) }
+        return message
+    }
+
+    private func find(_ id: MessageID) async throws -> Found {
+        // A message is in one of two places, and is committed a little before it is told of.
+        for isLast in [false, true] {
+            if let scheduled = try await hub.store.scheduledMessage(hub: hub.record.id, id: id) {
+                return .scheduled(scheduled)
+            }
+            let head = hub.state.withLock { $0.head }
+            if let sent = try await hub.store.message(hub: hub.record.id, id: id, through: head) { return .sent(sent) }
+            if !isLast { await hub.writer.inOrder {} }
+        }
+        throw unknown(id)
+    }
+
+    private func unknown(_ id: MessageID) -> ProtocolError {
+        .notFound("There is no message '\(id)' here: \(retention).")
     }
 
     private var retention: String {
@@ -46,7 +90,7 @@ struct DeliveryInquiry: Sendable {
     private func reports(_ messages: [AcceptedMessage]) async throws -> [MessageReport] {
         guard let oldest = messages.last else { return [] }
         let routed = try messages.map { try RoutedMessage($0.logged) }
-        let unchanged = routed.map { message in hub.streams(matching: message.expression) }
+        let unchanged = routed.map { message in hub.streams(for: message) }
         // Whoever changes from here on changes after all of the messages, and is found here.
         let changed = try await hub.store.changedInstallations(hub: hub.record.id, after: oldest.logged.sequence)
             .map { FormerRecipient($0) }
@@ -58,41 +102,52 @@ struct DeliveryInquiry: Sendable {
             return matching
         }
         let standings = try await standings(of: matching.reduce(into: []) { $0.formUnion($1.keys) })
-        return zip(zip(messages, routed), matching).map { message, streams in
+        return try zip(zip(messages, routed), matching).map { message, streams in
             let outcomes = streams.map { ordinal, recipient in
                 outcome(of: message.0, message.1, for: recipient, at: standings[ordinal] ?? StreamStanding())
             }
-            return report(message.0, message.1.id, outcomes)
+            return try report(message.0, message.1.id, outcomes)
         }
     }
 
-    private func report(_ message: AcceptedMessage, _ id: MessageID, _ outcomes: [DeviceOutcome]) -> MessageReport {
+    private func report(
+        _ message: AcceptedMessage,
+        _ id: MessageID,
+        _ outcomes: [DeviceOutcome]
+    ) throws -> MessageReport {
         let sequence = message.logged.sequence
+        let record = message.logged.record
         let matched = hub.state.withLock { $0.recounted[sequence] } ?? message.matched
-        var streams = StreamOutcomes()
-        streams.matched = outcomes.count
-        for outcome in outcomes {
-            switch outcome {
-            case .tooLarge: streams.tooLarge = (streams.tooLarge ?? 0) + 1
-            case .resumedPast:
-                streams.resumedPast += 1
-                streams.written += 1
-            case .written: streams.written += 1
-            case .expired: streams.expired += 1
-            default: streams.owed += 1
-            }
-        }
+        var streams = StreamOutcomes(outcomes)
         streams.gone = max(0, (matched?.platforms[Platform.stream.rawValue] ?? 0) - outcomes.count)
-        return MessageReport(
+        var report = MessageReport(
             id: id,
-            acceptedAt: Self.time(message.at),
-            expiresAt: Self.time(expiry(of: message)),
-            position: sequence,
-            tags: message.logged.tags,
+            format: record.format,
+            acceptedAt: Self.time(message.enqueuedAt ?? message.at),
             state: Self.state(matched, streams),
-            matched: matched?.platforms,
             streams: streams
         )
+        report.describe(try record.headers, tags: record.tags, try record.targets)
+        report.position = sequence
+        report.expiresAt = Self.time(expiry(of: message))
+        report.dueAt = message.enqueuedAt.map { _ in Self.time(message.at) }
+        report.matched = matched?.platforms
+        report.outcomes = try MessageOutcomes(record, matched, streams).named
+        return report
+    }
+
+    private func scheduledReport(_ message: ScheduledMessage) throws -> MessageReport {
+        let record = message.record
+        var report = MessageReport(
+            id: try record.id,
+            format: record.format,
+            acceptedAt: Self.time(message.scheduledAt),
+            state: message.canceledAt == nil ? .scheduled : .canceled
+        )
+        report.describe(try record.headers, tags: record.tags, try record.targets)
+        report.dueAt = Self.time(message.dueAt)
+        report.canceledAt = message.canceledAt.map(Self.time)
+        return report
     }
 
     private static func state(_ matched: RecipientCounts?, _ streams: StreamOutcomes) -> MessageState {
@@ -176,10 +231,10 @@ extension DeliveryInquiry {
 // MARK: - Matching
 
 extension Hub {
-    /// The `stream` installations that match now, by their ordinals.
-    fileprivate func streams(matching expression: TagExpression?) -> [Int64: Recipient] {
+    /// The `stream` installations that a message is for as they are now, by their ordinals.
+    fileprivate func streams(for message: RoutedMessage) -> [Int64: Recipient] {
         state.withLock { state in
-            state.registry.streams(of: expression, .template).reduce(into: [:]) { streams, ordinal in
+            state.registry.streams(for: message).reduce(into: [:]) { streams, ordinal in
                 streams[ordinal] = state.registry[ordinal]?.recipient
             }
         }
@@ -209,7 +264,7 @@ private struct FormerRecipient {
         guard
             let row = rows.inForce(at: message.sequence), let recipient = streams[row.afterSequence]
         else { return nil }
-        return recipient.targets.contains { recipient.matches(message.expression, $0) } ? recipient : nil
+        return recipient.receives(message) ? recipient : nil
     }
 }
 

@@ -3,67 +3,71 @@ import HubProtocol
 import HubStore
 
 /// Finds out why one device got a message, or did not.
+///
+/// A device is an installation of any platform, or a push handle with all its registrations.
 struct DeviceInquiry {
-    /// Names that a sentence spells out.
-    static let maximumNamed = 10
-
-    private let inquiry: DeliveryInquiry
-    private let message: AcceptedMessage
-    private let routed: RoutedMessage
+    let inquiry: DeliveryInquiry
+    let message: AcceptedMessage
+    let routed: RoutedMessage
+    let judge: RegistrationJudge
 
     init(_ inquiry: DeliveryInquiry, _ message: AcceptedMessage) throws {
         self.inquiry = inquiry
         self.message = message
         routed = try RoutedMessage(message.logged)
+        judge = try RegistrationJudge(message.logged)
     }
 
-    private var hub: Hub { inquiry.hub }
+    var hub: Hub { inquiry.hub }
 
-    func report(_ id: InstallationID) async throws -> DeviceReport {
-        guard
-            let device = try await hub.store.installation(hub: hub.record.id, id: id, at: message.logged.sequence)
-        else {
-            return DeviceReport(
-                id: id.text,
-                outcome: .notRegistered,
-                explanation: [
-                    """
-                    device '\(id)' is not registered at the hub '\(hub.record.name)'; if it was when the message came, \
-                    its removal has ended what it was owed
-                    """
-                ]
-            )
+    /// Takes an installation's id, else a push handle.
+    func report(_ device: String) async throws -> DeviceReport {
+        if let id = try? InstallationID(device),
+            let found = try await hub.store.installation(hub: hub.record.id, id: id, at: message.logged.sequence)
+        {
+            return try await report(found)
         }
+        if let report = try await report(handle: device) { return report }
+        return DeviceReport(
+            id: device,
+            outcome: .notRegistered,
+            explanation: [
+                """
+                device '\(device.excerpt)' is not registered at the hub '\(hub.record.name)'; if it was when the message \
+                came, its removal has ended what it was owed
+                """
+            ]
+        )
+    }
+
+    private func report(_ device: FormerInstallation) async throws -> DeviceReport {
         let name = "device '\(device.current.installation.id)'"
         guard let then = device.then else { return registeredLater(device, name) }
+        guard then.platform == .stream else { return try await pushReport(device, then, name) }
         let recipient = try Recipient(then)
-        let templates = recipient.targets.map { template($0, of: recipient) }
+        let templates = routed.format == .template ? recipient.targets.map { template($0, of: recipient) } : []
         let standing = try await inquiry.standings(of: [device.current.ordinal])[device.current.ordinal]
-        let (outcome, reason) = judge(then, recipient, templates, standing ?? StreamStanding(), name)
-        var report = answer(device, outcome, [reason])
-        report.templates = templates
-        report.tags = then.tags.map(\.text)
-        if device.current.installation.tags != then.tags {
-            report.tagsNow = device.current.installation.tags.map(\.text)
-        }
-        if then.platform == .stream { report.stream = standing.map { StreamReport($0) } }
+        let (outcome, reason) = judgeStream(then, recipient, templates, standing ?? StreamStanding(), name)
+        var report = answer(device, then, outcome, [reason])
+        if routed.format == .template { report.templates = templates }
+        report.stream = standing.map { StreamReport($0) }
         report.explanation += remarks(report, recipient, standing)
         return report
     }
 
-    private func answer(
+    func answer(
         _ device: FormerInstallation,
+        _ then: Installation? = nil,
         _ outcome: DeviceOutcome,
         _ explanation: [String]
     ) -> DeviceReport {
-        var report = DeviceReport(
-            id: device.current.installation.id.text,
-            outcome: outcome,
-            explanation: explanation
-        )
-        report.platform = device.current.installation.platform
+        let current = device.current.installation
+        var report = DeviceReport(id: current.id.text, outcome: outcome, explanation: explanation)
+        report.platform = current.platform
         report.registeredAt = device.registeredAt.map(DeliveryInquiry.time)
         report.changedAt = device.changedAt.map(DeliveryInquiry.time)
+        report.tags = then?.tags.map(\.text)
+        if let then, then.tags != current.tags { report.tagsNow = current.tags.map(\.text) }
         return report
     }
 
@@ -73,63 +77,91 @@ struct DeviceInquiry {
             \(name) did not get it: it was registered\(at), after the message, and is owed only what comes after that; \
             one that was removed and registers again begins anew
             """
-        var report = answer(device, .registeredLater, [reason])
+        var report = answer(device, nil, .registeredLater, [reason])
         report.tagsNow = device.current.installation.tags.map(\.text)
         return report
     }
 
-    private func template(_ target: Recipient.Target, of recipient: Recipient) -> TemplateReport {
-        let shown = target.template.render(routed.properties, variables: recipient.variables)
+    func template(_ target: Recipient.Target, of recipient: Recipient) -> TemplateReport {
+        var isEmpty = false
+        if case .template(let properties) = routed.content {
+            let shown = target.template.render(properties, variables: recipient.variables)
+            isEmpty =
+                !target.template.propertyNames.isEmpty && shown == target.template.render(MessageProperties([:]))
+        }
         return TemplateReport(
             name: target.name,
             tags: target.tags.map(\.text).sorted(),
-            matches: recipient.matches(routed.expression, target),
-            isEmpty: !target.template.propertyNames.isEmpty
-                && shown == target.template.render(MessageProperties([:])),
+            matches: recipient.matches(routed, target),
+            isEmpty: isEmpty,
             expression: routed.expression.map { expression in
                 TagEvaluation(expression.root) { recipient.counts($0, target) }
             }
         )
     }
+
+    /// What else a person should know.
+    func remarks(_ report: DeviceReport, _ recipient: Recipient, _ standing: StreamStanding?) -> [String] {
+        var remarks: [String] = []
+        for (template, target) in zip(report.templates ?? [], recipient.targets)
+        where template.matches && template.isEmpty {
+            let names = target.template.propertyNames.sorted().quoted
+            remarks.append("its template '\(template.name)' shows nothing of it: it names \(names), all empty here")
+        }
+        if let changedAt = report.changedAt {
+            let now = report.tagsNow.map { ", and has \($0.quoted) today" } ?? ""
+            remarks.append("it was changed at \(changedAt), after the message; what it had before counts\(now)")
+        }
+        guard report.platform == .stream, let progress = standing?.progress else { return remarks }
+        if let cursor = progress.resumedFrom, StreamPosition(parsing: cursor).map(hub.epochs.knows) != true {
+            let shown = cursor.excerpt
+            remarks.append("it came with the cursor '\(shown)', which this hub does not know, and was told of a gap")
+        }
+        if let at = progress.revokedAt, at >= progress.connectedAt ?? 0, standing?.open == nil {
+            remarks.append(
+                "the hub ended its stream at \(DeliveryInquiry.time(at)): its key or its secret was no longer good"
+            )
+        }
+        if let at = progress.replacedAt {
+            remarks.append(
+                """
+                a newer stream of this installation took the place of an open one at \(DeliveryInquiry.time(at)); only \
+                one at a time is served
+                """
+            )
+        }
+        return remarks
+    }
 }
 
-// MARK: - The verdict
+// MARK: - The verdict on a stream
 
 extension DeviceInquiry {
     /// What became of the message here, and the sentence that says so.
-    private func judge(
+    private func judgeStream(
         _ then: Installation,
         _ recipient: Recipient,
         _ templates: [TemplateReport],
         _ standing: StreamStanding,
         _ name: String
     ) -> (DeviceOutcome, String) {
-        guard templates.contains(where: \.matches) else {
-            return (.notMatched, "\(name) did not get it: \(mismatch(then, templates))")
-        }
-        guard then.platform == .stream else {
-            return (
-                .notDelivered,
-                """
-                \(name) did not get it: it matches and was counted, but this hub does not deliver to platform \
-                '\(then.platform)'
-                """
-            )
+        guard recipient.receives(routed) else {
+            return (.notMatched, "\(name) did not get it: \(mismatch(then, recipient, templates))")
         }
         let outcome = inquiry.outcome(of: message, routed, for: recipient, at: standing)
         return (outcome, sentence(outcome, standing, name))
     }
 
-    private func mismatch(_ then: Installation, _ templates: [TemplateReport]) -> String {
-        guard let first = templates.first else { return "it has no template, and a message is shown through templates" }
-        func reason(_ template: TemplateReport) -> String {
-            let tags = then.tags.map(\.text) + template.tags
-            return "the expression \(template.expression?.demand ?? "does not hold") and it has \(Self.quoted(tags))"
+    private func mismatch(_ then: Installation, _ recipient: Recipient, _ templates: [TemplateReport]) -> String {
+        guard routed.isForStreams else {
+            return "the message is of format '\(routed.format)', and an agent is sent templates and format 'stream'"
         }
-        if templates.allSatisfy({ $0.tags.isEmpty }) { return reason(first) }
-        return templates.prefix(Self.maximumNamed)
-            .map { "for its template '\($0.name)' \(reason($0))" }
-            .joined(separator: "; ")
+        if let reason = judge.otherTargets(than: then.id) { return reason }
+        guard routed.format == .template else {
+            let evaluation = routed.expression.map { TagEvaluation($0.root) { recipient.tags.contains($0) } }
+            return judge.demand(evaluation, then.tags.map(\.text))
+        }
+        return templates.mismatch(tags: then.tags, judge)
     }
 
     private func sentence(_ outcome: DeviceOutcome, _ standing: StreamStanding, _ name: String) -> String {
@@ -155,44 +187,19 @@ extension DeviceInquiry {
             return "\(name) is still owed it: its stream is closed\(since)"
         }
     }
+}
 
-    /// What else a person should know.
-    private func remarks(_ report: DeviceReport, _ recipient: Recipient, _ standing: StreamStanding?) -> [String] {
-        var remarks: [String] = []
-        for (template, target) in zip(report.templates ?? [], recipient.targets)
-        where template.matches && template.isEmpty {
-            let names = Self.quoted(target.template.propertyNames.sorted())
-            remarks.append("its template '\(template.name)' shows nothing of it: it names \(names), all empty here")
+extension [TemplateReport] {
+    /// Why none of them matches an expression.
+    func mismatch(tags: [Tag], _ judge: RegistrationJudge) -> String {
+        guard let first else { return "it has no template, and a message is shown through templates" }
+        func reason(_ template: TemplateReport) -> String {
+            judge.demand(template.expression, tags.map(\.text) + template.tags)
         }
-        if let changedAt = report.changedAt {
-            let now = report.tagsNow.map { ", and has \(Self.quoted($0)) today" } ?? ""
-            remarks.append("it was changed at \(changedAt), after the message; what it had before counts\(now)")
-        }
-        guard report.platform == .stream, let progress = standing?.progress else { return remarks }
-        if let cursor = progress.resumedFrom, StreamPosition(parsing: cursor).map(hub.epochs.knows) != true {
-            let shown = cursor.excerpt
-            remarks.append("it came with the cursor '\(shown)', which this hub does not know, and was told of a gap")
-        }
-        if let at = progress.revokedAt, at >= progress.connectedAt ?? 0, standing?.open == nil {
-            remarks.append(
-                "the hub ended its stream at \(DeliveryInquiry.time(at)): its key or its secret was no longer good"
-            )
-        }
-        if let at = progress.replacedAt {
-            remarks.append(
-                """
-                a newer stream of this installation took the place of an open one at \(DeliveryInquiry.time(at)); only \
-                one at a time is served
-                """
-            )
-        }
-        return remarks
-    }
-
-    private static func quoted(_ names: [String]) -> String {
-        guard !names.isEmpty else { return "no tags" }
-        let shown = names.prefix(maximumNamed).map { "'\($0)'" }.joined(separator: ", ")
-        return names.count > maximumNamed ? "\(shown) and \(names.count - maximumNamed) more" : shown
+        if allSatisfy({ $0.tags.isEmpty }) { return reason(first) }
+        return prefix(RegistrationJudge.maximumNamed)
+            .map { "for its template '\($0.name)' \(reason($0))" }
+            .joined(separator: "; ")
     }
 }
 

@@ -14,12 +14,20 @@ enum DeliveryRoutes {
             return .json([UInt8](try JSONEncoder.sorted.encode(MessageReports(messages: reports))))
         },
         Route(method: .get, path: "/deliveries/:id", right: .manage) { request, hubs in
-            let device = try request.query["device"].map { try InstallationID($0) }
+            let device = try request.query.literal("device").map { try deviceName($0) }
             let id = try MessageID(try request.parameter("id"))
             let report = try await request.inquiry(hubs).report(id, device: device)
             return .json([UInt8](try JSONEncoder.sorted.encode(report)))
         },
     ]
+
+    /// An installation's id or a push handle.
+    private static func deviceName(_ text: String) throws(ProtocolError) -> String {
+        guard !text.isEmpty, text.utf8.count <= PushChannel.maximumLength, text.utf8.allSatisfy({ $0 > 0x20 }) else {
+            throw .badRequest("'device' must be an installation's id or a push handle; neither holds a space.")
+        }
+        return text
+    }
 
     private static func last(_ request: HubRequest) throws(ProtocolError) -> Int {
         guard let text = request.query["last"] else { return defaultListed }
@@ -34,7 +42,7 @@ enum DeliveryRoutes {
 }
 
 extension HubRequest {
-    fileprivate func inquiry(_ hubs: HubDirectory) -> DeliveryInquiry {
+    func inquiry(_ hubs: HubDirectory) -> DeliveryInquiry {
         DeliveryInquiry(hub: hub, loops: hubs.loops(of: hub))
     }
 }

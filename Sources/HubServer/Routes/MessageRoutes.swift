@@ -1,66 +1,85 @@
-import Crypto
 import Foundation
 import HTTPTypes
 import HubProtocol
+import HubStore
 import Hummingbird
+import NIOCore
 
-/// Sending (protocol document §5.1), and asking beforehand whom a send would reach.
+/// Sending, at once and later (protocol document §5), and asking beforehand whom a send would reach.
 enum MessageRoutes {
     static let routes = [
-        Route(method: .post, path: "/messages", right: .send) { request, _ in
-            let message = try await incoming(request)
-            let id = try await request.hub.accept(message)
-            return Response(status: .created, headers: [.location: request.address("messages").item(id.text)])
+        Route(method: .post, path: "/messages", right: .send) { request, hubs in
+            try await send(request, .messages, hubs)
+        },
+        Route(method: .post, path: "/messages/:id", right: .send) { request, hubs in
+            guard try request.parameter("id").lowercased() == "$batch" else {
+                throw ProtocolError.notFound(
+                    "Nothing is sent to this address: POST to /messages, or to /messages/$batch."
+                )
+            }
+            return try await send(request, .batch, hubs)
+        },
+        Route(method: .get, path: "/messages/:id", right: .send) { request, hubs in
+            let id = try MessageID(try request.parameter("id"))
+            var details = try await request.inquiry(hubs).details(id)
+            details.location = request.address("messages").item(id.text)
+            return .xml(details.xml)
+        },
+        Route(method: .post, path: "/schedulednotifications", right: .send) { request, _ in
+            let id = try await request.hub.accept(try await incoming(request, .scheduledNotifications))
+            return created(request, "schedulednotifications", id)
+        },
+        Route(method: .delete, path: "/schedulednotifications/:id", right: .send) { request, _ in
+            try await request.hub.cancelScheduled(try MessageID(try request.parameter("id")))
+            return Response(status: .ok)
         },
         Route(method: .post, path: "/recipients", right: .send) { request, _ in
             let body = try await request.body(limit: maximumQuery)
             guard let query = try? JSONDecoder().decode(RecipientQuery.self, from: Data(body)) else {
                 throw ProtocolError.badRequest(#"The body must be a JSON object {"tags": "…"}, "" for everybody."#)
             }
-            let counts = request.hub.recipients(of: try expression(query.tags))
+            let counts = request.hub.recipients(of: try expression(query.tags), query.format ?? .template)
             return .json([UInt8](try JSONEncoder.sorted.encode(counts)))
         },
     ]
 
     /// Bytes of a `/recipients` body.
     private static let maximumQuery = 16 << 10
-    /// Characters of an idempotency key.
-    private static let maximumKey = 256
 
-    private static func incoming(_ request: HubRequest) async throws -> IncomingMessage {
-        let headers = request.request.headers
-        let format = headers[header: HeaderName.format].flatMap { $0.isEmpty ? nil : $0 } ?? "template"
-        guard MessageFormat(rawValue: format) == .template else {
-            throw ProtocolError.badRequest(
-                "The format '\(format.prefix(40))' in \(HeaderName.format) is not sent by this hub; it sends 'template'."
-            )
+    private static func send(
+        _ request: HubRequest,
+        _ kind: SendRequest.Kind,
+        _ hubs: HubDirectory
+    ) async throws -> Response {
+        let incoming = try await incoming(request, kind)
+        let id = try await request.hub.accept(incoming)
+        var response = created(request, "messages", id)
+        if incoming.isTest {
+            let outcome = try await TestSend(request.inquiry(hubs)).outcome(of: id)
+            response.headers[.contentType] = Response.xmlType
+            response.body = .init(byteBuffer: ByteBuffer(string: outcome.xml))
         }
-        if let unsupported = unsupported(request) { throw ProtocolError.badRequest(unsupported) }
-        let tags = headers[header: HeaderName.tags].flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
-        let key = headers[header: HeaderName.idempotencyKey]
-        if let key, key.isEmpty || key.unicodeScalars.count > maximumKey {
-            throw ProtocolError.badRequest("The Idempotency-Key must have 1 to \(maximumKey) characters.")
-        }
-        let expression = try expression(tags ?? "")
-        let body = try await request.body(limit: MessageProperties.maximumBytes)
+        return response
+    }
+
+    private static func incoming(_ request: HubRequest, _ kind: SendRequest.Kind) async throws -> IncomingMessage {
+        let body = try await request.body(limit: kind.maximumBytes)
         return IncomingMessage(
-            id: MessageID.random(),
-            tags: tags,
-            expression: expression,
-            properties: try MessageProperties(json: body),
-            body: body,
-            idempotencyKey: key,
-            contentHash: contentHash(tags: tags, format: format, body: body)
+            try SendRequest(
+                kind,
+                headers: request.request.headers.map { (name: $0.name.rawName, value: $0.value) },
+                query: request.request.uri.query ?? "",
+                body: body,
+                now: request.hub.configuration.now()
+            )
         )
     }
 
-    /// Why a kind of send is refused, rather than carried out as another one.
-    private static func unsupported(_ request: HubRequest) -> String? {
-        if request.request.headers[header: HeaderName.deviceHandle] != nil || request.query.contains("direct") {
-            return "This hub does not send to one device handle yet; send to the tag '$InstallationId:{…}'."
-        }
-        if request.query.contains("test") { return "This hub has no test sends yet; send without 'test'." }
-        return nil
+    private static func created(_ request: HubRequest, _ collection: String, _ id: MessageID) -> Response {
+        Response(
+            status: .created,
+            headers: [.location: request.address(collection).item(id.text)]
+        )
     }
 
     private static func expression(_ tags: String) throws(ProtocolError) -> TagExpression? {
@@ -71,15 +90,17 @@ enum MessageRoutes {
             throw error.protocolError
         }
     }
+}
 
-    /// Hash of what a repeat must be equal in; each part is preceded by its length.
-    private static func contentHash(tags: String?, format: String, body: [UInt8]) -> [UInt8] {
-        var hash = SHA256()
-        for part in [Array((tags ?? "").utf8), Array(format.lowercased().utf8), body] {
-            withUnsafeBytes(of: UInt64(part.count).littleEndian) { hash.update(bufferPointer: $0) }
-            hash.update(data: part)
-        }
-        return Array(hash.finalize())
+extension Response {
+    static let xmlType = "application/xml; charset=utf-8"
+
+    static func xml(_ text: String) -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: xmlType],
+            body: .init(byteBuffer: ByteBuffer(string: text))
+        )
     }
 }
 

@@ -32,6 +32,8 @@ struct Route: Sendable {
     /// What most requests need.
     let right: AccessRights
     let exception: Exception?
+    /// The token may stand in the query, for clients that send no `Authorization`.
+    let takesTokenInQuery: Bool
     let operation: Operation
 
     /// An operation of a hub, which must be there; `path` is below it.
@@ -40,6 +42,7 @@ struct Route: Sendable {
         path: String,
         right: AccessRights,
         exception: Exception? = nil,
+        takesTokenInQuery: Bool = false,
         handle: @escaping @Sendable (HubRequest, HubDirectory) async throws -> Response
     ) {
         self.method = method
@@ -47,6 +50,7 @@ struct Route: Sendable {
         self.scope = .hub
         self.right = right
         self.exception = exception
+        self.takesTokenInQuery = takesTokenInQuery
         operation = .ofHub(handle)
     }
 
@@ -62,7 +66,14 @@ struct Route: Sendable {
         self.scope = scope
         right = .manage
         exception = nil
+        takesTokenInQuery = false
         operation = .ofNamespace(handle)
+    }
+
+    /// A token in the query, as a header would have it.
+    func tokenInQuery(of request: Request) -> String? {
+        guard takesTokenInQuery, let query = request.uri.query else { return nil }
+        return "SharedAccessSignature \(query)"
     }
 
     func right(for request: Request) -> AccessRights {

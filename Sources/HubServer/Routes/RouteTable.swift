@@ -57,7 +57,7 @@ struct HubRequest: AllowedRequest {
 enum RouteTable {
     static let routes: [Route] =
         NamespaceRoutes.routes + RegistrationRoutes.routes + InstallationRoutes.routes + MessageRoutes.routes
-        + StreamRoutes.routes + CategoryRoutes.routes + DeliveryRoutes.routes
+        + StreamRoutes.routes + CategoryRoutes.routes + DeliveryRoutes.routes + FeedbackRoutes.routes
 
     /// A responder for all routes, and for the server's own `/healthz`, `/readyz` and `/metrics`.
     static func responder(
@@ -98,7 +98,7 @@ enum RouteTable {
     ) throws(ProtocolError) -> HubRequest {
         let hub = try hubs.hub(named: context.parameters.get("hub") ?? "")
         let grant = try hub.grant(
-            authorization: request.headers[.authorization],
+            authorization: request.headers[.authorization] ?? route.tokenInQuery(of: request),
             path: request.uri.path,
             needs: route.right(for: request)
         )

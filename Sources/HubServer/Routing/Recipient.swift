@@ -1,30 +1,6 @@
 import HubProtocol
 import HubStore
 
-/// A message on its way: parsed once, matched and rendered for many.
-struct RoutedMessage: Sendable {
-    let sequence: Int64
-    let id: MessageID
-    /// `nil` is a broadcast.
-    let expression: TagExpression?
-    let properties: MessageProperties
-
-    init(sequence: Int64, id: MessageID, expression: TagExpression?, properties: MessageProperties) {
-        self.sequence = sequence
-        self.id = id
-        self.expression = expression
-        self.properties = properties
-    }
-
-    /// Reads a message back from the log, where it stands only because it was valid.
-    init(_ logged: LoggedMessage) throws {
-        sequence = logged.sequence
-        id = try logged.id
-        expression = try logged.tags.map { try TagExpression(parsing: $0) }
-        properties = try MessageProperties(json: logged.body)
-    }
-}
-
 /// What routing and rendering need of an installation, compiled once for each change of it.
 ///
 /// Live delivery and replay both go through ``EventEncoding/encode(_:for:)``; a cohort stands for all recipients that it
@@ -59,10 +35,28 @@ struct Recipient: Sendable, Hashable {
         }
     }
 
-    /// Whether a template of this recipient matches, ignoring what it would show.
-    func matches(_ expression: TagExpression?, _ target: Target) -> Bool {
-        guard let expression else { return true }
-        return expression.matches { counts($0, target) }
+    /// Whether a message is for a template of this recipient, ignoring what it would show.
+    func matches(_ message: RoutedMessage, _ target: Target) -> Bool {
+        isAddressed(by: message) && (message.expression?.matches { counts($0, target) } ?? true)
+    }
+
+    /// Whether a native message is for this recipient.
+    func matches(_ message: RoutedMessage) -> Bool {
+        isAddressed(by: message) && (message.expression?.matches { tags.contains($0) } ?? true)
+    }
+
+    /// Whether any of it gets something of a message.
+    func receives(_ message: RoutedMessage) -> Bool {
+        switch message.content {
+        case .template: targets.contains { matches(message, $0) }
+        case .native: message.isForStreams && matches(message)
+        }
+    }
+
+    /// Whether it is among those that a direct or a test send names.
+    private func isAddressed(by message: RoutedMessage) -> Bool {
+        guard let installations = message.installations else { return true }
+        return !installations.isDisjoint(with: tags)
     }
 
     /// Whether a tag counts for a template.
@@ -76,13 +70,25 @@ struct Recipient: Sendable, Hashable {
         return targets.reduce(0) { $0 + $1.template.maximumBytes(ofValues: values) + EventEncoding.maximumFrameBytes }
     }
 
-    /// The event that a message becomes through one template.
-    func event(for message: RoutedMessage, _ target: Target) -> StreamEvent {
-        StreamEvent(
-            id: message.id,
-            template: target.name,
-            body: target.template.render(message.properties, variables: variables)
-        )
+    /// What of this recipient gets something of a message: templates, or, of a native message, the one `nil`.
+    func addressees(of message: RoutedMessage) -> [Target?] {
+        switch message.content {
+        case .template: targets.filter { matches(message, $0) }
+        case .native: receives(message) ? [nil] : []
+        }
+    }
+
+    /// The event that a message becomes, through a template unless it is native.
+    func event(for message: RoutedMessage, _ target: Target?) -> StreamEvent {
+        switch message.content {
+        case .template(let properties):
+            StreamEvent(
+                id: message.id,
+                template: target?.name ?? "",
+                body: target?.template.render(properties, variables: variables) ?? "{}"
+            )
+        case .native(_, let body): StreamEvent(id: message.id, template: "", body: body)
+        }
     }
 
     /// The recipient without what tells it apart from others that get the same: identity tags, and push variables

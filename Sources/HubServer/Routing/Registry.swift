@@ -125,6 +125,33 @@ struct Registry: Sendable {
         return Set(index.ordinals(matching: expression, of: candidates).lazy.compactMap { owners[$0] })
     }
 
+    /// The `stream` installations that a message is for.
+    func streams(for message: RoutedMessage) -> Set<Int64> {
+        guard let installations = message.installations else { return streams(of: message.expression, message.format) }
+        let named = installations.reduce(into: Set<Int64>()) { named, tag in
+            named.formUnion(index[tag].lazy.compactMap { owners[$0] })
+        }
+        return named.filter { entries[$0]?.recipient.receives(message) == true }
+    }
+
+    /// The first of those that a message reaches: `stream` installations, and the ordinals of other registrations.
+    func sample(
+        of expression: TagExpression?,
+        _ format: MessageFormat,
+        limit: Int
+    ) -> (streams: [InstallationID], others: [Int64]) {
+        var (streams, others): ([InstallationID], [Int64]) = ([], [])
+        for ordinal in targets(of: expression, format) {
+            guard streams.count + others.count < limit else { break }
+            if let owner = owners[ordinal] {
+                if let id = entries[owner]?.id, !streams.contains(id) { streams.append(id) }
+            } else {
+                others.append(ordinal)
+            }
+        }
+        return (streams, others)
+    }
+
     /// How many a message reaches: of platform `stream` installations, of the others registrations, each of which is one
     /// notification.
     func counts(of expression: TagExpression?, _ format: MessageFormat) -> RecipientCounts {

@@ -138,8 +138,8 @@ struct Broadcast: Sendable {
     ///
     /// - Returns: How many renderings were too large to send; a gap goes in their place.
     mutating func publish(_ message: RoutedMessage, registry: Registry) -> Int {
-        guard !live.isEmpty else { return 0 }
-        return message.expression?.namesIdentity(reserved) == true
+        guard !live.isEmpty, message.isForStreams else { return 0 }
+        return message.namesIdentity(reserved)
             ? publishPersonally(message, registry: registry) : publishToCohorts(message)
     }
 
@@ -157,7 +157,7 @@ struct Broadcast: Sendable {
 
     private mutating func publishPersonally(_ message: RoutedMessage, registry: Registry) -> Int {
         var refused = 0
-        for ordinal in registry.streams(of: message.expression, .template) {
+        for ordinal in registry.streams(for: message) {
             guard
                 let stream = live[ordinal], let recipient = registry[ordinal]?.recipient,
                 let entry = encoding.encode(message, for: recipient)

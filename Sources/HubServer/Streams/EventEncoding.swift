@@ -18,15 +18,16 @@ struct EventEncoding: Sendable {
     /// Why a message that grew beyond ``maximumMessageBytes`` is a gap.
     static let tooLarge = "a message became more than \(maximumMessageBytes >> 20) MiB through this device's templates"
 
-    /// Renders and encodes all that one message becomes on a recipient's stream, an event for each template that matches.
+    /// Renders and encodes all that one message becomes on a recipient's stream, an event for each template that matches, or
+    /// one for a native message.
     ///
     /// Only the last event carries the position: a client that loses the connection in between resumes before the
     /// message and sees all of it again. Templates are rendered one by one up to ``maximumMessageBytes``, since they are
     /// a stranger's; a message that grows beyond is a gap in its place.
     ///
-    /// - Returns: `nil` when no template matches.
+    /// - Returns: `nil` when it is not for this recipient.
     func encode(_ message: RoutedMessage, for recipient: Recipient) -> CohortEntries.Entry? {
-        let targets = recipient.targets.filter { recipient.matches(message.expression, $0) }
+        let targets = recipient.addressees(of: message)
         guard !targets.isEmpty else { return nil }
         var buffer = ByteBuffer()
         for (index, target) in targets.enumerated() {

@@ -254,7 +254,7 @@ extension Hub {
         return page.finished()
     }
 
-    private func noteUnreadable(_ logged: LoggedMessage, _ error: any Error) {
+    func noteUnreadable(_ logged: LoggedMessage, _ error: any Error) {
         let isFirst = state.withLock { state in
             defer { state.hasSaidUnreadable = true }
             return !state.hasSaidUnreadable

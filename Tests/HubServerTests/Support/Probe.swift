@@ -107,14 +107,13 @@ extension TestHub {
     {
         var properties = ["title": title]
         if let message { properties["messageParam"] = message }
-        let known = MessageProperties(properties)
         return try await hub.accept(
             IncomingMessage(
                 id: .random(),
-                tags: tags,
-                expression: try tags.map { try TagExpression(parsing: $0) },
-                properties: known,
-                body: known.encoded(),
+                message: try Message(
+                    audience: try tags.map { .matching(try TagExpression(parsing: $0)) } ?? .everybody,
+                    body: MessageProperties(properties).encoded()
+                ),
                 idempotencyKey: key,
                 contentHash: Array(title.utf8)
             )

@@ -32,14 +32,31 @@ final class Scratch: Sendable {
     }
 }
 
-/// A wall clock that stands still until it is told.
+/// Clocks that stand still until they are told.
 final class TestClock: Sendable {
-    private let instant: Mutex<Date>
+    private struct Reading {
+        var wall: Date
+        var monotonic: Int64 = 0
+    }
 
-    init(_ start: Date = Date(timeIntervalSince1970: 1_900_000_000)) { instant = Mutex(start) }
+    private let reading: Mutex<Reading>
 
-    var now: Date { instant.withLock { $0 } }
-    func advance(by seconds: Double) { instant.withLock { $0 += seconds } }
+    init(_ start: Date = Date(timeIntervalSince1970: 1_900_000_000)) { reading = Mutex(Reading(wall: start)) }
+
+    var now: Date { reading.withLock { $0.wall } }
+    /// Milliseconds of the clock that never jumps.
+    var monotonic: Int64 { reading.withLock { $0.monotonic } }
+
+    /// Lets time pass on both clocks.
+    func advance(by seconds: Double) {
+        reading.withLock { reading in
+            reading.wall += seconds
+            reading.monotonic += Int64(seconds * 1000)
+        }
+    }
+
+    /// Sets the wall clock.
+    func jump(by seconds: Double) { reading.withLock { $0.wall += seconds } }
 }
 
 /// The clock that never jumps, as a test sees it.
@@ -69,6 +86,7 @@ struct TestHub: Sendable {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
         configuration.port = 0
         configuration.now = { clock.now }
+        configuration.monotonicMilliseconds = { clock.monotonic }
         configure(&configuration)
         var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         logger.logLevel = .critical

@@ -1,0 +1,112 @@
+package import FoundationEssentials
+package import HubProtocol
+import OutboundHTTP
+
+/// A message as it is handed to a hub.
+package struct OutgoingMessage: Sendable {
+    package let body: [UInt8]
+    package var format: MessageFormat
+    /// A tag expression; `nil` or empty for everybody.
+    package var tags: String?
+    /// A push handle, which the message goes to alone; then there are no tags.
+    package var device: String?
+    /// Makes a repeat of this very call deliver nothing more, on hubs of ours.
+    package var idempotencyKey: String?
+
+    package init(
+        _ body: [UInt8],
+        format: MessageFormat = .template,
+        tags: String? = nil,
+        device: String? = nil,
+        idempotencyKey: String? = nil
+    ) {
+        self.body = body
+        self.format = format
+        self.tags = tags
+        self.device = device
+        self.idempotencyKey = idempotencyKey
+    }
+}
+
+extension HubClient {
+    /// Hands over one message; when this returns, it is the hub's to deliver.
+    ///
+    /// - Returns: The hub's id of the message, if it gave one.
+    package func send(_ message: OutgoingMessage) async throws(HubClientError) -> MessageID? {
+        id(in: try await succeed(call("/messages/", message)))
+    }
+
+    /// Hands over one template message, as a publisher does.
+    package func send(
+        _ body: [UInt8],
+        tags: String?,
+        idempotencyKey: String?
+    ) async throws(HubClientError) -> MessageID? {
+        try await send(OutgoingMessage(body, tags: tags, idempotencyKey: idempotencyKey))
+    }
+
+    /// Hands over one message that is to be sent later, up to seven days from now.
+    ///
+    /// - Returns: The id by which it can be taken back, if the hub gave one.
+    package func schedule(
+        _ message: OutgoingMessage,
+        at date: Date
+    ) async throws(HubClientError) -> MessageID? {
+        var call = call("/schedulednotifications/", message)
+        call.headers.append((HeaderName.scheduleTime, ISODateTime.format(date)))
+        return id(in: try await succeed(call))
+    }
+
+    /// Takes a scheduled message back.
+    ///
+    /// - Returns: `false` when the hub has none of this id.
+    package func cancel(_ id: MessageID) async throws(HubClientError) -> Bool {
+        let call = HubCall("DELETE", "/schedulednotifications/\(HubCall.segment(id.text))")
+        return try await succeed(call, unless: [404]) != nil
+    }
+
+    /// Sends a message to at most ten of those who match, and waits for what becomes of it.
+    package func test(
+        _ message: OutgoingMessage
+    ) async throws(HubClientError) -> (id: MessageID?, outcome: NotificationOutcome) {
+        var call = call("/messages/", message)
+        call.query.append(("test", "true"))
+        let reply = try await succeed(call)
+        guard let outcome = NotificationOutcome(xml: String(decoding: reply.body, as: UTF8.self)) else {
+            throw .malformedReply("the outcome of the test send cannot be read")
+        }
+        return (id(in: reply), outcome)
+    }
+
+    /// The protocol's telemetry of a message, which every hub has.
+    ///
+    /// - Returns: `nil` for a message that the hub does not know.
+    package func details(of id: MessageID) async throws(HubClientError) -> NotificationDetails? {
+        let call = HubCall("GET", "/messages/\(HubCall.segment(id.text))")
+        guard let reply = try await succeed(call, unless: [404]) else { return nil }
+        guard let details = NotificationDetails(xml: String(decoding: reply.body, as: UTF8.self)) else {
+            throw .malformedReply("the telemetry of the message cannot be read")
+        }
+        return details
+    }
+
+    private func call(_ path: String, _ message: OutgoingMessage) -> HubCall {
+        var call = HubCall("POST", path)
+        let native = NativeHeaders(of: message.body, format: message.format)
+        call.body = message.body
+        call.contentType = native.contentType
+        call.headers = [(HeaderName.format, message.format.rawValue)] + native.headers
+        if let tags = message.tags, !tags.isEmpty { call.headers.append((HeaderName.tags, tags)) }
+        if let device = message.device {
+            call.query.append(("direct", "true"))
+            call.headers.append((HeaderName.deviceHandle, device))
+        }
+        if let key = message.idempotencyKey { call.headers.append((HeaderName.idempotencyKey, key)) }
+        return call
+    }
+
+    private func id(in reply: OutboundResponse) -> MessageID? {
+        let location = reply.headers["Location"]?.prefix { $0 != "?" && $0 != "#" }
+        return location?.split(separator: "/").last.flatMap { try? MessageID(String($0)) }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import HubProtocol
+import HubStore
+
+/// How many targets of a message came to which outcome, in the words of the protocol's telemetry.
+///
+/// Only what has happened is told: streams that are still owed the message are in none. No push platform is delivered to,
+/// so of those every target is given up; one that nobody could deliver to says so.
+struct MessageOutcomes: Sendable, Equatable {
+    private(set) var counts: [Platform: [OutcomeName: Int]] = [:]
+
+    init(_ record: MessageRecord, _ matched: RecipientCounts?, _ streams: StreamOutcomes) throws {
+        let targets = try record.targets
+        for (name, count) in matched?.platforms ?? [:] {
+            let platform = Platform(rawValue: name)
+            guard platform != .stream else { continue }
+            let isTooLarge = try Self.excess(of: record, on: platform) != nil
+            add(count, isTooLarge ? .invalidNotificationSize : .abandoned, platform)
+        }
+        if let targets, let platform = record.format.platform {
+            add(targets.handles.count - Set(targets.handles.map(\.handle)).count, .skipped, platform)
+        }
+        add(streams.written, .success, .stream)
+        add(streams.expired, .abandoned, .stream)
+        add(streams.tooLarge ?? 0, .invalidNotificationSize, .stream)
+        add(streams.gone, .unknownError, .stream)
+        add(targets?.unknown ?? 0, .wrongToken, .stream)
+    }
+
+    /// The most that a platform takes, where a native message is larger.
+    static func excess(of record: MessageRecord, on platform: Platform) throws -> Int? {
+        guard record.format.platform == platform else { return nil }
+        return NotificationSize.limit(for: record.format, headers: try record.headers)
+            .flatMap { record.body.count > $0 ? $0 : nil }
+    }
+
+    private mutating func add(_ count: Int, _ outcome: OutcomeName, _ platform: Platform) {
+        if count > 0 { counts[platform, default: [:]][outcome, default: 0] += count }
+    }
+
+    /// The same for reports; `nil` for none.
+    var named: [String: [String: Int]]? {
+        guard !counts.isEmpty else { return nil }
+        return counts.reduce(into: [:]) { named, platform in
+            named[platform.key.rawValue] = platform.value.reduce(into: [:]) { $0[$1.key.rawValue] = $1.value }
+        }
+    }
+}
+
+extension StreamOutcomes {
+    /// Counts what became of a message at each stream that matched it and is still registered.
+    init(_ outcomes: [DeviceOutcome]) {
+        self.init()
+        matched = outcomes.count
+        for outcome in outcomes {
+            switch outcome {
+            case .tooLarge: tooLarge = (tooLarge ?? 0) + 1
+            case .resumedPast:
+                resumedPast += 1
+                written += 1
+            case .written: written += 1
+            case .expired: expired += 1
+            default: owed += 1
+            }
+        }
+    }
+}
+
+extension MessageReport {
+    /// Takes over what a message was sent with.
+    mutating func describe(_ headers: ForwardedHeaders, tags: String?, _ targets: MessageTargets?) {
+        self.headers = headers.isEmpty ? nil : headers.values
+        self.tags = tags
+        if targets?.isTest == true { isTest = true }
+        if let targets, targets.isDirect {
+            handles = targets.handles.count + targets.installations.count + targets.unknown
+        }
+    }
+}
+
+// MARK: - Telemetry
+
+extension NotificationDetails {
+    init(_ report: MessageReport, _ message: AcceptedMessage) {
+        self.init(report, message.logged.record)
+        enqueueTime = Self.date(message.enqueuedAt ?? message.at)
+        startTime = Self.date(message.at)
+        // When the last stream was written is not noted.
+        let isOver = report.state == .abandoned || report.state == .noTargetFound
+        if isOver, report.matched?[Platform.stream.rawValue] == nil { endTime = startTime }
+        if report.matched?.isEmpty == false { targetPlatforms = Self.platforms(report) }
+    }
+
+    init(_ report: MessageReport, _ message: ScheduledMessage) {
+        self.init(report, message.record)
+        enqueueTime = Self.date(message.scheduledAt)
+        startTime = Self.date(message.dueAt)
+        endTime = message.canceledAt.map(Self.date)
+    }
+
+    private init(_ report: MessageReport, _ record: MessageRecord) {
+        self.init(id: report.id, state: report.state)
+        body = String(decoding: record.body, as: UTF8.self)
+        tags = record.tags
+        targetPlatforms = [record.format.rawValue]
+        for (platform, counts) in report.outcomes ?? [:] {
+            outcomes[Platform(rawValue: platform)] = counts.reduce(into: [:]) {
+                $0[OutcomeName(rawValue: $1.key)] = $1.value
+            }
+        }
+    }
+
+    /// The format of a native message; of a template message each platform that it matched: `appletemplate`.
+    private static func platforms(_ report: MessageReport) -> [String] {
+        if let format = report.format { return [format.rawValue] }
+        return (report.matched ?? [:]).keys.map { "\(MessageFormat(of: Platform(rawValue: $0)))template" }.sorted()
+    }
+
+    private static func date(_ milliseconds: Int64) -> Date {
+        Date(timeIntervalSince1970: Double(milliseconds / 1000))
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import HubProtocol
+import HubStore
+
+/// One registration as it was when a message came.
+struct FoundRegistration {
+    /// `nil` for a part of an installation that is there no longer.
+    var id: RegistrationID?
+    let platform: Platform
+    /// The template's name; `nil` for a native one.
+    let template: String?
+    let tile: String?
+    let installation: InstallationID?
+    let handle: String?
+    let tags: [Tag]
+    /// Today, if they differ.
+    var tagsNow: [Tag]?
+}
+
+/// Decides why a message was for a registration, or was not.
+struct RegistrationJudge {
+    /// Names that a sentence spells out.
+    static let maximumNamed = 10
+
+    private let record: MessageRecord
+    private let format: MessageFormat
+    private let expression: TagExpression?
+    private let targets: MessageTargets?
+
+    init(_ logged: LoggedMessage) throws {
+        record = logged.record
+        format = record.format
+        expression = try record.tags.map { try TagExpression(parsing: $0) }
+        targets = try record.targets
+    }
+
+    func report(_ found: FoundRegistration) -> RegistrationReport {
+        let evaluation = expression.map { TagEvaluation($0.root, contains: Set(found.tags).contains) }
+        let (matches, reason) = judge(found, evaluation)
+        var report = RegistrationReport(
+            platform: found.platform,
+            tags: found.tags.map(\.text),
+            matches: matches,
+            reason: reason
+        )
+        report.id = found.id
+        report.template = found.template
+        report.tile = found.tile
+        report.installation = found.installation
+        report.tagsNow = found.tagsNow?.map(\.text)
+        report.expression = isOfKind(found) ? evaluation : nil
+        return report
+    }
+
+    private func isOfKind(_ found: FoundRegistration) -> Bool {
+        format == .template ? found.template != nil : found.template == nil && found.platform == format.platform
+    }
+
+    private func judge(_ found: FoundRegistration, _ evaluation: TagEvaluation?) -> (Bool, String) {
+        guard isOfKind(found) else { return (false, otherKind(found)) }
+        if let targets, targets.isDirect {
+            let isMeant = targets.handles.contains { handle in found.handle.map(handle.isAddressed) == true }
+            return isMeant
+                ? (true, "the message was sent directly to its handle") : (false, otherHandles(targets))
+        }
+        if let evaluation, !evaluation.holds { return (false, demand(evaluation, found.tags.map(\.text))) }
+        if let targets, targets.isTest, found.id.map(targets.registrations.contains) != true {
+            return (false, testLimit)
+        }
+        return (
+            true,
+            evaluation == nil ? "the message was for everybody" : "its tags are those that the expression asks for"
+        )
+    }
+
+    private func otherKind(_ found: FoundRegistration) -> String {
+        if format == .template { return "it is native, and a template message is for registrations with a template" }
+        if found.template != nil {
+            return "it has a template, and a message of format '\(format)' is for native registrations"
+        }
+        return "it is of platform '\(found.platform)', and the message of format '\(format)'"
+    }
+
+    private func otherHandles(_ targets: MessageTargets) -> String {
+        "the message was sent directly to \(targets.handles.count == 1 ? "another handle" : "other handles")"
+    }
+
+    private var testLimit: String {
+        "it matches, but a test send goes to \(NotificationOutcome.maximumResults) of those who do, and it is none of them"
+    }
+
+    /// Why an expression does not hold.
+    func demand(_ evaluation: TagEvaluation?, _ tags: [String]) -> String {
+        "the expression \(evaluation?.demand ?? "does not hold") and it has \(tags.quoted)"
+    }
+
+    /// Why a direct or a test send is not for a `stream` installation; `nil` when it is no such send, or is.
+    func otherTargets(than id: InstallationID) -> String? {
+        guard let targets, !targets.installations.contains(id) else { return nil }
+        return targets.isDirect ? "the message was sent directly to other devices" : testLimit
+    }
+
+    /// What a message that a platform cannot take weighs, as a remark; `nil` for one that it can.
+    func excess(on platform: Platform) throws -> String? {
+        try MessageOutcomes.excess(of: record, on: platform).map { limit in
+            "its body has \(record.body.count) bytes, and platform '\(platform)' takes at most \(limit)"
+        }
+    }
+
+    /// Whether the message was sent directly to a handle.
+    func isDirect(to handle: String) -> Bool {
+        targets?.handles.contains { $0.isAddressed(by: handle) } == true
+    }
+}
+
+extension [String] {
+    /// As a sentence names them.
+    var quoted: String {
+        guard !isEmpty else { return "no tags" }
+        let shown = prefix(RegistrationJudge.maximumNamed).map { "'\($0)'" }.joined(separator: ", ")
+        let more = count - RegistrationJudge.maximumNamed
+        return more > 0 ? "\(shown) and \(more) more" : shown
+    }
+}

@@ -1,0 +1,109 @@
+import HubProtocol
+import HubStore
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Releases scheduled messages when their time comes, those that are late at once.
+///
+/// What is looked at so often is in memory; the store is read only when something is due. A clock that has jumped
+/// releases nothing until it has settled: nobody is told tomorrow's news because a clock was wrong for a minute.
+final class ReleaseService: Service {
+    /// Between two looks: messages are released to the second.
+    static let interval = Duration.milliseconds(200)
+    /// Reading both clocks takes no longer than this, in milliseconds, unless the process stood still in between.
+    private static let instant: Int64 = 1_000
+
+    private struct State {
+        var clock: ClockGuard
+        var hasSaidWaiting = false
+        var hasSaidFailure = false
+    }
+
+    private let hubs: @Sendable () -> [Hub]
+    private let configuration: HubConfiguration
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// `lastSeen` is the wall clock as it was last noted before this start.
+    init(
+        hubs: @escaping @Sendable () -> [Hub],
+        configuration: HubConfiguration,
+        logger: Logger,
+        lastSeen: Int64?
+    ) {
+        self.hubs = hubs
+        self.configuration = configuration
+        self.logger = logger
+        let (wall, monotonic) = Self.read(configuration)
+        let clock = ClockGuard(
+            wall: wall,
+            monotonic: monotonic,
+            lastSeen: lastSeen,
+            longestAbsence: configuration.timeToLive.milliseconds
+        )
+        state = Mutex(State(clock: clock))
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            repeat { await self.look() } while (try? await Task.sleep(for: Self.interval)) != nil
+        }
+    }
+
+    /// Releases what is due.
+    func look() async {
+        let (now, monotonic) = Self.read(configuration)
+        let isSteady = state.withLock { $0.clock.look(wall: now, monotonic: monotonic) == .steady }
+        // What somebody has disabled sends nothing until it is enabled again.
+        for hub in hubs() where !hub.isDisabled {
+            guard let next = hub.state.withLock({ $0.scheduled.nextDue }), next <= now else { continue }
+            guard isSteady else {
+                noteWaiting()
+                continue
+            }
+            await release(hub, at: now)
+        }
+        if isSteady { state.withLock { $0.hasSaidWaiting = false } }
+    }
+
+    private func release(_ hub: Hub, at now: Int64) async {
+        do {
+            while try await hub.releaseDue(at: now) {}
+            state.withLock { $0.hasSaidFailure = false }
+        } catch is ProtocolError {
+            // The writer has said why it cannot write, or the hub was deleted; the next look tries again.
+        } catch {
+            guard isFirst(\.hasSaidFailure) else { return }
+            logger.warning(
+                "scheduled messages cannot be released; it is tried again",
+                metadata: ["hub.name": "\(hub.record.name)", "error.reason": "\(error)"]
+            )
+        }
+    }
+
+    private func noteWaiting() {
+        guard isFirst(\.hasSaidWaiting) else { return }
+        logger.warning(
+            "the clock is not to be trusted; scheduled messages wait until it has been steady for an hour"
+        )
+    }
+
+    private func isFirst(_ hasSaid: sending WritableKeyPath<State, Bool>) -> Bool {
+        state.withLock { state in
+            defer { state[keyPath: hasSaid] = true }
+            return !state[keyPath: hasSaid]
+        }
+    }
+
+    /// Both clocks at one moment: a process that was stopped between the two readings would see a jump.
+    private static func read(_ configuration: HubConfiguration) -> (wall: Int64, monotonic: Int64) {
+        var monotonic = configuration.monotonicMilliseconds()
+        while true {
+            let wall = configuration.nowMilliseconds
+            let after = configuration.monotonicMilliseconds()
+            if after - monotonic <= instant { return (wall, after) }
+            monotonic = after
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import GRDB
+package import HubProtocol
+
+extension HubStore {
+    /// Finds a message that waits, or was canceled.
+    package func scheduledMessage(hub: Int64, id: MessageID) async throws -> ScheduledMessage? {
+        try await pool.read { db in try Transaction(db).scheduledMessage(hub: hub, id: id) }
+    }
+
+    /// What waits in a hub.
+    package func scheduledLoad(hub: Int64) async throws -> ScheduledLoad {
+        try await pool.read { db in
+            let row = try Row.fetchOne(db, sql: ScheduledQuery.load, arguments: [hub])
+            return ScheduledLoad(messages: row?[0] ?? 0, bytes: row?[1] ?? 0, nextDue: row?[2])
+        }
+    }
+
+    /// The messages of a hub that wait, the next one first.
+    package func scheduledMessages(hub: Int64, limit: Int) async throws -> [ScheduledMessage] {
+        try await pool.read { db in
+            try Row.fetchAll(db, sql: ScheduledQuery.waiting, arguments: [hub, limit]).map(ScheduledMessage.init(row:))
+        }
+    }
+}
+
+/// What of a hub's messages waits for its time.
+package struct ScheduledLoad: Sendable, Equatable {
+    package static let none = ScheduledLoad(messages: 0, bytes: 0)
+
+    package var messages: Int
+    package var bytes: Int
+    /// Milliseconds since 1970; `nil` when none waits.
+    package var nextDue: Int64?
+}
+
+extension Transaction {
+    /// Canceled messages of a hub that can still be asked about; the oldest go first.
+    package static let maximumCanceled = 10_000
+
+    package func schedule(_ record: MessageRecord, hub: Int64, dueAt: Int64, at: Int64) throws {
+        try execute(
+            """
+            INSERT INTO scheduledMessage (\(MessageRecord.columns), hubID, dueAt, scheduledAt)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            record.values + [hub, dueAt, at]
+        )
+    }
+
+    package func scheduledMessage(hub: Int64, id: MessageID) throws -> ScheduledMessage? {
+        let statement = try db.cachedStatement(sql: ScheduledQuery.one)
+        return try Row.fetchOne(statement, arguments: [hub, id.text]).map(ScheduledMessage.init(row:))
+    }
+
+    /// The messages whose time has come, in the order of their times.
+    package func dueMessages(hub: Int64, at now: Int64, limit: Int) throws -> [ScheduledMessage] {
+        let statement = try db.cachedStatement(sql: ScheduledQuery.due)
+        return try Row.fetchAll(statement, arguments: [hub, now, limit]).map(ScheduledMessage.init(row:))
+    }
+
+    package func nextDue(hub: Int64) throws -> Int64? {
+        try Int64.fetchOne(try db.cachedStatement(sql: ScheduledQuery.nextDue), arguments: [hub])
+    }
+
+    /// Forgets that a message was scheduled, once it is in the log.
+    package func forgetScheduled(_ message: ScheduledMessage) throws {
+        try execute("DELETE FROM scheduledMessage WHERE messageID = ?", [message.record.messageID])
+    }
+
+    /// Takes a message back; of a canceled one neither body nor targets are kept.
+    package func cancel(_ message: ScheduledMessage, hub: Int64, at: Int64) throws {
+        try execute(
+            "UPDATE scheduledMessage SET canceledAt = ?, body = x'', headers = NULL, targets = NULL WHERE messageID = ?",
+            [at, message.record.messageID]
+        )
+        try execute(ScheduledQuery.boundCanceled, [hub, Self.maximumCanceled])
+    }
+
+    package func dropCanceled(before cutoff: Int64) throws {
+        try execute("DELETE FROM scheduledMessage WHERE canceledAt < ?", [cutoff])
+    }
+}
+
+/// The statements of scheduled messages, apart so that a test can ask for their plans.
+enum ScheduledQuery {
+    private static let columns = "SELECT \(MessageRecord.columns), dueAt, scheduledAt, canceledAt FROM scheduledMessage"
+    static let one = "\(columns) WHERE messageID = ?2 AND hubID = ?1"
+    static let due = "\(columns) WHERE hubID = ? AND canceledAt IS NULL AND dueAt <= ? ORDER BY dueAt LIMIT ?"
+    static let waiting = "\(columns) WHERE hubID = ? AND canceledAt IS NULL ORDER BY dueAt LIMIT ?"
+    static let nextDue = """
+        SELECT dueAt FROM scheduledMessage WHERE hubID = ? AND canceledAt IS NULL ORDER BY dueAt LIMIT 1
+        """
+    static let load = """
+        SELECT count(*), ifnull(sum(length(body) + ifnull(length(tags), 0) + ifnull(length(headers), 0)
+            + ifnull(length(targets), 0)), 0), min(dueAt)
+        FROM scheduledMessage WHERE hubID = ? AND canceledAt IS NULL
+        """
+    static let boundCanceled = """
+        DELETE FROM scheduledMessage WHERE hubID = ?1 AND canceledAt < (
+            SELECT canceledAt FROM scheduledMessage WHERE hubID = ?1 AND canceledAt IS NOT NULL
+            ORDER BY canceledAt DESC LIMIT 1 OFFSET ?2 - 1)
+        """
+}

@@ -1,0 +1,175 @@
+import Foundation
+import GRDB
+package import HubProtocol
+
+/// A message as the store keeps it.
+///
+/// What it holds is read where it is needed, so that one that cannot be read spoils no other.
+package struct MessageRecord: Sendable, Equatable {
+    let messageID: String
+    /// The tag expression as it was sent, `nil` for a broadcast and for a direct send.
+    package let tags: String?
+    package let body: [UInt8]
+    /// `nil` for a template message.
+    let formatName: String?
+    /// A JSON object; `nil` without any.
+    let headersText: String?
+    /// JSON; `nil` where it is for all who match.
+    let targetsText: String?
+
+    package init(
+        id: MessageID,
+        tags: String?,
+        body: [UInt8],
+        format: MessageFormat = .template,
+        headers: ForwardedHeaders = .none,
+        targets: MessageTargets? = nil
+    ) throws {
+        messageID = id.text
+        self.tags = tags
+        self.body = body
+        formatName = format == .template ? nil : format.rawValue
+        headersText = headers.isEmpty ? nil : try Self.text(headers.values)
+        targetsText = try targets.map { try Self.text($0) }
+    }
+
+    package var id: MessageID {
+        get throws { try MessageID(messageID) }
+    }
+
+    package var format: MessageFormat { formatName.map { MessageFormat(rawValue: $0) } ?? .template }
+
+    package var headers: ForwardedHeaders {
+        get throws {
+            guard let headersText else { return .none }
+            return ForwardedHeaders(
+                values: try JSONDecoder().decode([String: String].self, from: Data(headersText.utf8))
+            )
+        }
+    }
+
+    package var targets: MessageTargets? {
+        get throws {
+            try targetsText.map { try JSONDecoder().decode(MessageTargets.self, from: Data($0.utf8)) }
+        }
+    }
+
+    private static func text(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}
+
+/// Whom a message is for, where that is not everybody who matches: the targets of a direct or a test send.
+package struct MessageTargets: Sendable, Equatable, Codable {
+    /// Of push platforms, in the sender's order.
+    package var handles: [PushChannel] = []
+    /// Of platform `stream`.
+    package var installations: [InstallationID] = []
+    /// Those of push platforms that a test send has chosen.
+    package var registrations: [RegistrationID] = []
+    /// Handles of platform `stream` that no installation had.
+    package var unknown = 0
+    /// A direct send; a test send may be one.
+    package var isDirect = false
+    package var isTest = false
+
+    package init() {}
+
+    private enum CodingKeys: String, CodingKey {
+        case handles, installations, registrations, unknown, isDirect, isTest
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        handles = try container.decodeIfPresent([PushChannel].self, forKey: .handles) ?? []
+        installations = try container.decodeIfPresent([InstallationID].self, forKey: .installations) ?? []
+        registrations = try container.decodeIfPresent([RegistrationID].self, forKey: .registrations) ?? []
+        unknown = try container.decodeIfPresent(Int.self, forKey: .unknown) ?? 0
+        isDirect = try container.decodeIfPresent(Bool.self, forKey: .isDirect) ?? false
+        isTest = try container.decodeIfPresent(Bool.self, forKey: .isTest) ?? false
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        if !handles.isEmpty { try container.encode(handles, forKey: .handles) }
+        if !installations.isEmpty { try container.encode(installations, forKey: .installations) }
+        if !registrations.isEmpty { try container.encode(registrations, forKey: .registrations) }
+        if unknown > 0 { try container.encode(unknown, forKey: .unknown) }
+        if isDirect { try container.encode(isDirect, forKey: .isDirect) }
+        if isTest { try container.encode(isTest, forKey: .isTest) }
+    }
+}
+
+/// A message as the log keeps it.
+package struct LoggedMessage: Sendable, Equatable {
+    package let sequence: Int64
+    package let record: MessageRecord
+
+    package init(sequence: Int64, record: MessageRecord) {
+        self.sequence = sequence
+        self.record = record
+    }
+
+    package var tags: String? { record.tags }
+    package var body: [UInt8] { record.body }
+
+    package var id: MessageID {
+        get throws { try record.id }
+    }
+}
+
+/// A message that waits for its time, or was taken back before it.
+package struct ScheduledMessage: Sendable, Equatable {
+    package let record: MessageRecord
+    /// Milliseconds since 1970, as are all instants here.
+    package let dueAt: Int64
+    package let scheduledAt: Int64
+    /// `nil` while it waits.
+    package let canceledAt: Int64?
+}
+
+// MARK: - Rows
+
+extension MessageRecord {
+    /// Columns of `log` and of `scheduledMessage`, the first ones of every statement that reads messages.
+    static let columns = "messageID, tags, body, format, headers, targets"
+
+    init(row: Row, from column: Int) {
+        messageID = row[column]
+        tags = row[column + 1]
+        let bytes: Data = row[column + 2]
+        body = [UInt8](bytes)
+        formatName = row[column + 3]
+        headersText = row[column + 4]
+        targetsText = row[column + 5]
+    }
+
+    var values: [(any DatabaseValueConvertible)?] {
+        [messageID, tags, Data(body), formatName, headersText, targetsText]
+    }
+
+    /// What it takes in the file, near enough.
+    package var bytes: Int {
+        body.count + (tags?.utf8.count ?? 0) + (headersText?.utf8.count ?? 0) + (targetsText?.utf8.count ?? 0)
+    }
+}
+
+extension LoggedMessage {
+    /// Reads a row of the sequence and ``MessageRecord/columns``.
+    init(row: Row) {
+        sequence = row[0]
+        record = MessageRecord(row: row, from: 1)
+    }
+}
+
+extension ScheduledMessage {
+    /// Reads a row of ``MessageRecord/columns`` and three instants.
+    init(row: Row) {
+        record = MessageRecord(row: row, from: 0)
+        dueAt = row[6]
+        scheduledAt = row[7]
+        canceledAt = row[8]
+    }
+}

@@ -1,0 +1,27 @@
+extension Schema {
+    /// Messages of every format, direct ones, and those that wait for their time.
+    ///
+    /// A column is NULL where most messages have nothing to say: a template message without headers for push services, for
+    /// all who match. `enqueuedAt` is when a message was scheduled.
+    static let version4 = """
+        ALTER TABLE log ADD COLUMN format TEXT;
+        ALTER TABLE log ADD COLUMN headers TEXT;
+        ALTER TABLE log ADD COLUMN targets TEXT;
+        ALTER TABLE log ADD COLUMN enqueuedAt INTEGER;
+        CREATE TABLE scheduledMessage (
+            messageID TEXT PRIMARY KEY,
+            hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,
+            tags TEXT,
+            body BLOB NOT NULL,
+            format TEXT,
+            headers TEXT,
+            targets TEXT,
+            dueAt INTEGER NOT NULL,
+            scheduledAt INTEGER NOT NULL,
+            canceledAt INTEGER
+        );
+        CREATE INDEX installation_digest ON installation (hubID, channelDigest) WHERE channelDigest IS NOT NULL;
+        CREATE INDEX scheduledMessage_due ON scheduledMessage (hubID, dueAt) WHERE canceledAt IS NULL;
+        CREATE INDEX scheduledMessage_canceled ON scheduledMessage (hubID, canceledAt) WHERE canceledAt IS NOT NULL;
+        """
+}
