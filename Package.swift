@@ -65,7 +65,7 @@ let package = Package(
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
 
         // The hub.
-        .target(name: "HubStore", dependencies: ["HubProtocol", "SQLiteFiles", .grdb]),
+        .target(name: "HubStore", dependencies: ["HubProtocol", "SQLiteFiles", .crypto, .grdb]),
         .target(
             name: "HubServer",
             dependencies: [

@@ -6,20 +6,12 @@ package import FoundationEssentials
 package struct RegistrationFeed: Sendable {
     package let registrations: [Registration]
     package let address: RequestAddress
-    /// The address of the hub's registrations, below which each has its own.
-    package let collection: RequestAddress
     /// Where the next page begins; `nil` on the last one.
     package let next: ContinuationToken?
 
-    package init(
-        registrations: [Registration],
-        address: RequestAddress,
-        collection: RequestAddress,
-        next: ContinuationToken?
-    ) {
+    package init(registrations: [Registration], address: RequestAddress, next: ContinuationToken?) {
         self.registrations = registrations
         self.address = address
-        self.collection = collection
         self.next = next
     }
 
@@ -34,7 +26,7 @@ package struct RegistrationFeed: Sendable {
         AtomWriter.appendLink("self", url, to: &output)
         if let next { AtomWriter.appendLink("next", address.page(next), to: &output) }
         for registration in registrations {
-            let item = collection.item(registration.id)
+            let item = address.item(registration.id)
             AtomWriter.append(registration, at: item, date: date, isRoot: false, to: &output)
         }
         output.raw("</feed>")

@@ -79,7 +79,6 @@ enum RegistrationRoutes {
         let feed = RegistrationFeed(
             registrations: page.registrations.map(\.registration),
             address: request.address,
-            collection: request.address("registrations"),
             next: page.next.map { ContinuationToken(position: $0) }
         )
         var headers: HTTPFields = [.contentType: "application/atom+xml; type=feed; charset=utf-8"]
