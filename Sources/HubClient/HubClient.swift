@@ -30,6 +30,14 @@ package struct HubClient: Sendable {
         self.now = now
     }
 
+    /// Calls what is below an address; the token is signed for `resource`.
+    init(url: String, resource: String, connection: ConnectionString, http: OutboundClient) {
+        hubURL = url
+        tokens = TokenSource(resource: resource, connection: connection)
+        self.http = http
+        now = { Date() }
+    }
+
     /// The hub's address, for messages; it holds no secret.
     package var address: String { hubURL }
 }

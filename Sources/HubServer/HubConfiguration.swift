@@ -14,8 +14,12 @@ package struct HubConfiguration: Sendable {
     package var publicName = HostName.name("localhost")
     /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are believed.
     package var trustedProxies: [AddressBlock] = []
-    /// The hub that a new file is given.
+    /// The hub that a new file is given; its connection strings are the ones that programs of this machine find.
     package var hubName: HubName
+    /// Whether a new file is given ``hubName``, and not only what ``provisions`` ask for.
+    package var makesFirstHub = true
+    /// Hubs and rules that are made sure of at the start.
+    package var provisions = HubProvisions()
     /// How long a message is owed.
     package var timeToLive = Duration.seconds(72 * 3600)
     /// Bytes of bodies and tags that the log may hold before messages are dropped unexpired.

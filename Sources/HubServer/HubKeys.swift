@@ -3,25 +3,37 @@ import HubStore
 
 /// The access rules of a hub's file, for the operator; a hub may be serving from the file meanwhile.
 package struct HubKeys: Sendable {
+    /// Whose rules.
+    package enum Owner: Sendable, Equatable {
+        case hub(HubName)
+        case namespace
+    }
+
     /// A running hub has taken a rotated key over after this.
     package static let takeover = Housekeeping.rulesInterval * 2
 
     private let store: HubStore
-    private let hub: HubRecord
+    private let hubs: [HubRecord]
 
     /// Opens the file of a hub that was started before.
     ///
-    /// - Throws: ``HubKeysError/noHub`` when the file has no hub.
+    /// - Throws: ``HubKeysError/noHub`` when the file has never been a hub's.
     package init(databasePath: String) async throws {
         store = try HubStore(path: databasePath)
-        guard let hub = try await store.hubs().first else { throw HubKeysError.noHub(path: databasePath) }
-        self.hub = hub
+        hubs = try await store.hubs()
+        let epochs = try await store.epochs()
+        guard !hubs.isEmpty || !epochs.isEmpty else { throw HubKeysError.noHub(path: databasePath) }
     }
 
-    package var hubName: HubName { hub.name }
+    /// The hubs in the order in which they were made.
+    package var hubNames: [HubName] { hubs.map(\.name) }
 
-    package func rules() async throws -> [AccessRule] {
-        try await store.accessRules(hub: hub.id)
+    /// - Throws: ``HubKeysError/unknownHub`` when there is no such hub.
+    package func rules(of owner: Owner) async throws -> [AccessRule] {
+        switch owner {
+        case .hub(let name): try await store.accessRules(hub: record(name).id)
+        case .namespace: try await store.namespaceRules()
+        }
     }
 
     /// Gives a rule a new primary key.
@@ -31,9 +43,14 @@ package struct HubKeys: Sendable {
     ///
     /// A running hub takes it over within a second and ends the streams of a key that is gone.
     ///
+    /// - Parameters:
+    ///   - name: The rule's.
+    ///   - owner: Whose rule it is.
+    ///   - now: Milliseconds since 1970.
+    /// - Returns: The rule as it is now.
     /// - Throws: ``HubKeysError/noRule`` when there is no such rule.
-    package func rotate(_ name: String) async throws -> AccessRule {
-        let rules = try await rules()
+    package func rotate(_ name: String, of owner: Owner, at now: Int64) async throws -> AccessRule {
+        let rules = try await rules(of: owner)
         guard let rule = rules.first(where: { $0.name == name }) else {
             throw HubKeysError.noRule(name, known: rules.map(\.name))
         }
@@ -43,21 +60,39 @@ package struct HubKeys: Sendable {
             secondaryKey: rule.primaryKey,
             rights: rule.rights
         )
-        let hub = hub.id
-        for result in try await store.commit([{ @Sendable in try $0.put(rotated, hub: hub) }]) { try result.get() }
+        let change: @Sendable (Transaction) throws -> Void
+        switch owner {
+        case .hub(let name):
+            let hub = try record(name).id
+            change = { try $0.put(rotated, hub: hub, at: now) }
+        case .namespace: change = { try $0.putNamespaceRule(rotated, at: now) }
+        }
+        for result in try await store.commit([change]) { try result.get() }
         return rotated
+    }
+
+    private func record(_ name: HubName) throws(HubKeysError) -> HubRecord {
+        guard let record = hubs.first(where: { $0.name == name }) else {
+            throw .unknownHub(name, known: hubNames)
+        }
+        return record
     }
 }
 
 package enum HubKeysError: Error, CustomStringConvertible {
     case noHub(path: String)
+    case unknownHub(HubName, known: [HubName])
     case noRule(String, known: [String])
 
     package var description: String {
         switch self {
         case .noHub(let path): "'\(path)' holds no hub yet; start it once with 'newswire hub'"
+        case .unknownHub(let name, let known):
+            known.isEmpty
+                ? "there is no hub '\(name)', and no other one"
+                : "there is no hub '\(name)'; there are \(known.map { "'\($0)'" }.joined(separator: ", "))"
         case .noRule(let name, let known):
-            "there is no rule '\(name)'; the hub has \(known.map { "'\($0)'" }.joined(separator: ", "))"
+            "there is no rule '\(name)'; there are \(known.map { "'\($0)'" }.joined(separator: ", "))"
         }
     }
 }

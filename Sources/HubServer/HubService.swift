@@ -32,7 +32,7 @@ package final class HubService: Sendable {
         self.logger = logger
         store = try HubStore(path: configuration.databasePath, maximumPages: configuration.maximumPages)
         let lastSeen = try await store.lastSeenClock()
-        try await Self.prepare(store, configuration)
+        for note in try await Self.prepare(store, configuration) { note.log(logger) }
         let dispatch = Dispatch()
         writer = HubWriter(store: store, logger: logger, batchApplied: dispatch.toStreams)
         let epochs = EpochHistory(epochs: try await store.epochs())
@@ -103,27 +103,31 @@ package final class HubService: Sendable {
         return hubs
     }
 
-    /// Makes the hub of a new file and the namespace's rule, and notes this start.
-    private static func prepare(_ store: HubStore, _ configuration: HubConfiguration) async throws {
+    /// Makes the hub of a new file, the namespace's rule and what is configured, and notes this start.
+    private static func prepare(
+        _ store: HubStore,
+        _ configuration: HubConfiguration
+    ) async throws -> [HubProvisions.Note] {
         // Somebody may have deleted the last hub.
         let (hubs, epochs) = (try await store.hubs(), try await store.epochs())
         let isNew = hubs.isEmpty && epochs.isEmpty
         let at = configuration.nowMilliseconds
         let epoch = EpochHistory.newName()
         let results = try await store.commit([
-            { @Sendable transaction in
-                if isNew {
+            { @Sendable transaction -> [HubProvisions.Note] in
+                if isNew { try transaction.noteClock(at) }
+                if isNew, configuration.makesFirstHub {
                     _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
-                    try transaction.noteClock(at)
                 }
                 if try !transaction.namespaceRules().contains(where: { $0.name == AccessRule.rootName }) {
                     let root = AccessRule.generated(name: AccessRule.rootName, rights: [.listen, .manage, .send])
                     try transaction.putNamespaceRule(root, at: at)
                 }
                 _ = try transaction.beginEpoch(named: epoch, at: at)
+                return try configuration.provisions.apply(transaction, at: at)
             }
         ])
-        for result in results { try result.get() }
+        return try results.flatMap { try $0.get() }
     }
 
     /// Serves until the task is cancelled or a signal asks for a stop; then streams end first, and what was accepted
@@ -133,12 +137,14 @@ package final class HubService: Sendable {
     ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop.
     ///   - watchdog: Is told again and again that the hub works, as long as it does.
     ///   - onRunning: Called with the port when connections are accepted.
+    ///   - onKeysChanged: Called with the port when a connection string is another one than before.
     ///   - onStopping: Called when a stop begins.
     /// - Throws: ``HubListenError``, or why a part of the hub has failed.
     package func run(
         stopsOnSignals: Bool = false,
         watchdog: HubWatchdog? = nil,
         onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+        onKeysChanged: @escaping @Sendable (_ port: Int) -> Void = { _ in },
         onStopping: @escaping @Sendable () -> Void = {}
     ) async throws {
         for member in directory.all {
@@ -154,6 +160,7 @@ package final class HubService: Sendable {
             configuration: configuration,
             startedAt: configuration.now().timeIntervalSince1970
         )
+        let keyWatch = KeyWatch { [self] in primaryRules + directory.namespaceRules }
         let gate = StreamGate(hubs: directory, responses: responses)
         let application = Application(
             responder: RouteTable.responder(
@@ -180,12 +187,16 @@ package final class HubService: Sendable {
                 serverName: "newswire",
                 backlog: 4096
             ),
-            onServerRunning: { channel in await onRunning(channel.localAddress?.port ?? 0) },
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? 0
+                await onRunning(port)
+                keyWatch.begin { onKeysChanged(port) }
+            },
             eventLoopGroupProvider: .shared(group),
             logger: logger.quieter
         )
         var services: [any Service] = [writer]
-        services += [hubServices, hubPurge, housekeeping, releases, application]
+        services += [hubServices, hubPurge, housekeeping, releases, keyWatch, application]
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))
         }
@@ -213,9 +224,12 @@ package final class HubService: Sendable {
     /// The connection string of each rule of the hub that has the configured name, else of the oldest one; the one with
     /// Listen only comes first.
     package func connectionStrings(endpoint: String) throws -> [ConnectionString] {
+        try Self.connectionStrings(primaryRules, endpoint)
+    }
+
+    private var primaryRules: [AccessRule] {
         let hubs = directory.all.map(\.hub)
-        guard let hub = hubs.first(where: { $0.record.name == configuration.hubName }) ?? hubs.first else { return [] }
-        return try Self.connectionStrings(hub.rules, endpoint)
+        return (hubs.first { $0.record.name == configuration.hubName } ?? hubs.first)?.rules ?? []
     }
 
     /// The connection string of each rule of the namespace.

@@ -10,6 +10,8 @@ package struct Settings: Sendable {
 
     /// The file that was read, if there is one.
     package let file: String?
+    /// The hubs and rules that the file asks for.
+    package let hubs: ConfiguredHubs
     private let values: [String: any Sendable]
     private let origins: [String: SettingOrigin]
 
@@ -49,10 +51,12 @@ package struct Settings: Sendable {
         let variables = environment.filter { !$0.value.isEmpty }
         var problems: [SettingsProblem] = []
         var given: [String: GivenValue] = [:]
+        var hubs = ConfiguredHubs()
         let path = named ?? variables[fileVariable] ?? existing(systemFile, variables)
         if let path {
             var reader = SettingsFileReader(file: path, home: variables["HOME"])
             given = reader.read()
+            hubs = reader.hubs
             problems += reader.problems
         }
         for (id, value) in environmentValues(variables, otherVariables, &problems) { given[id] = value }
@@ -67,7 +71,7 @@ package struct Settings: Sendable {
                 problems.append(value.origin.problem("\(subject): \(error)"))
             }
         }
-        let settings = Settings(file: path, values: values, origins: given.mapValues(\.origin))
+        let settings = Settings(file: path, hubs: hubs, values: values, origins: given.mapValues(\.origin))
         return (
             settings,
             problems.sorted { ($0.place == path ? 0 : 1, $0.line ?? 0) < ($1.place == path ? 0 : 1, $1.line ?? 0) }
@@ -129,7 +133,7 @@ package enum SettingOrigin: Sendable, Equatable {
         }
     }
 
-    func problem(_ text: String) -> SettingsProblem {
+    package func problem(_ text: String) -> SettingsProblem {
         switch self {
         case .file(let path, let line): SettingsProblem(place: path, line: line, text: text)
         case .variable(let name): SettingsProblem(place: "$\(name)", line: nil, text: text)

@@ -12,6 +12,8 @@ struct SettingsFileReader {
     /// For paths that begin with `~/`.
     let home: String?
     private(set) var problems: [SettingsProblem] = []
+    /// What the sections that are no table of settings hold.
+    private(set) var hubs = ConfiguredHubs()
 
     init(file: String, home: String? = nil) {
         self.file = file
@@ -43,7 +45,7 @@ struct SettingsFileReader {
         }
         // Empty, or nothing but comments: all defaults.
         guard let root, root.null == nil else { return [:] }
-        let sections = SettingSection.allCases.map(\.rawValue)
+        let sections = SettingSection.allCases.map(\.rawValue) + ["hubs", "namespace"]
         guard let mapping = root.mapping else {
             problem(root, "must hold the sections \(sections.map { "'\($0):'" }.joined(separator: ", "))")
             return [:]
@@ -51,13 +53,24 @@ struct SettingsFileReader {
         var given: [String: GivenValue] = [:]
         for (key, node) in mapping {
             let name = key.scalar?.string ?? ""
+            if name == "hubs" || name == "namespace" {
+                readHubs(name, node)
+                continue
+            }
             guard let section = SettingSection(rawValue: name) else {
-                unknown(key, name, known: sections, kind: "section")
+                unknown(key, known: sections, kind: "section")
                 continue
             }
             given.merge(readSection(section, node)) { first, _ in first }
         }
         return given
+    }
+
+    private mutating func readHubs(_ name: String, _ node: Node) {
+        let (file, home) = (file, home)
+        var reader = ConfiguredHubsReader(file: file) { Self.located($0, besides: file, home: home) }
+        if name == "hubs" { hubs.hubs = reader.hubs(node) } else { hubs.rules = reader.namespace(node) }
+        problems += reader.problems
     }
 
     private mutating func readSection(_ section: SettingSection, _ node: Node) -> [String: GivenValue] {
@@ -71,7 +84,7 @@ struct SettingsFileReader {
         for (key, node) in mapping {
             let name = key.scalar?.string ?? ""
             guard let entry = entries.first(where: { $0.key == name }) else {
-                unknown(key, name, known: entries.map(\.key), kind: "key")
+                unknown(key, known: entries.map(\.key), kind: "key")
                 continue
             }
             guard let text = text(of: node, entry) else { continue }
@@ -103,24 +116,18 @@ struct SettingsFileReader {
         case .program where !text.contains("/"): return text
         case .path, .secretFile, .program: break
         }
+        return Self.located(text, besides: file, home: home)
+    }
+
+    private static func located(_ text: String, besides file: String, home: String?) -> String {
         if text.hasPrefix("~/"), let home { return home + text.dropFirst(1) }
         if text.hasPrefix("/") { return text }
         guard let slash = file.lastIndex(of: "/") else { return text }
         return file[...slash] + text
     }
 
-    private mutating func unknown(_ node: Node, _ name: String, known: [String], kind: String) {
-        let shown = TerminalText.safe(String(name.prefix(64)))
-        let folded = name.lowercased()
-        if ["password", "secret", "connection-string", "sharedaccesskey"].contains(where: folded.contains) {
-            problem(
-                node,
-                "unknown \(kind) '\(shown)': no secret stands here; name a file that holds it: 'connection-file'"
-            )
-            return
-        }
-        let nearest = NearestName.of(name, among: known).map { "did you mean '\($0)'? " } ?? ""
-        problem(node, "unknown \(kind) '\(shown)': \(nearest)known are \(known.joined(separator: ", "))")
+    private mutating func unknown(_ node: Node, known: [String], kind: String) {
+        problems.append(SettingsProblem.unknown(node, kind: kind, known: known, file: file, instead: "connection-file"))
     }
 
     private mutating func report(_ error: YamlError) {

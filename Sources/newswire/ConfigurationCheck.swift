@@ -33,10 +33,10 @@ struct ConfigurationCheck {
                     + "set 'insecure-listen' or listen on 127.0.0.1"
             )
         }
-        return problems
+        return problems + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)
-                    + [HubFiles.Connection.listen, .full].flatMap { file in
+                    + HubFiles.Connection.allCases.flatMap { file in
                         let path = "\(directory)/\(file.rawValue)"
                         // The hub's own address may be one that plain HTTP does not reach from elsewhere.
                         return HostFile.exists(path) ? connectionProblems(path, allowsPlainHTTP: true) : []

@@ -183,9 +183,11 @@ enum HubFiles {
     static let lock = "hub.lock"
 
     /// Connection strings that a hub leaves for programs of the same user.
-    enum Connection: String {
+    enum Connection: String, CaseIterable {
         case listen = "listen.connection"
         case full = "full.connection"
+        /// For managing hubs.
+        case namespace = "namespace.connection"
     }
 
     /// The connection file that a hub of this user has written, if there is one; makes nothing.

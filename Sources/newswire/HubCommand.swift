@@ -9,8 +9,11 @@ import Settings
 struct HubCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub",
-        abstract: "Serve the notification hub, or manage its keys and its database.",
-        subcommands: [HubServe.self, HubKeysCommand.self, HubBackupCommand.self, HubRestoreCommand.self],
+        abstract: "Serve notification hubs, or manage them, their keys and their database.",
+        subcommands: [
+            HubServe.self, HubKeysCommand.self, HubListCommand.self, HubCreateCommand.self, HubDeleteCommand.self,
+            HubBackupCommand.self, HubRestoreCommand.self,
+        ],
         defaultSubcommand: HubServe.self
     )
 }
@@ -38,7 +41,8 @@ struct HubServe: AsyncParsableCommand {
         abstract: "Serve the notification hub.",
         discussion: """
             The first start makes the database, the hub and its two rules. Connection strings are written to the \
-            state directory, readable by you alone, and shown when you start the hub at a terminal.
+            state directory, readable by you alone, and shown when you start the hub at a terminal. Hubs, rules and \
+            keys that the configuration names are made sure of at each start.
 
             EXAMPLES
               newswire hub
@@ -92,7 +96,11 @@ struct HubServe: AsyncParsableCommand {
                 throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
             }
             defer { lock.close() }
-            try await serve(try hubConfiguration(settings, state), state, settings)
+            var configuration = try hubConfiguration(settings, state)
+            configuration.provisions = try ConfiguredKeys().provisions(of: settings.hubs)
+            let isNamed = name != nil || settings.origin(of: HubSettings.name.entry) != nil
+            configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
+            try await serve(configuration, state, settings)
         }
     }
 
@@ -126,7 +134,12 @@ struct HubServe: AsyncParsableCommand {
         var logger = Logger(label: "newswire.hub")
         logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
         let listen = configuration.host
-        let service = try await HubService(configuration, logger: logger)
+        let service: HubService
+        do {
+            service = try await HubService(configuration, logger: logger)
+        } catch let error as HubProvisionError {
+            throw Failure(.badConfiguration, "\(error)")
+        }
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger
         do {
@@ -146,6 +159,12 @@ struct HubServe: AsyncParsableCommand {
                     metadata: ["listen.address": "\(listen):\(boundPort)", "state.path": "\(state.path)"]
                 )
                 notifier?.ready()
+            } onKeysChanged: { boundPort in
+                do {
+                    try announce(service, state, listen: listen, port: boundPort, isFirst: false)
+                } catch {
+                    log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
+                }
             } onStopping: {
                 notifier?.stopping()
             }
@@ -158,113 +177,25 @@ struct HubServe: AsyncParsableCommand {
         }
     }
 
-    /// Leaves the connection strings in the state directory, and shows them to a person at a terminal.
-    private func announce(_ service: HubService, _ state: StateDirectory, listen: String, port: Int) throws {
+    /// Leaves the connection strings in the state directory, and shows those of the hub to a person at a terminal.
+    private func announce(
+        _ service: HubService,
+        _ state: StateDirectory,
+        listen: String,
+        port: Int,
+        isFirst: Bool = true
+    ) throws {
         let host = listen.contains(":") ? "[\(listen)]" : listen
+        let endpoint = "http://\(host):\(port)/"
         try ConnectionFiles.write(
-            try service.connectionStrings(endpoint: "http://\(host):\(port)/"),
+            hub: try service.connectionStrings(endpoint: endpoint),
+            namespace: try service.namespaceConnectionStrings(endpoint: endpoint),
             to: state,
-            showing: Console.isInteractive
+            showing: isFirst && Console.isInteractive
         )
     }
 }
 
 extension LogLevel {
     var level: Logger.Level { Logger.Level(rawValue: rawValue) ?? .notice }
-}
-
-struct HubKeysCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "keys",
-        abstract: "Show the connection strings, or rotate a rule's key.",
-        discussion: """
-            A rotated rule has a new primary key; the old one goes on as its secondary key, so that programs can \
-            change over, and the former secondary key ends at once. Rotate twice to end both.
-
-            EXAMPLES
-              newswire hub keys
-              newswire hub keys --rotate DefaultListenSharedAccessSignature
-            """
-    )
-
-    @OptionGroup var stateOptions: HubStateOptions
-
-    @Option(help: ArgumentHelp("Give this rule a new primary key.", valueName: "rule"))
-    var rotate: String?
-
-    @Flag(help: "Print JSON.")
-    var json = false
-
-    func run() async throws {
-        try await reportingFailures {
-            let settings = try stateOptions.configuration.load()
-            let state = try stateOptions.directory(settings)
-            guard FileManager.default.fileExists(atPath: state.file(HubFiles.database)) else {
-                throw Failure(.badConfiguration, "there is no hub in '\(state.path)'", hint: "start one: newswire hub")
-            }
-            let keys = try await HubKeys(databasePath: state.file(HubFiles.database))
-            if let rotate {
-                do {
-                    _ = try await keys.rotate(rotate)
-                } catch let error as HubKeysError {
-                    throw Failure(.usage, "\(error)")
-                }
-                // When this command has ended the keys are what it says.
-                try await Task.sleep(for: HubKeys.takeover)
-            }
-            let endpoint = try ConnectionFiles.endpoint(in: state)
-            let rules = try await keys.rules()
-            let strings = try rules.map { rule in
-                try ConnectionString(endpoint: endpoint, keyName: rule.name, key: rule.primaryKey)
-            }
-            if rotate != nil { try ConnectionFiles.write(strings, to: state, showing: false) }
-            try show(rules, strings)
-        }
-    }
-
-    private struct ShownRule: Encodable {
-        let name: String
-        let rights: [String]
-        let primaryConnectionString: String
-        let secondaryKey: String
-    }
-
-    private func show(_ rules: [AccessRule], _ strings: [ConnectionString]) throws {
-        let pairs = zip(rules, strings)
-        guard json else {
-            for (rule, string) in pairs { Console.print("\(rule.rights.names.joined(separator: "+")): \(string)") }
-            return
-        }
-        let shown = pairs.map { rule, string in
-            ShownRule(
-                name: rule.name,
-                rights: rule.rights.names,
-                primaryConnectionString: "\(string)",
-                secondaryKey: rule.secondaryKey
-            )
-        }
-        Console.print(try JSON.line(shown))
-    }
-}
-
-/// The connection strings that a hub leaves in its state directory for programs of the same user.
-enum ConnectionFiles {
-    static func write(_ strings: [ConnectionString], to state: StateDirectory, showing: Bool) throws {
-        for string in strings {
-            let file: HubFiles.Connection = string.keyName == AccessRule.defaultListenName ? .listen : .full
-            let path = state.file(file.rawValue)
-            try PrivateFile.write("\(string)\n", to: path)
-            if showing {
-                Console.notice("\(file == .listen ? "for agents" : "for publishers, keep it secret"): \(string)")
-            }
-        }
-    }
-
-    /// Where the hub listened when it last started.
-    static func endpoint(in state: StateDirectory) throws -> String {
-        let path = state.file(HubFiles.Connection.listen.rawValue)
-        guard FileManager.default.fileExists(atPath: path) else { return "http://127.0.0.1:8787/" }
-        let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
-        return try ConnectionString(parsing: text).endpoint
-    }
 }

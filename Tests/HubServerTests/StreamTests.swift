@@ -111,11 +111,11 @@ struct StreamTests {
             case "rotate":
                 // Another process, another connection; the second time ends the key that the stream came with.
                 let keys = try await HubKeys(databasePath: scratch.path)
-                _ = try await keys.rotate(hub.listen.name)
+                _ = try await keys.rotate(hub.listen.name, of: .hub(hub.hub.record.name), at: 1)
                 try await hub.service.housekeeping.lookAtRules()
                 try await hub.accept("still here")
                 #expect(try await stream.message().title == "still here")
-                _ = try await keys.rotate(hub.listen.name)
+                _ = try await keys.rotate(hub.listen.name, of: .hub(hub.hub.record.name), at: 1)
             case "delete":
                 let reply = try await hub.send("DELETE", "installations/a", as: hub.listen, channel: agent.secret)
                 #expect(reply.status == 204)

@@ -1,4 +1,5 @@
 import Foundation
+import HubProtocol
 import Testing
 
 @testable import Settings
@@ -37,6 +38,18 @@ import Testing
             #expect(throws: Never.self, "\(entry.key)") { try entry.read(value.text) }
         }
         #expect(given["publisher.feeds"]?.text == "/etc/newswire/feeds")
+    }
+
+    @Test func `the example of hubs in docs can be used`() throws {
+        let text = try String(contentsOf: Self.document, encoding: .utf8)
+        let start = try #require(text.firstRange(of: "```yaml\nnamespace:")).lowerBound
+        let end = try #require(text[start...].dropFirst(3).firstRange(of: "```")).lowerBound
+        var reader = SettingsFileReader(file: "/etc/newswire/newswire.yaml")
+        _ = reader.read(String(text[start..<end].dropFirst(8)))
+        #expect(reader.problems == [])
+        #expect(reader.hubs.hubs.map(\.name.text) == ["orders", "billing"])
+        #expect(reader.hubs.hubs[0].rules.map(\.rights) == [[.listen, .manage, .send], .send])
+        #expect(reader.hubs.rules.count == 1)
     }
 
     @Test func `keys are flags, and no two settings share a variable`() {

@@ -15,6 +15,16 @@ enum ManagementDocument {
     ///
     /// - Throws: ``ProtocolError`` 400 that says what the body should be.
     static func description(named name: String, in body: [UInt8]) throws(ProtocolError) -> XMLElement {
+        let root = try root(of: body)
+        let found = root.name == "entry" ? root.first("content")?.children.first { _ in true } : root
+        guard let found, found.name == name else {
+            let instead = found.map { "'\($0.localName.excerpt)'" } ?? "nothing"
+            throw .badRequest("The body must be an Atom entry whose content is a '\(name)'; it holds \(instead).")
+        }
+        return found
+    }
+
+    private static func root(of body: [UInt8]) throws(ProtocolError) -> XMLElement {
         guard let text = String(validating: body, as: UTF8.self) else {
             throw .badRequest("The body is not UTF-8.")
         }
@@ -27,12 +37,19 @@ enum ManagementDocument {
         let tree = XMLScanner.tree(of: document, vocabulary: vocabulary)
         if let fault = tree.fault { throw .badRequest("The body is not well-formed XML: \(fault).") }
         guard tree.isComplete, let root = tree.root else { throw .badRequest("The body is too deep or too large.") }
-        let found = root.name == "entry" ? root.first("content")?.children.first { _ in true } : root
-        guard let found, found.name == name else {
-            let instead = found.map { "'\($0.localName.excerpt)'" } ?? "nothing"
-            throw .badRequest("The body must be an Atom entry whose content is a '\(name)'; it holds \(instead).")
+        return root
+    }
+
+    /// The titles and descriptions of a reply's entries, whether it is a feed or one of them.
+    static func entries(in reply: [UInt8]) throws(ProtocolError) -> [(title: String, description: XMLElement)] {
+        let root = try root(of: reply)
+        let entries = root.name == "feed" ? root.all("entry") : [root]
+        return entries.compactMap { entry in
+            guard let title = entry.first("title")?.value, let content = entry.first("content"),
+                let description = content.children.first(where: { _ in true })
+            else { return nil }
+            return (title, description)
         }
-        return found
     }
 
     /// Names of the service, of Atom and without a namespace are themselves; attributes of XML Schema begin with `i:`.

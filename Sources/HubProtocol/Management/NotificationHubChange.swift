@@ -50,7 +50,10 @@ extension NotificationHubChange {
     ///
     /// - Throws: ``ProtocolError`` 400 that says what is wrong with which element.
     package init(xml body: [UInt8]) throws(ProtocolError) {
-        let description = try ManagementDocument.description(named: "NotificationHubDescription", in: body)
+        try self.init(ManagementDocument.description(named: "NotificationHubDescription", in: body))
+    }
+
+    init(_ description: XMLElement) throws(ProtocolError) {
         for element in description.children {
             switch element.name {
             case "RegistrationTtl":

@@ -1,0 +1,74 @@
+package import HubProtocol
+package import OutboundHTTP
+
+/// The hubs of a namespace, ours or any other that speaks the Notification Hubs protocol: making, listing and deleting.
+///
+/// Needs a rule of the namespace with Manage.
+package struct NamespaceClient: Sendable {
+    /// Hubs of one page: a description with all its credentials may be large.
+    private static let page = 20
+    /// Pages that are read; no namespace has as many hubs.
+    private static let maximumPages = 500
+
+    private let client: HubClient
+    private let base: String
+
+    /// As ``HubClient/init(connection:hub:http:allowPlainHTTP:now:)``.
+    package init(
+        connection: ConnectionString,
+        http: OutboundClient,
+        allowPlainHTTP: Bool = false
+    ) throws(ConnectionStringError) {
+        base = try connection.baseURL(allowingPlainHTTP: allowPlainHTTP)
+        client = HubClient(url: base, resource: base + "/", connection: connection, http: http)
+    }
+
+    /// The namespace's address, for messages; it holds no secret.
+    package var address: String { base }
+
+    package func hubs() async throws(HubClientError) -> [HubSummary] {
+        var hubs: [HubSummary] = []
+        for _ in 0..<Self.maximumPages {
+            var call = HubCall("GET", "/$Resources/NotificationHubs")
+            call.query = [("$skip", "\(hubs.count)"), ("$top", "\(Self.page)")]
+            let page = try read(try await client.succeed(call))
+            hubs += page
+            if page.count < Self.page { break }
+        }
+        return hubs
+    }
+
+    /// Makes a hub with its rules, which are told with their keys.
+    ///
+    /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 409 when it exists.
+    package func create(
+        _ name: HubName,
+        registrationTimeToLive: RegistrationTimeToLive = .unlimited
+    ) async throws(HubClientError) -> HubSummary {
+        let description = NotificationHubDescription(registrationTimeToLive: registrationTimeToLive)
+        var call = HubCall("PUT", "/\(HubCall.segment(name.text))")
+        call.contentType = "application/atom+xml;type=entry;charset=utf-8"
+        call.body = Array(
+            """
+            <entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">\(description.xml)</content></entry>
+            """.utf8
+        )
+        guard let hub = try read(try await client.succeed(call)).first else {
+            throw .malformedReply("the new hub's description is missing")
+        }
+        return hub
+    }
+
+    /// - Returns: `false` when there was none.
+    package func delete(_ name: HubName) async throws(HubClientError) -> Bool {
+        try await client.succeed(HubCall("DELETE", "/\(HubCall.segment(name.text))"), unless: [404]) != nil
+    }
+
+    private func read(_ reply: OutboundResponse) throws(HubClientError) -> [HubSummary] {
+        do throws(ProtocolError) {
+            return try HubSummary.read(reply.body)
+        } catch {
+            throw .malformedReply("the descriptions of hubs cannot be read: \(error.detail)")
+        }
+    }
+}

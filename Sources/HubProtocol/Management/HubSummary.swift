@@ -1,0 +1,39 @@
+import Markup
+
+/// What a client reads of a hub.
+package struct HubSummary: Sendable, Equatable {
+    package let name: HubName
+    package let registrationTimeToLive: RegistrationTimeToLive
+    package let isDisabled: Bool
+    /// Those with both keys and rights.
+    package let rules: [AccessRule]
+
+    /// Reads a reply of one entry or of a list of them; what is no hub is passed over.
+    ///
+    /// - Throws: ``ProtocolError`` when it is no XML, or a description in it makes no sense.
+    package static func read(_ reply: [UInt8]) throws(ProtocolError) -> [HubSummary] {
+        var hubs: [HubSummary] = []
+        for (title, description) in try ManagementDocument.entries(in: reply)
+        where description.name == "NotificationHubDescription" {
+            let told = try NotificationHubChange(description)
+            let rules = (told.rules ?? []).compactMap { rule -> AccessRule? in
+                guard let primary = rule.primaryKey, let rights = rule.rights else { return nil }
+                return AccessRule(
+                    name: rule.name,
+                    primaryKey: primary,
+                    secondaryKey: rule.secondaryKey ?? primary,
+                    rights: rights
+                )
+            }
+            hubs.append(
+                HubSummary(
+                    name: try HubName(title),
+                    registrationTimeToLive: told.registrationTimeToLive ?? .unlimited,
+                    isDisabled: told.isDisabled ?? false,
+                    rules: rules
+                )
+            )
+        }
+        return hubs
+    }
+}

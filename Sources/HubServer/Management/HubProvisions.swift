@@ -1,0 +1,128 @@
+package import HubProtocol
+import HubStore
+import Logging
+
+/// Hubs and rules that are made sure of at each start; what else there is stays as it is.
+package struct HubProvisions: Sendable, Equatable {
+    package struct Hub: Sendable, Equatable {
+        package let name: HubName
+        /// `nil` leaves it as it is.
+        package let registrationTimeToLive: RegistrationTimeToLive?
+        /// These get exactly these keys and rights.
+        package let rules: [AccessRule]
+
+        package init(name: HubName, registrationTimeToLive: RegistrationTimeToLive?, rules: [AccessRule]) {
+            self.name = name
+            self.registrationTimeToLive = registrationTimeToLive
+            self.rules = rules
+        }
+    }
+
+    package var hubs: [Hub] = []
+    package var namespaceRules: [AccessRule] = []
+
+    package init() {}
+}
+
+/// Why the configured hubs cannot be made.
+package enum HubProvisionError: Error, CustomStringConvertible {
+    case tooManyRules(hub: HubName, count: Int)
+    case tooManyHubs
+
+    package var description: String {
+        switch self {
+        case .tooManyRules(let hub, let count):
+            "hub '\(hub)' would have \(count) rules with those of the configuration, and \(AuthorizationRule.maximumCount) are the most; delete some with an SDK"
+        case .tooManyHubs:
+            "there would be more than \(HubManagement.maximumHubs) hubs with those of the configuration"
+        }
+    }
+}
+
+extension HubProvisions {
+    /// What was done about one hub, or about the namespace.
+    struct Note: Sendable, Equatable {
+        /// `nil` for the namespace.
+        let hub: HubName?
+        var isNew = false
+        var rules: [String] = []
+        var hasTimeToLive = false
+
+        fileprivate var isEmpty: Bool { !isNew && rules.isEmpty && !hasTimeToLive }
+
+        func log(_ logger: Logger) {
+            let rules = rules.joined(separator: ", ")
+            guard let hub else {
+                return logger.notice(
+                    "the namespace's rules were set to what the configuration says",
+                    metadata: ["rule.names": "\(rules)"]
+                )
+            }
+            logger.notice(
+                isNew
+                    ? "a hub was made, as the configuration asks for" : "a hub was set to what the configuration says",
+                metadata: ["hub.name": "\(hub)", "rule.names": "\(rules)"]
+            )
+        }
+    }
+
+    func apply(_ transaction: Transaction, at now: Int64) throws -> [Note] {
+        var notes = [try applyNamespace(transaction, at: now)]
+        var known = try transaction.hubs()
+        for hub in hubs {
+            if let place = known.firstIndex(where: { $0.record.name == hub.name }) {
+                notes.append(try hub.apply(to: &known[place], transaction, at: now))
+            } else {
+                guard known.count < HubManagement.maximumHubs else { throw HubProvisionError.tooManyHubs }
+                known.append(try hub.make(transaction, at: now))
+                notes.append(Note(hub: hub.name, isNew: true, rules: hub.rules.map(\.name)))
+            }
+        }
+        return notes.filter { !$0.isEmpty }
+    }
+
+    private func applyNamespace(_ transaction: Transaction, at now: Int64) throws -> Note {
+        let known = try transaction.namespaceRules()
+        let changed = namespaceRules.filter { !known.contains($0) }
+        for rule in changed { try transaction.putNamespaceRule(rule, at: now) }
+        return Note(hub: nil, rules: changed.map(\.name))
+    }
+}
+
+extension HubProvisions.Hub {
+    fileprivate func make(_ transaction: Transaction, at now: Int64) throws -> StoredHub {
+        let standard = AccessRule.standardRules().filter { rule in !rules.contains { $0.name == rule.name } }
+        let description = NotificationHubDescription(
+            registrationTimeToLive: registrationTimeToLive ?? .unlimited,
+            rules: (standard + rules).map { AuthorizationRule($0, createdAt: now, modifiedAt: now) }
+        )
+        return try transaction.insertHub(name, description, at: now)
+    }
+
+    fileprivate func apply(
+        to stored: inout StoredHub,
+        _ transaction: Transaction,
+        at now: Int64
+    ) throws -> HubProvisions.Note {
+        var note = HubProvisions.Note(hub: name)
+        if let registrationTimeToLive, registrationTimeToLive != stored.description.registrationTimeToLive {
+            stored.description.registrationTimeToLive = registrationTimeToLive
+            note.hasTimeToLive = true
+        }
+        for rule in rules where !stored.rules.contains(rule) {
+            note.rules.append(rule.name)
+            let place = stored.description.rules.firstIndex { $0.rule.name == rule.name }
+            let former = place.map { stored.description.rules.remove(at: $0) }
+            let entry = AuthorizationRule(rule, createdAt: former?.createdAt ?? now, modifiedAt: now)
+            stored.description.rules.insert(entry, at: place ?? stored.description.rules.endIndex)
+        }
+        let count = stored.description.rules.count
+        guard note.rules.isEmpty || count <= AuthorizationRule.maximumCount else {
+            throw HubProvisionError.tooManyRules(hub: name, count: count)
+        }
+        guard note.hasTimeToLive || !note.rules.isEmpty else { return note }
+        stored.updatedAt = now
+        try transaction.update(stored)
+        return note
+    }
+}

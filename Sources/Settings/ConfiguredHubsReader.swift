@@ -1,0 +1,194 @@
+internal import HubProtocol
+internal import Yams
+
+/// Reads the sections `hubs:` and `namespace:`, and gathers all that is wrong with them.
+struct ConfiguredHubsReader {
+    private enum HubKey: String, CaseIterable {
+        case registrationTimeToLive = "registration-time-to-live"
+        case rules
+    }
+
+    private enum RuleKey: String, CaseIterable {
+        case rights
+        case primaryKeyFile = "primary-key-file"
+        case secondaryKeyFile = "secondary-key-file"
+    }
+
+    /// The rules that are there without being asked for, with their rights.
+    private static let standardRights: [String: AccessRights] = [
+        AccessRule.defaultListenName: .listen,
+        AccessRule.defaultFullName: [.listen, .manage, .send],
+        AccessRule.rootName: [.listen, .manage, .send],
+    ]
+    private static let timesToLive: ClosedRange<Duration> = .seconds(86_400) ... .seconds(36_500 * 86_400)
+
+    let file: String
+    /// Makes a path absolute that is relative to the file.
+    let locate: (String) -> String
+    private(set) var problems: [SettingsProblem] = []
+
+    init(file: String, locate: @escaping (String) -> String) {
+        self.file = file
+        self.locate = locate
+    }
+
+    mutating func hubs(_ node: Node) -> [ConfiguredHub] {
+        guard let mapping = mapping(node, "'hubs' must hold names of hubs, such as '  orders:'") else { return [] }
+        var hubs: [ConfiguredHub] = []
+        for (key, node) in mapping {
+            let text = key.scalar?.string ?? ""
+            let name: HubName
+            do throws(ProtocolError) {
+                name = try HubName(text)
+            } catch {
+                problem(key, "hub '\(text.excerpt)': \(error.detail)")
+                continue
+            }
+            guard !hubs.contains(where: { $0.name == name }) else {
+                problem(key, "hub '\(name)' stands twice; names that differ in case only are the same hub")
+                continue
+            }
+            if let hub = hub(name, node) { hubs.append(hub) }
+        }
+        return hubs
+    }
+
+    mutating func namespace(_ node: Node) -> [ConfiguredRule] {
+        guard let mapping = mapping(node, "'namespace' must hold '  rules:'") else { return [] }
+        var rules: [ConfiguredRule] = []
+        for (key, node) in mapping {
+            guard key.scalar?.string == HubKey.rules.rawValue else {
+                unknown(key, known: [HubKey.rules.rawValue])
+                continue
+            }
+            rules = self.rules(node, of: "the namespace")
+        }
+        return rules
+    }
+
+    private mutating func hub(_ name: HubName, _ node: Node) -> ConfiguredHub? {
+        guard let mapping = mapping(node, "hub '\(name)' must hold settings such as '    rules:'") else { return nil }
+        var (timeToLive, rules): (Duration?, [ConfiguredRule]) = (nil, [])
+        for (key, node) in mapping {
+            switch HubKey(rawValue: key.scalar?.string ?? "") {
+            case .registrationTimeToLive:
+                do throws(SettingValueError) {
+                    timeToLive = try SettingFormat.time(Self.timesToLive).parse(node.scalar?.string ?? "")
+                } catch {
+                    problem(node, "'\(HubKey.registrationTimeToLive.rawValue)' of hub '\(name)' \(error)")
+                }
+            case .rules: rules = self.rules(node, of: "hub '\(name)'")
+            case nil: unknown(key, known: HubKey.allCases.map(\.rawValue))
+            }
+        }
+        return ConfiguredHub(name: name, registrationTimeToLive: timeToLive, rules: rules)
+    }
+
+    private mutating func rules(_ node: Node, of owner: String) -> [ConfiguredRule] {
+        guard let mapping = mapping(node, "'rules' of \(owner) must hold names of rules, such as '      Senders:'")
+        else { return [] }
+        var rules: [ConfiguredRule] = []
+        for (key, node) in mapping {
+            let name = key.scalar?.string ?? ""
+            do throws(ProtocolError) {
+                try AccessRule.checkName(name)
+            } catch {
+                problem(key, error.detail)
+                continue
+            }
+            guard !rules.contains(where: { $0.name.lowercased() == name.lowercased() }) else {
+                problem(key, "\(owner) has two rules '\(name)'")
+                continue
+            }
+            if let rule = rule(name, key, node) { rules.append(rule) }
+        }
+        guard rules.count <= AuthorizationRule.maximumCount else {
+            problem(node, "\(owner) has more than \(AuthorizationRule.maximumCount) rules")
+            return []
+        }
+        return rules
+    }
+
+    private mutating func rule(_ name: String, _ key: Node, _ node: Node) -> ConfiguredRule? {
+        guard let mapping = mapping(node, "rule '\(name)' must hold '\(RuleKey.primaryKeyFile.rawValue)'") else {
+            return nil
+        }
+        var rights = Self.standardRights[name]
+        var files: [RuleKey: String] = [:]
+        let before = problems.count
+        for (key, node) in mapping {
+            switch RuleKey(rawValue: key.scalar?.string ?? "") {
+            case .rights: rights = self.rights(node, of: name)
+            case .primaryKeyFile: files[.primaryKeyFile] = path(node, .primaryKeyFile)
+            case .secondaryKeyFile: files[.secondaryKeyFile] = path(node, .secondaryKeyFile)
+            case nil: unknown(key, known: RuleKey.allCases.map(\.rawValue))
+            }
+        }
+        guard problems.count == before else { return nil }
+        guard let rights else {
+            problem(key, "rule '\(name)' has no 'rights', such as [Listen, Send]")
+            return nil
+        }
+        guard let primary = files[.primaryKeyFile] else {
+            problem(key, "rule '\(name)' has no '\(RuleKey.primaryKeyFile.rawValue)'")
+            return nil
+        }
+        return ConfiguredRule(
+            name: name,
+            rights: rights,
+            primaryKeyFile: primary,
+            secondaryKeyFile: files[.secondaryKeyFile],
+            origin: .file(file, line: key.mark?.line)
+        )
+    }
+
+    private mutating func rights(_ node: Node, of rule: String) -> AccessRights? {
+        let words =
+            node.sequence.map { $0.map { $0.scalar?.string ?? "" } }
+            ?? (node.scalar?.string ?? "").split { $0 == "," || $0 == " " }.map(String.init)
+        var rights: AccessRights = []
+        for word in words {
+            guard let right = AccessRights(name: word) else {
+                problem(node, "rule '\(rule)' has the unknown right '\(word.excerpt)': known are Listen, Manage, Send")
+                return nil
+            }
+            rights.formUnion(right)
+        }
+        do throws(ProtocolError) {
+            try AccessRule.checkRights(rights, of: rule)
+            return rights
+        } catch {
+            problem(node, error.detail)
+            return nil
+        }
+    }
+
+    private mutating func path(_ node: Node, _ key: RuleKey) -> String? {
+        guard let text = node.scalar?.string, node.null == nil, !text.isEmpty,
+            text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+        else {
+            problem(node, "'\(key.rawValue)' must be the path of a file that holds the key")
+            return nil
+        }
+        return text.hasPrefix(ConfiguredRule.credentials) ? text : locate(text)
+    }
+
+    // MARK: Problems
+
+    private mutating func mapping(_ node: Node, _ otherwise: String) -> Node.Mapping? {
+        if node.null != nil { return [:] }
+        if let mapping = node.mapping { return mapping }
+        problem(node, otherwise)
+        return nil
+    }
+
+    private mutating func unknown(_ node: Node, known: [String]) {
+        problems.append(
+            SettingsProblem.unknown(node, kind: "key", known: known, file: file, instead: "primary-key-file")
+        )
+    }
+
+    private mutating func problem(_ node: Node, _ text: String) {
+        problems.append(SettingsProblem(place: file, line: node.mark?.line, text: text))
+    }
+}

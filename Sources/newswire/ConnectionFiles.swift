@@ -1,0 +1,41 @@
+import Foundation
+import HostSystem
+import HubProtocol
+
+/// The connection strings that a hub leaves in its state directory for programs of the same user.
+enum ConnectionFiles {
+    /// Writes what the standard rules are; a rule that is gone leaves no file, since its string is of no use.
+    static func write(
+        hub: [ConnectionString],
+        namespace: [ConnectionString],
+        to state: StateDirectory,
+        showing: Bool
+    ) throws {
+        let named: [(file: HubFiles.Connection, string: ConnectionString?)] = [
+            (.listen, hub.first { $0.keyName == AccessRule.defaultListenName }),
+            (.full, hub.first { $0.keyName == AccessRule.defaultFullName }),
+            (.namespace, namespace.first { $0.keyName == AccessRule.rootName }),
+        ]
+        for (file, string) in named {
+            let path = state.file(file.rawValue)
+            guard let string else {
+                if HostFile.exists(path) { try FileManager.default.removeItem(atPath: path) }
+                continue
+            }
+            try PrivateFile.write("\(string)\n", to: path)
+            guard showing, file != .namespace else { continue }
+            Console.notice("\(file == .listen ? "for agents" : "for publishers, keep it secret"): \(string)")
+        }
+    }
+
+    /// Where the hub listened when it last started.
+    static func endpoint(in state: StateDirectory) throws -> String {
+        for file in [HubFiles.Connection.namespace, .listen, .full] {
+            let path = state.file(file.rawValue)
+            guard HostFile.exists(path) else { continue }
+            let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
+            return try ConnectionString(parsing: text).endpoint
+        }
+        return "http://127.0.0.1:8787/"
+    }
+}

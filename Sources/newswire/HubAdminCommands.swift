@@ -1,0 +1,203 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+import OutboundHTTP
+import Settings
+
+/// How a command finds the namespace whose hubs it manages.
+struct NamespaceOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(HubSettings.state)
+    var state: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file that holds the namespace's connection string. Without it: what a hub of yours on this machine has written.",
+            valueName: "path"
+        )
+    )
+    var connectionFile: String?
+
+    @Flag(help: "Send the key over plain HTTP to a hub on another machine.")
+    var allowPlainHttp = false
+
+    /// Runs work with a client of the namespace.
+    func run<Output>(_ work: (NamespaceClient, ConnectionString) async throws -> Output) async throws -> Output {
+        let settings = try configuration.load()
+        let string = try connectionString(settings)
+        return try await withHTTP { http in
+            let client: NamespaceClient
+            do throws(ConnectionStringError) {
+                client = try NamespaceClient(connection: string, http: http, allowPlainHTTP: allowPlainHttp)
+            } catch {
+                throw Failure(
+                    .badConfiguration,
+                    "\(error)",
+                    hint: "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
+                )
+            }
+            do {
+                return try await work(client, string)
+            } catch let error as HubClientError {
+                throw Failure(managing: error)
+            }
+        }
+    }
+
+    private func connectionString(_ settings: Settings) throws -> ConnectionString {
+        let connection = HubConnection(
+            hub: try HubName(HubName.standard),
+            isHubNamed: false,
+            fileFlag: connectionFile,
+            file: nil,
+            allowPlainHTTP: allowPlainHttp,
+            hubState: settings.value(HubSettings.state, flag: state)
+        )
+        if let string = try connection.named() ?? connection.local(.namespace) { return string }
+        throw Failure(
+            .badConfiguration,
+            "no connection string: there is no hub of yours on this machine and none was named",
+            hint: "put the string of 'newswire hub keys --namespace' into a file and pass --connection-file PATH"
+        )
+    }
+}
+
+struct HubListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the hubs of a running server.",
+        discussion: """
+            EXAMPLES
+              newswire hub list
+              newswire hub list --connection-file namespace.connection --json
+            """
+    )
+
+    @OptionGroup var namespace: NamespaceOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    private struct ShownHub: Encodable {
+        let name: String
+        let registrationTimeToLive: String
+        let disabled: Bool
+        let rules: [String]
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let hubs = try await namespace.run { client, _ in try await client.hubs() }
+            guard json else { return hubs.forEach { Console.print("\($0.name)\($0.isDisabled ? " (disabled)" : "")") } }
+            let shown = hubs.map { hub in
+                ShownHub(
+                    name: hub.name.text,
+                    registrationTimeToLive: hub.registrationTimeToLive.text,
+                    disabled: hub.isDisabled,
+                    rules: hub.rules.map(\.name)
+                )
+            }
+            Console.print(try JSON.line(shown))
+        }
+    }
+}
+
+struct HubCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a hub in a running server, and show its connection strings.",
+        discussion: """
+            EXAMPLES
+              newswire hub create orders
+              newswire hub create orders --registration-time-to-live 90d
+            """
+    )
+
+    @OptionGroup var namespace: NamespaceOptions
+
+    @Argument(help: "The hub's name: letters, digits and -_.", transform: { try HubName($0) })
+    var name: HubName
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a registration lives after its last write; for ever without it.",
+            valueName: "time"
+        ),
+        transform: RegistrationTimeToLive.days
+    )
+    var registrationTimeToLive: RegistrationTimeToLive?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    private struct MadeHub: Encodable {
+        let name: String
+        /// By the names of their rules.
+        let connectionStrings: [String: String]
+    }
+
+    func run() async throws {
+        try await reportingFailures {
+            let (hub, endpoint) = try await namespace.run { client, string in
+                let hub = try await client.create(name, registrationTimeToLive: registrationTimeToLive ?? .unlimited)
+                return (hub, string.endpoint)
+            }
+            let strings = try hub.rules.map { ($0, "\(try ConnectionString(endpoint: endpoint, rule: $0))") }
+            if json {
+                let byName = Dictionary(uniqueKeysWithValues: strings.map { ($0.name, $1) })
+                return Console.print(try JSON.line(MadeHub(name: hub.name.text, connectionStrings: byName)))
+            }
+            for (rule, string) in strings { Console.print("\(rule.rights.names.joined(separator: "+")): \(string)") }
+        }
+    }
+}
+
+struct HubDeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete a hub of a running server with all that is in it.",
+        discussion: """
+            Its streams end at once, and what it has cannot be brought back: take a 'newswire hub backup' before.
+
+            EXAMPLES
+              newswire hub delete orders
+            """
+    )
+
+    @OptionGroup var namespace: NamespaceOptions
+
+    @Argument(help: "The hub's name.", transform: { try HubName($0) })
+    var name: HubName
+
+    func run() async throws {
+        try await reportingFailures {
+            let wasThere = try await namespace.run { client, _ in try await client.delete(name) }
+            guard wasThere else { throw Failure(.usage, "there is no hub '\(name)'", hint: "newswire hub list") }
+            Console.notice("hub '\(name)' is deleted")
+        }
+    }
+}
+
+extension RegistrationTimeToLive {
+    /// Days, as of every other time setting.
+    @Sendable fileprivate static func days(_ text: String) throws -> RegistrationTimeToLive {
+        guard text.hasSuffix("d"), let days = Int64(text.dropLast()), (1...36_500).contains(days) else {
+            throw ValidationError("must be 1d to 36500d")
+        }
+        return RegistrationTimeToLive(.seconds(days * 86_400))
+    }
+}
+
+extension Failure {
+    /// How a command that manages hubs ends when the server does not do it.
+    fileprivate init(managing error: HubClientError) {
+        if case .refused(409, _, _, _) = error {
+            self.init(.usage, "\(error)")
+        } else {
+            self.init(hub: error)
+        }
+    }
+}

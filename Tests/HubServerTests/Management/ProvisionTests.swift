@@ -1,0 +1,161 @@
+import Foundation
+import HubProtocol
+import HubStore
+import Logging
+import Synchronization
+import Testing
+
+@testable import HubServer
+
+struct ProvisionTests {
+    private static let senders = AccessRule(name: "Senders", primaryKey: "s1", secondaryKey: "s2", rights: .send)
+    private static let listen = AccessRule(
+        name: AccessRule.defaultListenName,
+        primaryKey: "l",
+        secondaryKey: "l",
+        rights: .listen
+    )
+
+    private func provisions(_ rules: [AccessRule], days: Int64? = nil) throws -> HubProvisions {
+        var provisions = HubProvisions()
+        provisions.hubs = [
+            HubProvisions.Hub(
+                name: try HubName("orders"),
+                registrationTimeToLive: days.map { RegistrationTimeToLive(.seconds($0 * 86_400)) },
+                rules: rules
+            )
+        ]
+        return provisions
+    }
+
+    /// Opens the server's file as a start does, and tells what it logged.
+    private func start(
+        _ scratch: Scratch,
+        _ provisions: HubProvisions,
+        makesFirstHub: Bool = true
+    ) async throws -> (HubService, log: [String]) {
+        var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
+        configuration.provisions = provisions
+        configuration.makesFirstHub = makesFirstHub
+        let lines = Lines()
+        let service = try await HubService(configuration, logger: Logger(label: "t") { _ in LineLog(lines: lines) })
+        return (service, lines.all)
+    }
+
+    @Test func `hubs and rules are made, kept, and set back, and others are left alone`() async throws {
+        let scratch = try Scratch()
+        var (service, log) = try await start(scratch, try provisions([Self.listen, Self.senders], days: 90))
+        var hubs = service.directory.all.map(\.hub)
+        #expect(hubs.map(\.record.name.text) == ["news", "orders"])
+        #expect(
+            log == [
+                "a hub was made, as the configuration asks for: orders, DefaultListenSharedAccessSignature, Senders"
+            ]
+        )
+        let orders = try service.directory.hub(named: "orders")
+        #expect(Set(orders.rules.map(\.name)) == [Self.listen.name, "Senders", AccessRule.defaultFullName])
+        #expect(orders.rules.contains(Self.listen) && orders.rules.contains(Self.senders))
+        #expect(orders.registrationLifetime == .seconds(90 * 86_400))
+        let news = hubs[0].rules
+
+        (service, log) = try await start(scratch, try provisions([Self.listen, Self.senders], days: 90))
+        #expect(log == [], "nothing was to be done")
+
+        // Somebody has rotated a key and added a rule.
+        let rotated = AccessRule(name: "Senders", primaryKey: "other", secondaryKey: "s1", rights: .send)
+        let (id, own) = (orders.record.id, AccessRule.generated(name: "Own", rights: .listen))
+        let changes: @Sendable (Transaction) throws -> Void = { transaction in
+            for rule in [rotated, own] { try transaction.put(rule, hub: id, at: 1) }
+        }
+        for result in try await orders.store.commit([changes]) { try result.get() }
+        (service, log) = try await start(scratch, try provisions([Self.senders], days: 30))
+        #expect(log == ["a hub was set to what the configuration says: orders, Senders"])
+        let again = try service.directory.hub(named: "orders")
+        #expect(again.rules.contains(Self.senders) && again.rules.contains(own) && again.rules.contains(Self.listen))
+        #expect(again.registrationLifetime == .seconds(30 * 86_400))
+        hubs = service.directory.all.map(\.hub)
+        #expect(hubs[0].rules == news)
+    }
+
+    @Test func `the namespace's rule gets the configured key`() async throws {
+        let scratch = try Scratch()
+        var provisions = HubProvisions()
+        let root = AccessRule(
+            name: AccessRule.rootName,
+            primaryKey: "r",
+            secondaryKey: "r",
+            rights: [.listen, .manage, .send]
+        )
+        provisions.namespaceRules = [root]
+        let (service, log) = try await start(scratch, provisions, makesFirstHub: false)
+        #expect(service.directory.namespaceRules == [root])
+        #expect(service.directory.all.isEmpty, "only what was asked for")
+        #expect(log == ["the namespace's rules were set to what the configuration says: RootManageSharedAccessKey"])
+        #expect(try await start(scratch, HubProvisions()).0.directory.namespaceRules == [root], "it stays")
+    }
+
+    @Test func `a hub that would have too many rules stops the start and changes nothing`() async throws {
+        let scratch = try Scratch()
+        let rules = (0..<10).map { AccessRule.generated(name: "R\($0)", rights: .send) }
+        _ = try await start(scratch, try provisions(rules))
+        let error = await #expect(throws: HubProvisionError.self) {
+            try await start(scratch, try provisions([Self.senders], days: 3))
+        }
+        #expect(error.map { "\($0)".contains("13 rules") } == true)
+        let service = try await start(scratch, HubProvisions()).0
+        #expect(try service.directory.hub(named: "orders").registrationLifetime == nil)
+    }
+
+    @Test func `whoever keeps connection strings hears of changed keys`() async throws {
+        let scratch = try Scratch()
+        let changed = Lines()
+        let (service, _) = try await start(scratch, try provisions([Self.senders]))
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let (news, newsContinuation) = AsyncStream<Void>.makeStream()
+        let running = Task {
+            try await service.run {
+                port.yield($0)
+            } onKeysChanged: { _ in
+                changed.append("changed")
+                newsContinuation.yield()
+            }
+        }
+        for await _ in ports { break }
+        let before = try service.connectionStrings(endpoint: "http://127.0.0.1:1/").map(\.description)
+        let body = TestHub.entry(
+            "<AuthorizationRules>\(TestHub.rule(AccessRule.defaultListenName, ["Listen"], primary: "new"))</AuthorizationRules>"
+        )
+        let hub = try service.directory.hub(named: "news")
+        _ = try await service.management.update(hub, NotificationHubChange(xml: Array(body.utf8)), bytes: 0)
+        for await _ in news { break }
+        let after = try service.connectionStrings(endpoint: "http://127.0.0.1:1/").map(\.description)
+        #expect(before.count == 2 && after.count == 1)
+        #expect(after[0].hasSuffix("SharedAccessKey=new"))
+        running.cancel()
+        try await running.value
+        #expect(changed.all == ["changed"])
+    }
+}
+
+private final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func append(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
+/// Keeps what is logged, with its facts in the order of their keys.
+private struct LineLog: LogHandler {
+    let lines: Lines
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.notice
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let facts = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.value)" }.joined(separator: ", ")
+        lines.append("\(event.message): \(facts)")
+    }
+}
