@@ -15,6 +15,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -72,7 +73,7 @@ let package = Package(
                 "HubProtocol", "ServerSentEvents", "HubStore", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
                 "Certificates", .crypto, .grdb, .hummingbird, .hummingbirdCore, .hummingbirdHTTP2, .httpTypes, .log,
                 .serviceLifecycle,
-                .unixSignals, .nioCore, .nioHTTP1, .nioHTTPTypes, .nioPosix, .nioSSL, .nioTLS,
+                .unixSignals, .nioCore, .nioHTTP1, .nioHTTP2, .nioHTTPTypes, .nioPosix, .nioSSL, .nioTLS,
             ]
         ),
 
@@ -93,14 +94,15 @@ let package = Package(
         ),
 
         // What can be configured, and where it is found.
-        .target(name: "Settings", dependencies: ["HostSystem", "HubProtocol", .yams]),
+        .target(name: "Settings", dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", .yams]),
 
         // The program.
         .executableTarget(
             name: "newswire",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
-                "SubscriberAgent", "Settings", .argumentParser, .hummingbird, .hummingbirdCore, .httpTypes, .log,
+                "SubscriberAgent", "Settings", "Certificates", "NetworkAddresses", .argumentParser, .hummingbird,
+                .hummingbirdCore, .httpTypes, .log,
                 .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
@@ -148,10 +150,11 @@ let package = Package(
             name: "HubServerTests",
             dependencies: [
                 "HubServer", "HubStore", "HubProtocol", "ServerSentEvents", "NetworkAddresses", "Certificates",
-                "OutboundHTTP", .crypto, .grdb, .httpTypes, .log, .nioCore, .nioPosix, .nioEmbedded, .serviceLifecycle,
+                "OutboundHTTP", .crypto, .grdb, .httpTypes, .hummingbirdCore, .log, .nioCore, .nioPosix,
+                .nioEmbedded, .nioSSL, .serviceLifecycle,
             ]
         ),
-        .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol"]),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses"]),
         .testTarget(
             name: "FeedPublisherTests",
             dependencies: [
@@ -170,6 +173,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "newswire", "HostSystem", "HubProtocol", "DesktopTestServer", "HubTestServer", "OutboundHTTP",
+                "Certificates", "NetworkAddresses",
             ]
         ),
     ]
@@ -205,6 +209,7 @@ extension Target.Dependency {
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioHTTP2 = product(name: "NIOHTTP2", package: "swift-nio-http2")
     static let nioHTTPTypes = product(name: "NIOHTTPTypes", package: "swift-nio-extras")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
     static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")

@@ -3,6 +3,7 @@ import HTTPTypes
 import HubProtocol
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 
 /// A refusal in the protocol's form: status, headers and one-line `<Error>` body (protocol document §2).
 struct ErrorReply {
@@ -53,7 +54,7 @@ struct ErrorReply {
     /// The same for a connection without HTTP handlers, which it ends.
     var wholeResponse: ByteBuffer {
         let retry = error.status == 503 || error.status == 429 ? "Retry-After: \(Self.retryAfter)\r\n" : ""
-        let status = HTTPResponse.Status(code: error.status)
+        let status = HTTPResponseStatus(statusCode: error.status)
         return ByteBuffer(
             string: """
                 HTTP/1.1 \(status.code) \(status.reasonPhrase)\r

@@ -1,3 +1,4 @@
+package import Certificates
 package import Foundation
 package import HubProtocol
 package import NetworkAddresses
@@ -10,6 +11,10 @@ package struct HubConfiguration: Sendable {
     package var host = "127.0.0.1"
     /// 0 takes any free port.
     package var port = 8787
+    /// What TLS is spoken with; `nil` for plain HTTP alone.
+    package var certificate: CertificateSource?
+    /// Whether plain HTTP is taken from other machines although TLS is spoken.
+    package var takesPlainHTTP = false
     /// What the hub is reached by, for addresses in replies to requests that do not say it themselves.
     package var publicName = HostName.name("localhost")
     /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are believed.

@@ -22,14 +22,16 @@ package final class HubService: Sendable {
     let hubPurge: HubPurgeService
     private let hubServices = HubServices()
     private let releases: ReleaseService
+    let tls: TLSKeeper?
     private let group: MultiThreadedEventLoopGroup
 
     /// Opens the file and reads what is in it; a new file is given a hub and its rules.
     ///
-    /// - Throws: ``HubStoreError``, or what SQLite says of the file.
+    /// - Throws: ``HubStoreError``, or what SQLite says of the file; ``CertificateProblem``.
     package init(_ configuration: HubConfiguration, logger: Logger) async throws {
         self.configuration = configuration
         self.logger = logger
+        tls = try configuration.certificate.map { try TLSKeeper($0, now: configuration.now, logger: logger) }
         store = try HubStore(path: configuration.databasePath, maximumPages: configuration.maximumPages)
         let lastSeen = try await store.lastSeenClock()
         for note in try await Self.prepare(store, configuration) { note.log(logger) }
@@ -161,42 +163,22 @@ package final class HubService: Sendable {
             startedAt: configuration.now().timeIntervalSince1970
         )
         let keyWatch = KeyWatch { [self] in primaryRules + directory.namespaceRules }
-        let gate = StreamGate(hubs: directory, responses: responses)
-        let application = Application(
-            responder: RouteTable.responder(
-                hubs: management,
-                client: ClientAddress(
-                    fallback: Authority(configuration.publicName, port: configuration.port),
-                    trustedProxies: configuration.trustedProxies
-                ),
-                health: Health(writer: writer),
-                metrics: metrics
-            ),
-            server: HTTPServerBuilder { responder in
-                let http = HTTP1Channel(
-                    responder: responder,
-                    configuration: .init(
-                        additionalChannelHandlers: [BodyManners(.http1)],
-                        idleTimeout: .seconds(120)
-                    )
-                )
-                return SniffingChannel(http: http, streams: gate)
-            },
-            configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port),
-                serverName: "newswire",
-                backlog: 4096
-            ),
-            onServerRunning: { channel in
-                let port = channel.localAddress?.port ?? 0
-                await onRunning(port)
-                keyWatch.begin { onKeysChanged(port) }
-            },
-            eventLoopGroupProvider: .shared(group),
-            logger: logger.quieter
-        )
+        let running: @Sendable (Int) async -> Void = { port in
+            await onRunning(port)
+            keyWatch.begin { onKeysChanged(port) }
+        }
+        let listen = listener(responses, metrics)
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let application = listen(configuration.host, configuration.port) { channel in
+            let bound = channel.localAddress?.port ?? 0
+            if LocalDoor.isNeeded(beside: channel.localAddress) { port.yield(bound) } else { await running(bound) }
+        }
+        let door = LocalDoor(ports: ports) { port in
+            try await listen(LocalDoor.host, port) { _ in await running(port) }.run()
+        }
         var services: [any Service] = [writer]
-        services += [hubServices, hubPurge, housekeeping, releases, keyWatch, application]
+        services += [hubServices, hubPurge, housekeeping, releases, keyWatch, application, door]
+        if let tls { services.append(tls) }
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))
         }
@@ -214,6 +196,44 @@ package final class HubService: Sendable {
             throw HubListenError(error) ?? error
         }
         try await close()
+    }
+
+    /// What serves requests on an address, once it is run.
+    private func listener(
+        _ responses: ResponseCounts,
+        _ metrics: MetricsPage
+    )
+        -> @Sendable (String, Int, @escaping @Sendable (any Channel) async -> Void) -> Application<
+            RouterResponder<HubRequestContext>
+        >
+    {
+        let (tls, configuration, logger, group) = (self.tls, self.configuration, self.logger, self.group)
+        let gate = StreamGate(hubs: directory, responses: responses)
+        let responder = RouteTable.responder(
+            hubs: management,
+            client: ClientAddress(
+                fallback: Authority(configuration.publicName, port: configuration.port),
+                trustedProxies: configuration.trustedProxies
+            ),
+            health: Health(writer: writer),
+            metrics: metrics
+        )
+        return { host, port, onRunning in
+            Application(
+                responder: responder,
+                server: HTTPServerBuilder { responder in
+                    SniffingChannel(responder, streams: gate, tls: tls, configuration, logger)
+                },
+                configuration: ApplicationConfiguration(
+                    address: .hostname(host, port: port),
+                    serverName: "newswire",
+                    backlog: 4096
+                ),
+                onServerRunning: onRunning,
+                eventLoopGroupProvider: .shared(group),
+                logger: logger.quieter
+            )
+        }
     }
 
     private func close() async throws {

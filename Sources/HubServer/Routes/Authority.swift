@@ -26,8 +26,9 @@ struct Authority: Sendable, Equatable, CustomStringConvertible {
         self.port = port
     }
 
+    /// A port of 0 is one that is not known.
     init(_ host: HostName, port: Int) {
-        self.init(host: host.urlHost, port: port)
+        self.init(host: host.urlHost, port: port == 0 ? nil : port)
     }
 
     /// The same on a port, unless it has one.

@@ -2,6 +2,7 @@ import Foundation
 import HubProtocol
 import NIOCore
 import NIOPosix
+import NIOSSL
 import ServerSentEvents
 
 /// A TCP connection to a hub on loopback, of bytes as they are.
@@ -16,17 +17,27 @@ final class Connection: Sendable {
 
     deinit { channel.close(promise: nil) }
 
-    static func open(_ port: Int, reads: Bool = true) async throws -> Connection {
+    /// Connects; with `tls` it speaks that, and what comes and goes is what is within.
+    static func open(
+        _ port: Int,
+        host: String = "127.0.0.1",
+        reads: Bool = true,
+        tls: NIOSSLContext? = nil
+    ) async throws -> Connection {
         let (bytes, continuation) = AsyncStream<[UInt8]>.makeStream()
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.autoRead, value: reads)
             .channelOption(.socketOption(.so_rcvbuf), value: reads ? 1 << 20 : 1 << 12)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        let handler = try NIOSSLClientHandler(context: tls, serverHostname: "localhost")
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                    }
                     try channel.pipeline.syncOperations.addHandler(Collector(continuation))
                 }
             }
-            .connect(host: "127.0.0.1", port: port).get()
+            .connect(host: host, port: port).get()
         return Connection(channel: channel, bytes: bytes)
     }
 

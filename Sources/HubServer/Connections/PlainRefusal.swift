@@ -1,0 +1,41 @@
+import HubProtocol
+import NIOCore
+
+/// Tells a client that speaks plain HTTP where only TLS is spoken, and ends the connection once it could read that.
+final class PlainRefusal: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// How long it may go on sending.
+    private static let linger = TimeAmount.seconds(2)
+
+    private var end: Scheduled<Void>?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let refusal = ErrorReply(
+            .badRequest(
+                "This port speaks HTTPS: call it with https:// (sb:// in a connection string). "
+                    + "What 'newswire hub certificate' shows on its machine makes a client trust it."
+            )
+        )
+        context.writeAndFlush(wrapOutboundOut(refusal.wholeResponse), promise: nil)
+        context.close(mode: .output, promise: nil)
+        let channel = context.channel
+        end = context.eventLoop.scheduleTask(in: Self.linger) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end?.cancel()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event { context.close(promise: nil) }
+        if event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,133 @@
+import HubProtocol
+import HummingbirdCore
+import NetworkAddresses
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+/// Holds the first bytes of a connection back until they tell whether TLS or a stream is asked for.
+///
+/// Within TLS there is one, too, for what is asked for there.
+final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// A request line that is longer is not one of a stream.
+    private static let maximumRequestLine = 2_048
+    /// How long a connection may stay without a request line, and a stream request without the end of its head.
+    static let patience = TimeAmount.seconds(60)
+    /// Begins a TLS record of the handshake (RFC 8446 §5.1), and no request.
+    private static let handshake: UInt8 = 0x16
+
+    private let kinds: SniffingChannel.Kinds
+    private let became: EventLoopPromise<SniffingChannel.Outcome>
+    private let isWithinTLS: Bool
+    private var held = ByteBuffer()
+    private var isDecided = false
+    private var timeout: Scheduled<Void>?
+
+    init(
+        _ kinds: SniffingChannel.Kinds,
+        isWithinTLS: Bool = false,
+        became: EventLoopPromise<SniffingChannel.Outcome>
+    ) {
+        self.kinds = kinds
+        self.isWithinTLS = isWithinTLS
+        self.became = became
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        timeout = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timeout?.cancel()
+        if !isDecided { became.succeed(.nothing) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        held.writeBuffer(&bytes)
+        guard !isDecided else { return }
+        if let tls = kinds.tls, !isWithinTLS {
+            if held.readableBytesView.first == Self.handshake { return decide(context) { try startTLS(context, tls) } }
+            if !takesPlainHTTP(context.channel) { return decide(context) { try refusePlainHTTP(context) } }
+        }
+        let line = held.readableBytesView.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
+        guard line.count < held.readableBytes || line.count > Self.maximumRequestLine else { return }
+        let asksForStream = StreamGate.isStreamRequest(line)
+        decide(context) { try asksForStream ? startStream(context) : startHTTP(context) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timeout?.cancel()
+        if !isDecided { became.succeed(.nothing) }
+        isDecided = true
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if !isDecided, event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
+        if !isDecided, case ChannelEvent.inputClosed = event { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// A connection that ends without an end of its TLS; others tell their errors to what they have become.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if isDecided { context.fireErrorCaught(error) } else { context.close(promise: nil) }
+    }
+
+    // MARK: - What it becomes
+
+    /// Puts handlers behind this one and leaves the place to them, with what has come.
+    private func decide(_ context: ChannelHandlerContext, _ become: () throws -> Void) {
+        isDecided = true
+        timeout?.cancel()
+        do {
+            try become()
+            context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+        } catch {
+            became.succeed(.nothing)
+            context.close(promise: nil)
+        }
+    }
+
+    private func startTLS(_ context: ChannelHandlerContext, _ tls: TLSKeeper) throws {
+        let pipeline = context.pipeline.syncOperations
+        try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
+        try pipeline.addHandler(TLSHandshake(kinds, became: became))
+    }
+
+    private func startStream(_ context: ChannelHandlerContext) throws {
+        let pipeline = context.pipeline.syncOperations
+        try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()), name: StreamGate.decoderName)
+        try pipeline.addHandler(StreamRequestHandler(gate: kinds.streams))
+        became.succeed(.nothing)
+    }
+
+    private func startHTTP(_ context: ChannelHandlerContext) throws {
+        let channel = context.channel
+        let setup = kinds.http1.setup(channel: channel, logger: kinds.logger)
+        setup.whenFailure { _ in channel.close(promise: nil) }
+        setup.map { .http1($0) }.cascade(to: became)
+    }
+
+    private func refusePlainHTTP(_ context: ChannelHandlerContext) throws {
+        try context.pipeline.syncOperations.addHandler(PlainRefusal())
+        became.succeed(.nothing)
+    }
+
+    private func takesPlainHTTP(_ channel: any Channel) -> Bool {
+        kinds.takesPlainHTTP || channel.localAddress?.networkAddress?.isLoopback ?? false
+    }
+
+    func removeHandler(context: ChannelHandlerContext, removalToken: ChannelHandlerContext.RemovalToken) {
+        if held.readableBytes > 0 {
+            context.fireChannelRead(wrapInboundOut(held))
+            context.fireChannelReadComplete()
+        }
+        held = ByteBuffer()
+        context.leavePipeline(removalToken: removalToken)
+    }
+}

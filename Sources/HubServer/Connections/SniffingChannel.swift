@@ -1,0 +1,92 @@
+import HummingbirdCore
+import HummingbirdHTTP2
+import Logging
+import NIOCore
+
+/// A connection whose first bytes decide what it becomes: TLS or plain, a stream on a bare channel, or ordinary HTTP.
+///
+/// Hummingbird's body writers cost four times the processor time a delivery and four times the memory an idle stream.
+struct SniffingChannel: ServerChildChannel {
+    /// What a connection became, once its first bytes have come.
+    enum Outcome: Sendable {
+        case http1(HTTP1Channel.Value)
+        case http2(HTTP2Channel.Value)
+        /// A stream, or nothing: it ended before its request, or was refused.
+        case nothing
+    }
+
+    struct Value: ServerChildChannelValue {
+        let channel: any Channel
+        let outcome: EventLoopFuture<Outcome>
+    }
+
+    /// Into what connections may turn.
+    struct Kinds: Sendable {
+        let http1: HTTP1Channel
+        let http2: HTTP2Channel
+        let streams: StreamGate
+        /// `nil` where TLS is not spoken.
+        let tls: TLSKeeper?
+        /// Whether plain HTTP is taken from other machines, too; on the way to this one nobody listens.
+        let takesPlainHTTP: Bool
+        let logger: Logger
+    }
+
+    let kinds: Kinds
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        let promise = channel.eventLoop.makePromise(of: Outcome.self)
+        return channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(RequestSniffer(kinds, became: promise))
+            return Value(channel: channel, outcome: promise.futureResult)
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        switch try? await value.outcome.get() {
+        case .http1(let http1): await kinds.http1.handle(value: http1, logger: logger)
+        case .http2(let http2): await kinds.http2.handle(value: http2, logger: logger)
+        case .nothing, nil: break
+        }
+    }
+}
+
+extension SniffingChannel {
+    /// How long an ordinary connection may be without a request.
+    private static let idleTimeout = TimeAmount.seconds(120)
+    /// How long the clients of an HTTP/2 connection have to end their requests at a stop.
+    private static let gracefulClose = Duration.seconds(5)
+
+    init(
+        _ responder: @escaping HTTPChannelHandler.Responder,
+        streams: StreamGate,
+        tls: TLSKeeper?,
+        _ configuration: HubConfiguration,
+        _ logger: Logger
+    ) {
+        kinds = Kinds(
+            http1: HTTP1Channel(
+                responder: responder,
+                configuration: .init(
+                    additionalChannelHandlers: [BodyManners(.http1)],
+                    idleTimeout: Self.idleTimeout
+                )
+            ),
+            http2: HTTP2Channel(
+                responder: responder,
+                configuration: HTTP2ChannelConfiguration(
+                    idleTimeout: Duration(Self.idleTimeout),
+                    gracefulCloseTimeout: Self.gracefulClose,
+                    streamConfiguration: .init(
+                        additionalChannelHandlers: [BodyManners(.http2)],
+                        idleTimeout: Self.idleTimeout
+                    )
+                )
+            ),
+            streams: streams,
+            tls: tls,
+            takesPlainHTTP: configuration.takesPlainHTTP,
+            logger: logger
+        )
+    }
+}

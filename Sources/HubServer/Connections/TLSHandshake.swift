@@ -1,0 +1,86 @@
+import HummingbirdHTTP2
+import Logging
+import NIOCore
+import NIOHTTP2
+import NIOTLS
+
+/// Waits for the end of a handshake, in which client and hub agree on a version of HTTP; without a word on it, 1.1.
+final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    /// For a whole handshake: two round trips, and what a slow device needs to reckon.
+    static let patience = TimeAmount.seconds(15)
+    /// As they are agreed upon (RFC 7301 §6), the better one first.
+    static let protocols = ["h2", "http/1.1"]
+
+    private let kinds: SniffingChannel.Kinds
+    private let became: EventLoopPromise<SniffingChannel.Outcome>
+    private var isOver = false
+    private var timeout: Scheduled<Void>?
+
+    init(_ kinds: SniffingChannel.Kinds, became: EventLoopPromise<SniffingChannel.Outcome>) {
+        self.kinds = kinds
+        self.became = became
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        let logger = kinds.logger
+        timeout = context.eventLoop.scheduleTask(in: Self.patience) {
+            logger.debug("a TLS handshake failed", metadata: ["error.reason": "it took too long"])
+            channel.close(promise: nil)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timeout?.cancel()
+        if !isOver { became.succeed(.nothing) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if !isOver, case .handshakeCompleted(let version)? = event as? TLSUserEvent {
+            complete(context, version)
+            return
+        }
+        if !isOver, event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// Clients that do not trust the certificate break off here; it is theirs to say so.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isOver else { return context.fireErrorCaught(error) }
+        kinds.logger.debug("a TLS handshake failed", metadata: ["error.reason": "\(error)"])
+        timeout?.cancel()
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timeout?.cancel()
+        if !isOver { became.succeed(.nothing) }
+        isOver = true
+        context.fireChannelInactive()
+    }
+
+    /// What comes within TLS follows this event at once, so all is set up before it returns.
+    private func complete(_ context: ChannelHandlerContext, _ version: String?) {
+        isOver = true
+        timeout?.cancel()
+        let channel = context.channel
+        let pipeline = context.pipeline.syncOperations
+        do {
+            if version == Self.protocols[0] {
+                let setup = kinds.http2.setup(channel: channel, logger: kinds.logger)
+                setup.whenFailure { _ in channel.close(promise: nil) }
+                let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
+                try pipeline.addHandler(EarlyEndings(), position: .after(frames))
+                setup.map { .http2($0) }.cascade(to: became)
+            } else {
+                try pipeline.addHandler(RequestSniffer(kinds, isWithinTLS: true, became: became))
+            }
+            pipeline.removeHandler(context: context, promise: nil)
+        } catch {
+            became.succeed(.nothing)
+            context.close(promise: nil)
+        }
+    }
+}

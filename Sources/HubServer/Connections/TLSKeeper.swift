@@ -1,0 +1,109 @@
+import Certificates
+import Foundation
+import Logging
+import NIOCore
+import NIOSSL
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// Keeps the certificate that the hub shows up to date, for connections that begin from then on.
+final class TLSKeeper: Service {
+    /// Between two looks at the certificate's files.
+    static let interval = Duration.seconds(5)
+    /// How long a client has to end TLS in an orderly way.
+    private static let shutdownTimeout = TimeAmount.seconds(2)
+
+    private struct State {
+        var watch: CertificateWatch
+        var context: NIOSSLContext
+        /// What is wrong with the files, as it was last seen and as it was last said.
+        var seen: String?
+        var said: String?
+    }
+
+    private let source: CertificateSource
+    private let now: @Sendable () -> Date
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// - Throws: ``CertificateProblem`` when there is no certificate to begin with.
+    init(
+        _ source: CertificateSource,
+        now: @escaping @Sendable () -> Date,
+        logger: Logger
+    ) throws {
+        self.source = source
+        self.now = now
+        self.logger = logger
+        var watch = CertificateWatch(source)
+        guard let identity = try watch.look(at: now()) else { preconditionFailure("a first look finds one or throws") }
+        state = Mutex(State(watch: watch, context: try Self.context(identity)))
+    }
+
+    /// For the next connection.
+    var context: NIOSSLContext { state.withLock { $0.context } }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    while (try? await Task.sleep(for: Self.interval)) != nil { self.look() }
+                }
+                // A terminal that goes ends a hub without files, as it always did.
+                guard case .files = self.source else { return }
+                group.addTask {
+                    for await _ in await UnixSignalsSequence(trapping: .sighup) { self.look() }
+                }
+            }
+        }
+    }
+
+    /// Takes another certificate where there is one; a broken one leaves the former in force.
+    ///
+    /// Certificate and key are two files, which change one after the other: what is wrong is said when the next look finds it
+    /// unchanged, and once.
+    func look() {
+        let identity: ServerIdentity? = state.withLock { state in
+            do {
+                guard let identity = try state.watch.look(at: now()) else { return nil }
+                state.context = try Self.context(identity)
+                state.seen = nil
+                state.said = nil
+                return identity
+            } catch {
+                let reason = "\(error)"
+                if state.seen == reason, state.said != reason {
+                    state.said = reason
+                    logger.error(
+                        "the new TLS certificate cannot be used, and the former stays in force",
+                        metadata: ["error.reason": "\(reason)"]
+                    )
+                }
+                state.seen = reason
+                return nil
+            }
+        }
+        guard let identity else { return }
+        logger.notice(
+            "the TLS certificate is another one now",
+            metadata: [
+                "tls.names": "\(identity.facts.names.joined(separator: ","))",
+                "tls.expires": "\(identity.facts.notAfter.formatted(.iso8601))",
+            ]
+        )
+    }
+
+    private static func context(_ identity: ServerIdentity) throws -> NIOSSLContext {
+        let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.chain.utf8))
+        let key = try NIOSSLPrivateKey(bytes: Array(identity.privateKey.utf8), format: .pem)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(key)
+        )
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = TLSHandshake.protocols
+        configuration.shutdownTimeout = shutdownTimeout
+        return try NIOSSLContext(configuration: configuration)
+    }
+}

@@ -1,0 +1,64 @@
+import HubProtocol
+import NIOCore
+import NIOHTTP1
+
+/// Reads the head of a stream request and hands the connection over, without its HTTP handlers.
+final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+
+    private let gate: StreamGate
+    private var head: HTTPRequestHead?
+    private var timeout: Scheduled<Void>?
+
+    init(gate: StreamGate) {
+        self.gate = gate
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): self.head = head
+        case .body: break
+        case .end:
+            guard let head else { return }
+            self.head = nil
+            handOver(context, head)
+        }
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        timeout = context.eventLoop.scheduleTask(in: RequestSniffer.patience) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timeout?.cancel()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
+        if case ChannelEvent.inputClosed = event { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// What comes is no HTTP, or more than a head may hold.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        let refusal = ErrorReply(.badRequest("The request is not valid HTTP/1.1."))
+        let channel = context.channel
+        channel.writeAndFlush(refusal.wholeResponse).whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    private func handOver(_ context: ChannelHandlerContext, _ head: HTTPRequestHead) {
+        let output = ChannelOutput(responses: gate.responses)
+        let channel = context.channel
+        let pipeline = context.pipeline.syncOperations
+        do {
+            try pipeline.addHandler(output)
+            let decoder = try pipeline.context(name: StreamGate.decoderName)
+            pipeline.removeHandler(context: decoder, promise: nil)
+            pipeline.removeHandler(context: context, promise: nil)
+            gate.serve(head, on: channel, output: output)
+        } catch {
+            channel.close(promise: nil)
+        }
+    }
+}

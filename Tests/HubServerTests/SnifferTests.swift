@@ -1,0 +1,97 @@
+import Certificates
+import Foundation
+import HubProtocol
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOEmbedded
+import NetworkAddresses
+import Testing
+
+@testable import HubServer
+
+/// What a connection becomes, without a network and with a clock of its own.
+struct SnifferTests {
+    private let scratch: Scratch
+    private let lines = LogLines()
+
+    init() throws {
+        scratch = try Scratch()
+    }
+
+    /// A connection that came in at an address of this machine.
+    private func connection(at address: String, takesPlainHTTP: Bool = false) throws -> EmbeddedChannel {
+        var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
+        configuration.takesPlainHTTP = takesPlainHTTP
+        let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
+        let sniffing = SniffingChannel(
+            { _, _, _ in },
+            streams: StreamGate(hubs: HubDirectory(members: [], eventLoops: []), responses: ResponseCounts()),
+            tls: try TLSKeeper(.local(local), now: { Date() }, logger: lines.logger),
+            configuration,
+            lines.logger
+        )
+        let channel = EmbeddedChannel()
+        channel.localAddress = try SocketAddress(ipAddress: address, port: 8787)
+        try channel.connect(to: try SocketAddress(ipAddress: "192.0.2.9", port: 1)).wait()
+        _ = try sniffing.setup(channel: channel, logger: lines.logger).wait()
+        return channel
+    }
+
+    private func written(_ channel: EmbeddedChannel) throws -> String {
+        var text = ""
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+        return text
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", false, true), ("::1", false, true), ("::ffff:127.0.0.1", false, true),
+        ("192.0.2.1", false, false),
+        ("192.0.2.1", true, true), ("2001:db8::1", false, false),
+    ])
+    func `plain HTTP is taken where nobody can listen in, or where the operator says so`(
+        address: String,
+        takesPlainHTTP: Bool,
+        isTaken: Bool
+    ) throws {
+        let channel = try connection(at: address, takesPlainHTTP: takesPlainHTTP)
+        try channel.writeInbound(ByteBuffer(string: "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"))
+        let reply = try written(channel)
+        if isTaken {
+            #expect(reply.isEmpty)
+        } else {
+            #expect(reply.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+            #expect(reply.contains("<Error><Code>400</Code><Detail>This port speaks HTTPS: call it with https://"))
+            #expect(reply.contains("Connection: close"))
+            // However long the client goes on.
+            try channel.writeInbound(ByteBuffer(string: "more"))
+            channel.embeddedEventLoop.advanceTime(by: .seconds(3))
+            #expect(!channel.isActive)
+        }
+    }
+
+    @Test func `a handshake that fails is told of to who looks closely, and the connection ends`() throws {
+        let channel = try connection(at: "192.0.2.1")
+        // The beginning of a record, and nothing that could be in it.
+        _ = try? channel.writeInbound(ByteBuffer(bytes: [0x16, 3, 1, 0, 4, 0xFF, 0xFF, 0xFF, 0xFF]))
+        #expect(!channel.isActive)
+        #expect(lines.all.count == 1, "\(lines.all)")
+        #expect(lines.all.first?.hasPrefix("debug a TLS handshake failed error.reason=") == true)
+    }
+
+    @Test func `a handshake that does not end is ended`() throws {
+        let channel = try connection(at: "127.0.0.1")
+        try channel.writeInbound(ByteBuffer(bytes: [0x16]))
+        channel.embeddedEventLoop.advanceTime(by: TLSHandshake.patience - .seconds(1))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(10))
+        #expect(!channel.isActive)
+        #expect(lines.all == ["debug a TLS handshake failed error.reason=it took too long"])
+    }
+
+    @Test func `a connection that says nothing is ended`() throws {
+        let channel = try connection(at: "127.0.0.1")
+        channel.embeddedEventLoop.advanceTime(by: RequestSniffer.patience)
+        #expect(!channel.isActive)
+    }
+}
