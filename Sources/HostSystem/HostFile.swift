@@ -13,6 +13,11 @@ package enum HostFile {
         return facts.st_mode & 0o7777
     }
 
+    /// Removes a file, if it is there.
+    package static func remove(_ path: String) throws(HostError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw HostError("cannot remove", path, code: errno) }
+    }
+
     /// What a file is to hold.
     package struct Content: Sendable {
         package let path: String

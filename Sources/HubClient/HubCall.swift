@@ -45,7 +45,7 @@ extension HubClient {
         if call.body != nil { headers.append(("Content-Type", call.contentType)) }
         if let channel = call.channel { headers.append((HeaderName.pushChannel, channel.text)) }
         let query = call.query.map { "&\($0.name)=\(HubCall.segment($0.value))" }.joined()
-        return OutboundRequest(
+        var request = OutboundRequest(
             method: call.method,
             url: "\(hubURL)\(call.path)?api-version=\(Self.apiVersion)\(query)",
             headers: headers,
@@ -55,6 +55,8 @@ extension HubClient {
             maximumRedirects: 0,
             addresses: .any
         )
+        request.certificateAuthorities = certificateAuthorities
+        return request
     }
 
     /// Sends a call; `absences` are statuses that say in an orderly way that there is nothing.

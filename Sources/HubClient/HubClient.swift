@@ -10,10 +10,11 @@ package struct HubClient: Sendable {
     let hubURL: String
     let tokens: TokenSource
     let http: OutboundClient
+    let certificateAuthorities: String?
     let now: @Sendable () -> Date
 
     /// Takes the base address and key of the connection; `allowPlainHTTP` permits `http` to a host that is not this
-    /// machine.
+    /// machine, and `certificateAuthorities` is a PEM file in place of the system's authorities.
     ///
     /// - Throws: When the connection string's endpoint must not or cannot be called.
     package init(
@@ -21,12 +22,14 @@ package struct HubClient: Sendable {
         hub: HubName,
         http: OutboundClient,
         allowPlainHTTP: Bool = false,
+        certificateAuthorities: String? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(ConnectionStringError) {
         let base = try connection.baseURL(allowingPlainHTTP: allowPlainHTTP)
         self.hubURL = "\(base)/\(hub.text)"
         self.tokens = TokenSource(resource: hubURL, connection: connection)
         self.http = http
+        self.certificateAuthorities = certificateAuthorities
         self.now = now
     }
 

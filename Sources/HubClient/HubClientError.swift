@@ -34,7 +34,20 @@ package enum HubClientError: Error, Sendable, Equatable {
         switch error {
         case .cancelled, .shutDown: self = .cancelled
         case .malformedReply, .tooLarge: self = .malformedReply(error.description)
+        case .untrusted(_, _, let cause): self = .unreachable("\(error.description)\(Self.advice(cause))")
         default: self = .unreachable(error.description)
+        }
+    }
+
+    /// What helps, as the end of a line.
+    private static func advice(_ cause: DistrustCause) -> String {
+        switch cause {
+        case .unknownAuthority:
+            "; the hub's certificate is signed by an authority that is not trusted here: pass --ca-file PATH with the file "
+                + "that 'newswire hub certificate' shows on the hub's machine"
+        case .otherName: "; the hub's certificate is made out to other names: add this one to the hub's 'host-names'"
+        case .notValidNow: "; the hub's certificate has expired, or a clock is wrong"
+        case .other: ""
         }
     }
 

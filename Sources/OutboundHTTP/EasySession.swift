@@ -63,6 +63,8 @@ final class EasySession {
         }
         if let file = plan.certificateAuthorities {
             set(ccurl_set_text(easy, CURLOPT_CAINFO, file))
+            // Else the system's folder of authorities would count beside the file.
+            set(ccurl_set_pointer(easy, CURLOPT_CAPATH, nil))
         }
         // Both set in any case, or libcurl would read the environment by itself.
         set(ccurl_set_text(easy, CURLOPT_PROXY, plan.proxy ?? ""))
@@ -130,6 +132,21 @@ extension EasySession {
     }
 
     var isMultiplexed: Bool { long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) }
+
+    /// What OpenSSL found, in its own numbers, after a failed verification.
+    ///
+    /// Source: openssl-verification-options(1), `X509_V_ERR_…`.
+    func distrustCause(_ code: CURLcode) -> DistrustCause {
+        guard code == CURLE_PEER_FAILED_VERIFICATION else { return .other }
+        return switch long(CURLINFO_SSL_VERIFYRESULT) {
+        // It was content, and libcurl, which compares the names itself, has not noted that yet (1).
+        case 0, 1: .otherName
+        case 2, 18, 19, 20, 21, 24, 27: .unknownAuthority
+        case 9, 10: .notValidNow
+        case 62, 64: .otherName
+        default: .other
+        }
+    }
 
     /// Bytes of the body as transmitted.
     var transmittedBytes: Int { size(CURLINFO_SIZE_DOWNLOAD_T) }

@@ -130,7 +130,7 @@ package final class OutboundClient: Sendable {
             headers: trail.headers,
             body: trail.body,
             userAgent: userAgent,
-            certificateAuthorities: certificateAuthorities,
+            certificateAuthorities: request.certificateAuthorities ?? certificateAuthorities,
             proxy: proxies.proxy(for: trail.address),
             addresses: trail.addresses,
             connectTimeout: request.connectTimeout,

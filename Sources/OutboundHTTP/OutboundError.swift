@@ -13,7 +13,7 @@ package enum OutboundError: Error, Sendable, Equatable {
     case unreachable(host: String, reason: String)
 
     /// TLS was there and did not prove the host.
-    case untrusted(host: String, reason: String)
+    case untrusted(host: String, reason: String, cause: DistrustCause)
 
     case timedOut(host: String, stage: OutboundStage, after: Duration)
 
@@ -38,6 +38,17 @@ package enum OutboundError: Error, Sendable, Equatable {
     case shutDown
 }
 
+/// Why TLS did not prove a host.
+package enum DistrustCause: Sendable, Equatable {
+    /// The certificate leads to no authority that is trusted here.
+    case unknownAuthority
+    /// It is made out to others.
+    case otherName
+    /// It has expired or is not valid yet, or the clock is wrong.
+    case notValidNow
+    case other
+}
+
 /// What a request was doing when its time ended.
 package enum OutboundStage: String, Sendable {
     case queueing = "waiting for a free connection"
@@ -53,7 +64,7 @@ extension OutboundError: CustomStringConvertible {
         case .badURL(let reason): "unusable address: \(reason)"
         case .badRequest(let reason): "unusable request: \(reason)"
         case .unreachable(let host, let reason): "cannot reach '\(host)': \(reason)"
-        case .untrusted(let host, let reason): "cannot trust '\(host)': \(reason)"
+        case .untrusted(let host, let reason, _): "cannot trust '\(host)': \(reason)"
         case .timedOut(let host, let stage, let limit):
             "no answer from '\(host)': \(stage.rawValue) took longer than \(Self.text(limit))"
         case .refusedAddress(let host, let address):

@@ -53,6 +53,9 @@ package struct OutboundRequest: Sendable {
     /// another one for us.
     package var redirectAddresses: AddressPolicy
 
+    /// A PEM file in place of the system's authorities, and of the client's.
+    package var certificateAuthorities: String?
+
     /// Accepts `file:` in ``url``; a redirect never leads to a file.
     package var allowsFile: Bool
 

@@ -8,6 +8,9 @@ package struct AgentConfiguration: Sendable {
     package var profile: String
     /// What somebody named; over the stored one, and stored together with a choice.
     package var connection: ConnectionString?
+    /// What somebody named to check the hub's certificate with, a PEM file; over the stored one, and stored together with
+    /// ``connection``.
+    package var authorityFile: String?
     /// Of a hub that was found on this machine; under the stored one, and never stored: the hub keeps the file up to date.
     package var localConnection: ConnectionString?
     /// Over the stored one; ``HubName/standard`` without either.

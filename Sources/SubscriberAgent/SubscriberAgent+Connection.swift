@@ -12,6 +12,8 @@ extension SubscriberAgent {
     func connect() async throws(AgentError) -> Connected {
         let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
         let connection: ConnectionString
+        let stored = configuration.directory.file(Self.authorityName)
+        let kept = configuration.connection == nil && HostFile.exists(stored) ? stored : nil
         if let named = configuration.connection { connection = named } else { connection = try storedConnection() }
         let allowsPlainHTTP = configuration.allowsPlainHTTP ?? record.allowsPlainHTTP
         do {
@@ -21,6 +23,7 @@ extension SubscriberAgent {
                 hub: hub,
                 http: http,
                 allowPlainHTTP: allowsPlainHTTP,
+                certificateAuthorities: configuration.authorityFile ?? kept,
                 now: environment.now
             )
             return Connected(hub: hub.text, allowsPlainHTTP: allowsPlainHTTP, client: client)
@@ -52,11 +55,21 @@ extension SubscriberAgent {
     func remember(_ connected: Connected) async throws(AgentError) {
         if let connection = configuration.connection {
             let path = configuration.directory.file(Self.connectionName)
-            try host { () throws(HostError) in try PrivateFile.write("\(connection)\n", to: path) }
+            try host { () throws(HostError) in
+                try rememberAuthority()
+                try PrivateFile.write("\(connection)\n", to: path)
+            }
         }
         try await stored { () async throws(AgentStoreError) in
             try await self.store.setHub(connected.hub, allowsPlainHTTP: connected.allowsPlainHTTP)
         }
+    }
+
+    /// Keeps a copy: the file that was named may be somebody's who moves it.
+    private func rememberAuthority() throws(HostError) {
+        let path = configuration.directory.file(Self.authorityName)
+        guard let named = configuration.authorityFile else { return try HostFile.remove(path) }
+        try PrivateFile.write(PrivateFile.read(named, limit: Self.maximumAuthorityBytes), to: path)
     }
 
     func registrar(_ client: HubClient) -> Registrar {

@@ -11,6 +11,10 @@ package final class SubscriberAgent: Sendable {
     /// Held by the one process that listens.
     static let lockName = "agent.lock"
     package static let connectionName = "connection"
+    /// The authorities that came with the connection string, in PEM.
+    static let authorityName = "ca.pem"
+    /// Bytes of such a file; the system's whole set takes 220 KB.
+    static let maximumAuthorityBytes = 1 << 20
 
     let store: AgentStore
     let configuration: AgentConfiguration

@@ -244,6 +244,19 @@ extension HubClientTests {
         #expect(error?.isPermanent == false)
     }
 
+    @Test(arguments: [
+        (DistrustCause.unknownAuthority, "--ca-file"), (.otherName, "'host-names'"), (.notValidNow, "expired"),
+    ])
+    func `a hub that proves nothing is unreachable, and the line says what to do`(
+        cause: DistrustCause,
+        says: String
+    ) {
+        let error = HubClientError(OutboundError.untrusted(host: "h:1", reason: "no", cause: cause))
+        #expect(error.description.hasPrefix("cannot trust 'h:1': no; "))
+        #expect(error.description.contains(says))
+        #expect(!error.isPermanent)
+    }
+
     @Test func `cancelling a call is told as that`() async throws {
         let hub = try ScriptedHub { _ in .never }
         let task = Task { try await hub.client.categories() }
