@@ -1,5 +1,6 @@
 import Crypto
 package import Foundation
+import HostSystem
 package import NetworkAddresses
 import SwiftASN1
 import X509
@@ -15,6 +16,20 @@ package struct CertificateFacts: Sendable, Equatable {
     package let notAfter: Date
     /// SHA-256 of the whole, as `openssl x509 -fingerprint -sha256` writes it.
     package let fingerprint: String
+
+    /// Reads the first certificate of a file.
+    ///
+    /// - Returns: What it says, and its text.
+    package static func read(_ path: String) throws(CertificateProblem) -> (facts: CertificateFacts, text: String) {
+        let text: String
+        do throws(HostError) {
+            text = try PrivateFile.read(path, limit: PEMText.maximumBytes)
+        } catch {
+            throw CertificateProblem(error)
+        }
+        let (certificate, block) = try PEMText.certificates(text, path: path)[0]
+        return (CertificateFacts(certificate, encoded: block.derBytes), block.pemString)
+    }
 
     init(_ certificate: Certificate, encoded: [UInt8]) {
         subject = certificate.subject.description

@@ -52,8 +52,10 @@ package struct CertificateFiles: Sendable, Equatable {
     /// What is wrong with the authorities in a file that a client is to trust; `nil` when it can be used.
     package static func authorityProblem(_ path: String) -> CertificateProblem? {
         do throws(CertificateProblem) {
-            _ = try PEMText.certificates(try read(path), path: path)
-            return nil
+            // In a large set one that we cannot read is no problem.
+            let blocks = try PEMText.blocks(try read(path), path: path)
+            return blocks.contains { (try? Certificate(pemDocument: $0)) != nil }
+                ? nil : CertificateProblem(path, "there is no certificate in it")
         } catch {
             return error
         }

@@ -3,8 +3,8 @@ import X509
 
 /// Certificates and keys in the text that every other program writes.
 enum PEMText {
-    /// Bytes of a file; a chain of ten RSA certificates takes 20 KB.
-    static let maximumBytes = 256 << 10
+    /// Bytes of a file; a chain of ten RSA certificates takes 20 KB, a system's whole set of authorities 220 KB.
+    static let maximumBytes = 1 << 20
 
     /// All blocks of a text, in order.
     static func blocks(_ text: String, path: String) throws(CertificateProblem) -> [PEMDocument] {

@@ -34,10 +34,17 @@ package struct HubClient: Sendable {
     }
 
     /// Calls what is below an address; the token is signed for `resource`.
-    init(url: String, resource: String, connection: ConnectionString, http: OutboundClient) {
+    init(
+        url: String,
+        resource: String,
+        connection: ConnectionString,
+        http: OutboundClient,
+        certificateAuthorities: String?
+    ) {
         hubURL = url
         tokens = TokenSource(resource: resource, connection: connection)
         self.http = http
+        self.certificateAuthorities = certificateAuthorities
         now = { Date() }
     }
 

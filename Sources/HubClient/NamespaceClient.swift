@@ -13,14 +13,21 @@ package struct NamespaceClient: Sendable {
     private let client: HubClient
     private let base: String
 
-    /// As ``HubClient/init(connection:hub:http:allowPlainHTTP:now:)``.
+    /// As ``HubClient/init(connection:hub:http:allowPlainHTTP:certificateAuthorities:now:)``.
     package init(
         connection: ConnectionString,
         http: OutboundClient,
-        allowPlainHTTP: Bool = false
+        allowPlainHTTP: Bool = false,
+        certificateAuthorities: String? = nil
     ) throws(ConnectionStringError) {
         base = try connection.baseURL(allowingPlainHTTP: allowPlainHTTP)
-        client = HubClient(url: base, resource: base + "/", connection: connection, http: http)
+        client = HubClient(
+            url: base,
+            resource: base + "/",
+            connection: connection,
+            http: http,
+            certificateAuthorities: certificateAuthorities
+        )
     }
 
     /// The namespace's address, for messages; it holds no secret.

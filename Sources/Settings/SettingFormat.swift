@@ -1,4 +1,5 @@
 internal import HubProtocol
+internal import NetworkAddresses
 
 /// How a text becomes a value of a setting, and back.
 package struct SettingFormat<Value: Sendable>: Sendable {
@@ -44,6 +45,14 @@ extension SettingFormat<String> {
             throw SettingValueError(
                 "must be the path of a file that holds the connection string, not the string itself"
             )
+        }
+        return try Self.singleLine(text)
+    }
+
+    /// The path of a file with a private key in it.
+    static let keyFile = SettingFormat("path", nature: .secretFile, show: { $0 }) { text throws(SettingValueError) in
+        guard !text.contains("PRIVATE KEY") else {
+            throw SettingValueError("must be the path of a file that holds the key, not the key itself")
         }
         return try Self.singleLine(text)
     }
@@ -158,6 +167,48 @@ extension SettingFormat<ReservedTagPrefixes> {
             throw SettingValueError("must be beginnings of tags: \(error.detail)")
         }
     }
+}
+
+extension SettingFormat<[HostName]> {
+    static let hostNames = SettingFormat(
+        "list of names and addresses",
+        nature: .list,
+        show: { $0.map(\.description).joined(separator: ",") }
+    ) { text throws(SettingValueError) in
+        try words(text) {
+            HostName($0)
+        } orThrow: {
+            "must be names and addresses such as hub.example.org, without ports and '*'; '\($0)' is none"
+        }
+    }
+}
+
+extension SettingFormat<[AddressBlock]> {
+    static let addressBlocks = SettingFormat(
+        "list of addresses and blocks",
+        nature: .list,
+        show: { $0.map(\.description).joined(separator: ",") }
+    ) { text throws(SettingValueError) in
+        try words(text) {
+            AddressBlock($0)
+        } orThrow: {
+            "must be addresses and blocks such as 10.0.0.0/8; '\($0)' is none"
+        }
+    }
+}
+
+/// Reads words with commas between them; at least one.
+private func words<Word>(
+    _ text: String,
+    _ read: (String) -> Word?,
+    orThrow reason: (String) -> String
+) throws(SettingValueError) -> [Word] {
+    var words: [Word] = []
+    for word in text.split(separator: ",", omittingEmptySubsequences: false).map({ $0.trimmed() }) {
+        guard let value = read(word) else { throw SettingValueError(reason(word)) }
+        words.append(value)
+    }
+    return words
 }
 
 extension SettingFormat<CategoryCap> {

@@ -1,4 +1,5 @@
 package import HubProtocol
+package import NetworkAddresses
 
 /// Every setting there is: what the file, the environment and the flags may hold.
 package enum SettingsTable {
@@ -17,7 +18,26 @@ package enum HubSettings {
         "insecure-listen",
         .flag,
         false,
-        "Listen on an address that other machines reach, although there is no TLS."
+        "Take plain HTTP from other machines, too: keys and news can be read on the way. From this one it is always taken."
+    )
+    package static let hostNames = OpenSetting(
+        .hub,
+        "host-names",
+        .hostNames,
+        "What the hub is reached by: its certificate is made out to these, and the first stands in connection strings. Without it: localhost and this machine's names."
+    )
+    package static let tlsCertificate = OpenSetting(
+        .hub,
+        "tls-certificate",
+        .path,
+        "A certificate and its chain in PEM, in place of one of the hub's own authority. Read again when it changes."
+    )
+    package static let tlsKey = OpenSetting(.hub, "tls-key", .keyFile, "The key of 'tls-certificate' in PEM.")
+    package static let trustedProxies = OpenSetting(
+        .hub,
+        "trusted-proxies",
+        .addressBlocks,
+        "Proxies whose X-Forwarded-Host, -Port and -Proto are believed. Without it: none, and the Host that a proxy passes on counts."
     )
     package static let name = Setting(
         .hub,
@@ -70,8 +90,9 @@ package enum HubSettings {
     )
 
     static let entries = [
-        listen.entry, port.entry, insecureListen.entry, name.entry, state.entry, timeToLive.entry, logSize.entry,
-        reservedTagPrefixes.entry, drain.entry, logLevel.entry,
+        listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
+        trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, reservedTagPrefixes.entry,
+        drain.entry, logLevel.entry,
     ]
 }
 
@@ -192,6 +213,7 @@ package enum AgentSettings {
 package struct ConnectionSettings: Sendable {
     package let hub: Setting<String>
     package let connectionFile: OpenSetting<String>
+    package let authorityFile: OpenSetting<String>
     package let allowPlainHTTP: Setting<Bool>
 
     init(_ section: SettingSection) {
@@ -203,6 +225,13 @@ package struct ConnectionSettings: Sendable {
             sharedVariable: SharedVariable.connectionFile,
             "The file that holds the connection string. Without it: what a hub of yours on this machine has written."
         )
+        authorityFile = OpenSetting(
+            section,
+            "ca-file",
+            .path,
+            sharedVariable: SharedVariable.authorityFile,
+            "The authorities in PEM that the hub's certificate is checked with, as 'newswire hub certificate' on its machine shows. Without it: the system's."
+        )
         allowPlainHTTP = Setting(
             section,
             "allow-plain-http",
@@ -212,13 +241,14 @@ package struct ConnectionSettings: Sendable {
         )
     }
 
-    var entries: [SettingEntry] { [hub.entry, connectionFile.entry, allowPlainHTTP.entry] }
+    var entries: [SettingEntry] { [hub.entry, connectionFile.entry, authorityFile.entry, allowPlainHTTP.entry] }
 }
 
 /// Variables that hold for every program that knows their setting.
 enum SharedVariable {
     static let logLevel = "NEWSWIRE_LOG_LEVEL"
     static let connectionFile = "NEWSWIRE_CONNECTION_FILE"
+    static let authorityFile = "NEWSWIRE_CA_FILE"
 }
 
 /// How many messages of one category a pass may send singly.

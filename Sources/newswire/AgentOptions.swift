@@ -41,6 +41,7 @@ struct AgentOptions: ParsableArguments {
             var configuration = AgentConfiguration(directory: directory, profile: profile, variables: variables)
             let hub = try connection.resolved(settings, AgentSettings.connection)
             configuration.connection = try hub.named()
+            configuration.authorityFile = try HubConnection.authorities(hub.authorityFile)
             let hasStored = HostFile.exists(directory.file(SubscriberAgent.connectionName))
             if configuration.connection == nil, !hasStored { configuration.localConnection = try hub.local(.listen) }
             configuration.hub = hub.isHubNamed ? hub.hub : nil

@@ -1,3 +1,4 @@
+import Certificates
 import FeedPublisher
 import Foundation
 import HostSystem
@@ -25,15 +26,7 @@ struct ConfigurationCheck {
     }
 
     private func hubProblems() -> [String] {
-        var problems: [String] = []
-        let listen = settings.value(HubSettings.listen)
-        if !HubServe.isLoopback(listen), !settings.value(HubSettings.insecureListen) {
-            problems.append(
-                "'\(listen)' is reached by other machines, and keys and news would travel unencrypted; "
-                    + "set 'insecure-listen' or listen on 127.0.0.1"
-            )
-        }
-        return problems + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
+        certificateProblems() + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)
                     + HubFiles.Connection.allCases.flatMap { file in
@@ -42,6 +35,33 @@ struct ConfigurationCheck {
                         return HostFile.exists(path) ? connectionProblems(path, allowsPlainHTTP: true) : []
                     }
             }
+    }
+
+    /// Of a certificate that somebody else makes; the hub's own is made at the first start.
+    private func certificateProblems() -> [String] {
+        switch (settings.value(HubSettings.tlsCertificate), settings.value(HubSettings.tlsKey)) {
+        case (nil, nil): return []
+        case (_, nil): return [HubEndpoint.incomplete("tls-certificate", "tls-key")]
+        case (nil, _): return [HubEndpoint.incomplete("tls-key", "tls-certificate")]
+        case (let certificate?, let key?):
+            do throws(CertificateProblem) {
+                let facts = try CertificateFiles(certificate: certificate, key: key).identity(at: Date()).facts
+                let missing = settings.value(HubSettings.hostNames)?.filter { !facts.covers($0) } ?? []
+                let names = missing.map { "'\($0)'" }.joined(separator: ", ")
+                return permissionProblems(key)
+                    + (missing.isEmpty ? [] : ["the certificate in '\(certificate)' is not made out to \(names)"])
+            } catch {
+                return ["\(error)"]
+            }
+        }
+    }
+
+    /// Of a file that holds a key; a group may read it: that is how one file serves several programs.
+    private func permissionProblems(_ path: String) -> [String] {
+        guard let mode = try? HostFile.permissions(path), mode & 0o027 != 0 else { return [] }
+        return [
+            "'\(path)' holds a key and its mode is \(String(mode, radix: 8)): others can read or change it; chmod 600 it"
+        ]
     }
 
     private func publisherProblems() -> [String] {
@@ -112,26 +132,21 @@ struct ConfigurationCheck {
     private func connectionProblems(_ connection: ConnectionSettings) -> [String] {
         let allowsPlainHTTP = settings.value(connection.allowPlainHTTP)
         let file = settings.value(connection.connectionFile)
-        return switch ConnectionSource(flag: nil, file: file, environment: environment) {
-        case .file(let path): connectionProblems(path, allowsPlainHTTP: allowsPlainHTTP)
-        case .variable(let text):
-            stringProblem(text, "$\(HubConnection.stringVariable)", allowsPlainHTTP: allowsPlainHTTP)
-        case nil: []
-        }
+        let authorities = settings.value(connection.authorityFile).flatMap { CertificateFiles.authorityProblem($0) }
+        let problems: [String] =
+            switch ConnectionSource(flag: nil, file: file, environment: environment) {
+            case .file(let path): connectionProblems(path, allowsPlainHTTP: allowsPlainHTTP)
+            case .variable(let text):
+                stringProblem(text, "$\(HubConnection.stringVariable)", allowsPlainHTTP: allowsPlainHTTP)
+            case nil: []
+            }
+        return problems + (authorities.map { ["\($0)"] } ?? [])
     }
 
     private func connectionProblems(_ path: String, allowsPlainHTTP: Bool) -> [String] {
         do throws(HostError) {
             let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
-            var problems: [String] = []
-            // A group may read it: that is how one file serves several programs.
-            if try HostFile.permissions(path) & 0o027 != 0 {
-                let mode = String(try HostFile.permissions(path), radix: 8)
-                problems.append(
-                    "'\(path)' holds a key and its mode is \(mode): others can read or change it; chmod 600 it"
-                )
-            }
-            return problems + stringProblem(text, "'\(path)'", allowsPlainHTTP: allowsPlainHTTP)
+            return permissionProblems(path) + stringProblem(text, "'\(path)'", allowsPlainHTTP: allowsPlainHTTP)
         } catch {
             return ["\(error)"]
         }

@@ -90,6 +90,8 @@ extension SettingEntry {
         case "hub name": "name"
         case "URL or e-mail address": "address"
         case "list of beginnings of tags": "prefixes"
+        case "list of names and addresses": "names"
+        case "list of addresses and blocks": "addresses"
         case "word": "level"
         default: type
         }

@@ -8,8 +8,7 @@ enum ConnectionFiles {
     static func write(
         hub: [ConnectionString],
         namespace: [ConnectionString],
-        to state: StateDirectory,
-        showing: Bool
+        to state: StateDirectory
     ) throws {
         let named: [(file: HubFiles.Connection, string: ConnectionString?)] = [
             (.listen, hub.first { $0.keyName == AccessRule.defaultListenName }),
@@ -23,13 +22,18 @@ enum ConnectionFiles {
                 continue
             }
             try PrivateFile.write("\(string)\n", to: path)
-            guard showing, file != .namespace else { continue }
-            Console.notice("\(file == .listen ? "for agents" : "for publishers, keep it secret"): \(string)")
         }
     }
 
-    /// Where the hub listened when it last started.
+    /// What SDKs and other machines call, as of the last start.
     static func endpoint(in state: StateDirectory) throws -> String {
+        let path = state.file(HubFiles.endpoint)
+        guard HostFile.exists(path) else { return "sb://localhost:8787/" }
+        return try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// What programs of this machine call, as of the last start.
+    static func localEndpoint(in state: StateDirectory) throws -> String {
         for file in [HubFiles.Connection.namespace, .listen, .full] {
             let path = state.file(file.rawValue)
             guard HostFile.exists(path) else { continue }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Certificates
 import Foundation
 import HostSystem
 import HubClient
@@ -32,6 +33,9 @@ struct ConnectionOptions: ParsableArguments {
     @Option(secretFile: PublisherSettings.connection.connectionFile)
     var connectionFile: String?
 
+    @Option(PublisherSettings.connection.authorityFile)
+    var caFile: String?
+
     @Flag(PublisherSettings.connection.allowPlainHTTP)
     var allowPlainHttp: Bool?
 
@@ -44,6 +48,7 @@ struct ConnectionOptions: ParsableArguments {
                 isHubNamed: hub != nil || settings.origin(of: connection.hub.entry) != nil,
                 fileFlag: connectionFile,
                 file: settings.value(connection.connectionFile),
+                authorityFile: settings.value(connection.authorityFile, flag: caFile),
                 allowPlainHTTP: allowPlainHttp
                     ?? (settings.origin(of: connection.allowPlainHTTP.entry) == nil
                         ? nil : settings.value(connection.allowPlainHTTP)),
@@ -92,6 +97,8 @@ struct HubConnection: Sendable {
     let fileFlag: String?
     /// Of the environment or the file.
     let file: String?
+    /// What the hub's certificate is checked with; `nil` for the system's authorities.
+    let authorityFile: String?
     /// `nil` when nothing was said about it.
     let allowPlainHTTP: Bool?
     /// Where a hub of this machine is configured to keep its state.
@@ -134,8 +141,11 @@ struct HubConnection: Sendable {
                 connection: connection,
                 hub: hub,
                 http: http,
-                allowPlainHTTP: allowPlainHTTP ?? false
+                allowPlainHTTP: allowPlainHTTP ?? false,
+                certificateAuthorities: try Self.authorities(authorityFile)
             )
+        } catch let failure as Failure {
+            throw failure
         } catch {
             throw Failure(
                 .badConfiguration,
@@ -143,6 +153,21 @@ struct HubConnection: Sendable {
                 hint: "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
             )
         }
+    }
+
+    /// The file of authorities, which holds at least one.
+    ///
+    /// - Throws: ``Failure`` 78.
+    static func authorities(_ authorityFile: String?) throws -> String? {
+        guard let authorityFile else { return nil }
+        if let problem = CertificateFiles.authorityProblem(authorityFile) {
+            throw Failure(
+                problem.host?.isTemporary ?? false ? .tryLater : .badConfiguration,
+                "\(problem)",
+                hint: "'newswire hub certificate' on the hub's machine shows the file: copy that"
+            )
+        }
+        return authorityFile
     }
 
     func read(_ path: String) throws -> ConnectionString {
@@ -181,6 +206,8 @@ struct HubConnection: Sendable {
 enum HubFiles {
     static let database = "hub.sqlite"
     static let lock = "hub.lock"
+    /// What stands in connection strings for others.
+    static let endpoint = "endpoint"
 
     /// Connection strings that a hub leaves for programs of the same user.
     enum Connection: String, CaseIterable {

@@ -21,6 +21,9 @@ struct NamespaceOptions: ParsableArguments {
     )
     var connectionFile: String?
 
+    @Option(PublisherSettings.connection.authorityFile)
+    var caFile: String?
+
     @Flag(help: "Send the key over plain HTTP to a hub on another machine.")
     var allowPlainHttp = false
 
@@ -28,10 +31,17 @@ struct NamespaceOptions: ParsableArguments {
     func run<Output>(_ work: (NamespaceClient, ConnectionString) async throws -> Output) async throws -> Output {
         let settings = try configuration.load()
         let string = try connectionString(settings)
+        let file = settings.value(PublisherSettings.connection.authorityFile, flag: caFile)
+        let authorities = try HubConnection.authorities(file)
         return try await withHTTP { http in
             let client: NamespaceClient
             do throws(ConnectionStringError) {
-                client = try NamespaceClient(connection: string, http: http, allowPlainHTTP: allowPlainHttp)
+                client = try NamespaceClient(
+                    connection: string,
+                    http: http,
+                    allowPlainHTTP: allowPlainHttp,
+                    certificateAuthorities: authorities
+                )
             } catch {
                 throw Failure(
                     .badConfiguration,
@@ -53,6 +63,7 @@ struct NamespaceOptions: ParsableArguments {
             isHubNamed: false,
             fileFlag: connectionFile,
             file: nil,
+            authorityFile: nil,
             allowPlainHTTP: allowPlainHttp,
             hubState: settings.value(HubSettings.state, flag: state)
         )

@@ -4,6 +4,7 @@ import HostSystem
 import HubProtocol
 import HubServer
 import Logging
+import NetworkAddresses
 import Settings
 
 struct HubCommand: AsyncParsableCommand {
@@ -11,8 +12,8 @@ struct HubCommand: AsyncParsableCommand {
         commandName: "hub",
         abstract: "Serve notification hubs, or manage them, their keys and their database.",
         subcommands: [
-            HubServe.self, HubKeysCommand.self, HubListCommand.self, HubCreateCommand.self, HubDeleteCommand.self,
-            HubBackupCommand.self, HubRestoreCommand.self,
+            HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
+            HubDeleteCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
         ],
         defaultSubcommand: HubServe.self
     )
@@ -40,13 +41,18 @@ struct HubServe: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Serve the notification hub.",
         discussion: """
-            The first start makes the database, the hub and its two rules. Connection strings are written to the \
-            state directory, readable by you alone, and shown when you start the hub at a terminal. Hubs, rules and \
-            keys that the configuration names are made sure of at each start.
+            The first start makes the database, the hub, its two rules, and an authority that signs its TLS \
+            certificate. Connection strings are written to the state directory, readable by you alone, and shown when \
+            you start the hub at a terminal. Hubs, rules and keys that the configuration names are made sure of at each \
+            start.
+
+            One port speaks HTTPS and, for programs on this machine, plain HTTP. 'newswire hub certificate' shows how \
+            to make others trust the certificate.
 
             EXAMPLES
               newswire hub
               newswire hub --port 9000 --state /var/lib/newswire-hub
+              newswire hub --listen 0.0.0.0 --host-names hub.example.org
             """
     )
 
@@ -63,6 +69,18 @@ struct HubServe: AsyncParsableCommand {
 
     @Flag(HubSettings.insecureListen)
     var insecureListen: Bool?
+
+    @Option(HubSettings.hostNames)
+    var hostNames: [HostName]?
+
+    @Option(HubSettings.tlsCertificate)
+    var tlsCertificate: String?
+
+    @Option(secretFile: HubSettings.tlsKey)
+    var tlsKey: String?
+
+    @Option(HubSettings.trustedProxies)
+    var trustedProxies: [AddressBlock]?
 
     @Option(HubSettings.timeToLive)
     var timeToLive: Duration?
@@ -82,15 +100,6 @@ struct HubServe: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let settings = try stateOptions.configuration.load()
-            let listen = settings.value(HubSettings.listen, flag: listen)
-            let isInsecure = settings.value(HubSettings.insecureListen, flag: insecureListen)
-            guard isInsecure || Self.isLoopback(listen) else {
-                throw Failure(
-                    .badConfiguration,
-                    "'\(listen)' is reached by other machines, and keys and news would travel unencrypted",
-                    hint: "put a TLS proxy in front and listen on 127.0.0.1, or pass --insecure-listen"
-                )
-            }
             let state = try stateOptions.directory(settings)
             guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
                 throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
@@ -100,11 +109,12 @@ struct HubServe: AsyncParsableCommand {
             configuration.provisions = try ConfiguredKeys().provisions(of: settings.hubs)
             let isNamed = name != nil || settings.origin(of: HubSettings.name.entry) != nil
             configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
-            try await serve(configuration, state, settings)
+            let endpoint = try HubEndpoint(settings, self, listen: configuration.host, state: state)
+            configuration.certificate = endpoint.certificate
+            configuration.publicName = endpoint.publicName
+            try await serve(configuration, endpoint, state, settings)
         }
     }
-
-    static func isLoopback(_ address: String) -> Bool { ["127.0.0.1", "::1", "localhost"].contains(address) }
 
     private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
         let hub = settings.value(HubSettings.name, flag: name)
@@ -118,6 +128,8 @@ struct HubServe: AsyncParsableCommand {
         configuration.version = Program.version
         configuration.host = settings.value(HubSettings.listen, flag: listen)
         configuration.port = settings.value(HubSettings.port, flag: port)
+        configuration.takesPlainHTTP = settings.value(HubSettings.insecureListen, flag: insecureListen)
+        configuration.trustedProxies = settings.value(HubSettings.trustedProxies, flag: trustedProxies) ?? []
         configuration.timeToLive = settings.value(HubSettings.timeToLive, flag: timeToLive)
         configuration.maximumLogBytes = settings.value(HubSettings.logSize, flag: logSize)
         configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
@@ -127,6 +139,7 @@ struct HubServe: AsyncParsableCommand {
 
     private func serve(
         _ configuration: HubConfiguration,
+        _ endpoint: HubEndpoint,
         _ state: StateDirectory,
         _ settings: Settings
     ) async throws {
@@ -150,7 +163,7 @@ struct HubServe: AsyncParsableCommand {
             }
             try await service.run(stopsOnSignals: true, watchdog: watchdog) { boundPort in
                 do {
-                    try announce(service, state, listen: listen, port: boundPort)
+                    try announce(service, endpoint, state, listen: listen, port: boundPort)
                 } catch {
                     log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
                 }
@@ -161,7 +174,7 @@ struct HubServe: AsyncParsableCommand {
                 notifier?.ready()
             } onKeysChanged: { boundPort in
                 do {
-                    try announce(service, state, listen: listen, port: boundPort, isFirst: false)
+                    try announce(service, endpoint, state, listen: listen, port: boundPort, isFirst: false)
                 } catch {
                     log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
                 }
@@ -177,22 +190,30 @@ struct HubServe: AsyncParsableCommand {
         }
     }
 
-    /// Leaves the connection strings in the state directory, and shows those of the hub to a person at a terminal.
+    /// Leaves the connection strings for this machine in the state directory, and shows those for others to a person at a
+    /// terminal.
     private func announce(
         _ service: HubService,
+        _ endpoint: HubEndpoint,
         _ state: StateDirectory,
         listen: String,
         port: Int,
         isFirst: Bool = true
     ) throws {
-        let host = listen.contains(":") ? "[\(listen)]" : listen
-        let endpoint = "http://\(host):\(port)/"
+        let local = HubEndpoint.localEndpoint(listen: listen, port: port)
         try ConnectionFiles.write(
-            hub: try service.connectionStrings(endpoint: endpoint),
-            namespace: try service.namespaceConnectionStrings(endpoint: endpoint),
-            to: state,
-            showing: isFirst && Console.isInteractive
+            hub: try service.connectionStrings(endpoint: local),
+            namespace: try service.namespaceConnectionStrings(endpoint: local),
+            to: state
         )
+        let shown = endpoint.connectionEndpoint(port: port)
+        try PrivateFile.write("\(shown)\n", to: state.file(HubFiles.endpoint))
+        guard isFirst, Console.isInteractive else { return }
+        for string in try service.connectionStrings(endpoint: shown) {
+            let isForAgents = string.keyName == AccessRule.defaultListenName
+            Console.notice("\(isForAgents ? "for agents" : "for publishers, keep it secret"): \(string)")
+        }
+        Console.notice("programs of yours on this machine need neither; others must trust 'newswire hub certificate'")
     }
 }
 

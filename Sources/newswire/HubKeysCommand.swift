@@ -10,14 +10,15 @@ struct HubKeysCommand: AsyncParsableCommand {
         commandName: "keys",
         abstract: "Show the connection strings, or rotate a rule's key.",
         discussion: """
-            Shows the rules of every hub, of one hub, or of the namespace, whose keys manage hubs. A rotated rule has a \
-            new primary key; the old one goes on as its secondary key, so that programs can change over, and the former \
+            Shows the rules of every hub, of one hub, or of the namespace, whose keys manage hubs. The strings are for \
+            SDKs and for other machines, which must trust what 'newswire hub certificate' shows. Programs of yours on \
+            this machine need none; --local shows those that they use, over plain HTTP. A rotated rule has a new primary key; the old one goes on as its secondary key, so that programs can change over, and the former \
             secondary key ends at once. Rotate twice to end both.
 
             EXAMPLES
               newswire hub keys
               newswire hub keys --hub orders --rotate DefaultListenSharedAccessSignature
-              newswire hub keys --namespace
+              newswire hub keys --namespace --local
             """
     )
 
@@ -31,6 +32,9 @@ struct HubKeysCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Give this rule a new primary key.", valueName: "rule"))
     var rotate: String?
+
+    @Flag(help: "Show the connection strings for this machine alone, over plain HTTP.")
+    var local = false
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -50,7 +54,7 @@ struct HubKeysCommand: AsyncParsableCommand {
             do {
                 let owners = try owners(keys)
                 if let rotate { try await self.rotate(rotate, of: owners, keys, settings) }
-                let shown = try await shown(owners, keys, endpoint: try ConnectionFiles.endpoint(in: state))
+                let shown = try await shown(owners, keys, in: state)
                 if rotate != nil { try await write(keys, settings, to: state) }
                 try show(shown)
             } catch let error as HubKeysError {
@@ -100,15 +104,14 @@ struct HubKeysCommand: AsyncParsableCommand {
 
     /// Leaves changed strings where programs of this user find them, as a running hub does.
     private func write(_ keys: HubKeys, _ settings: Settings, to state: StateDirectory) async throws {
-        let endpoint = try ConnectionFiles.endpoint(in: state)
+        let endpoint = try ConnectionFiles.localEndpoint(in: state)
         let name = try? HubName(settings.value(HubSettings.name))
         let primary = keys.hubNames.first { $0 == name } ?? keys.hubNames.first
         let rules = if let primary { try await keys.rules(of: .hub(primary)) } else { [AccessRule]() }
         try ConnectionFiles.write(
             hub: try rules.map { try ConnectionString(endpoint: endpoint, rule: $0) },
             namespace: try await keys.rules(of: .namespace).map { try ConnectionString(endpoint: endpoint, rule: $0) },
-            to: state,
-            showing: false
+            to: state
         )
     }
 
@@ -120,10 +123,17 @@ struct HubKeysCommand: AsyncParsableCommand {
         let name: String
         let rights: [String]
         let primaryConnectionString: String
+        let localConnectionString: String
         let secondaryKey: String
     }
 
-    private func shown(_ owners: [HubKeys.Owner], _ keys: HubKeys, endpoint: String) async throws -> [ShownRule] {
+    private func shown(
+        _ owners: [HubKeys.Owner],
+        _ keys: HubKeys,
+        in state: StateDirectory
+    ) async throws -> [ShownRule] {
+        let endpoint = try ConnectionFiles.endpoint(in: state)
+        let local = try ConnectionFiles.localEndpoint(in: state)
         var shown: [ShownRule] = []
         for owner in owners {
             let hub: String? = if case .hub(let name) = owner { name.text } else { nil }
@@ -134,6 +144,7 @@ struct HubKeysCommand: AsyncParsableCommand {
                         name: rule.name,
                         rights: rule.rights.names,
                         primaryConnectionString: "\(try ConnectionString(endpoint: endpoint, rule: rule))",
+                        localConnectionString: "\(try ConnectionString(endpoint: local, rule: rule))",
                         secondaryKey: rule.secondaryKey
                     )
                 )
@@ -147,7 +158,7 @@ struct HubKeysCommand: AsyncParsableCommand {
         let isSeveral = Set(rules.map(\.hub)).count > 1
         for rule in rules {
             let owner = isSeveral ? rule.hub.map { "\($0) " } ?? "" : ""
-            Console.print("\(owner)\(rule.rights.joined(separator: "+")): \(rule.primaryConnectionString)")
+            Console.print("\(owner)\(rule.rights.joined(separator: "+")): \(local ? rule.localConnectionString : rule.primaryConnectionString)")
         }
     }
 }

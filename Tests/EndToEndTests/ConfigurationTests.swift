@@ -32,10 +32,11 @@ import Testing
         try scratch.write("category: World\nfeeds:\n  - ulr: x\n", to: "feeds/world.yaml")
         try scratch.write("this is no database", to: "state/newswire/hub/hub.sqlite")
         try scratch.write("nor is this", to: "state/newswire/agent/me/agent.sqlite")
+        try scratch.write("nor is this a certificate", to: "chain.pem")
         try scratch.write(
             """
-            hub: {listen: 0.0.0.0, prot: 1}
-            publisher: {feeds: feeds, connection-file: open.connection}
+            hub: {listen: 0.0.0.0, prot: 1, tls-certificate: chain.pem, tls-key: key.pem, host-names: [hub.example]}
+            publisher: {feeds: feeds, connection-file: open.connection, ca-file: chain.pem}
             agent: {connection-file: missing.connection, exec: ./missing}
             """,
             to: "newswire.yaml"
@@ -45,7 +46,7 @@ import Testing
         #expect(outcome.status == 78)
         #expect(outcome.output.isEmpty)
         for part in [
-            "unknown key 'prot': did you mean 'port'?", "'0.0.0.0' is reached by other machines", "hub.sqlite': ",
+            "unknown key 'prot': did you mean 'port'?", "chain.pem': there is no certificate in it", "hub.sqlite': ",
             "world.yaml' line 3: unknown key 'ulr'", "its mode is 644", "missing.connection': no such file",
             "missing' cannot be run", "me/agent.sqlite': ",
         ] {

@@ -26,7 +26,10 @@ struct SnifferTests {
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
         let sniffing = SniffingChannel(
             { _, _, _ in },
-            streams: StreamGate(hubs: HubDirectory(members: [], eventLoops: []), responses: ResponseCounts()),
+            streams: StreamGate(
+                hubs: HubDirectory(members: [], namespaceRules: [], eventLoops: []),
+                responses: ResponseCounts()
+            ),
             tls: try TLSKeeper(.local(local), now: { Date() }, logger: lines.logger),
             configuration,
             lines.logger

@@ -1,0 +1,40 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// What this machine calls itself.
+package enum MachineNames {
+    /// The host name, and the full name that the system's look-up makes of it, when they are known and differ.
+    ///
+    /// A look-up may ask a name server that does not answer; it is waited for no longer than `patience`.
+    package static func all(patience: Duration = .seconds(2)) -> [String] {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return [] }
+        let name = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        guard !name.isEmpty else { return [] }
+        let found = Found()
+        let isStarted: Void? = try? BackgroundThread.start {
+            found.name.withLock { $0 = fullName(of: name) }
+            found.isReady.signal()
+        }
+        guard isStarted != nil else { return [name] }
+        let (seconds, attoseconds) = patience.components
+        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        _ = found.isReady.wait(timeout: .now() + .nanoseconds(nanoseconds))
+        return [name] + [found.name.withLock { $0 }].compactMap { $0 == name ? nil : $0 }
+    }
+
+    private final class Found: Sendable {
+        let name = Mutex<String?>(nil)
+        let isReady = DispatchSemaphore(value: 0)
+    }
+
+    private static func fullName(of name: String) -> String? {
+        var hints = addrinfo()
+        hints.ai_flags = AI_CANONNAME
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(name, nil, &hints, &list) == 0, let list else { return nil }
+        defer { freeaddrinfo(list) }
+        return list.pointee.ai_canonname.map { String(cString: $0) }
+    }
+}

@@ -1,0 +1,67 @@
+/// How a kind of client is made to trust an authority.
+struct TrustCommand: Encodable {
+    let client: String
+    /// What else has to be known.
+    let note: String?
+    let lines: [String]
+
+    /// - Parameters:
+    ///   - authority: Path of the authority's certificate in PEM.
+    ///   - endpoint: `https://{host}:{port}/`.
+    /// - Returns: One for each kind, those that help most of them first.
+    static func all(authority: String, endpoint: String) -> [TrustCommand] {
+        let file = quoted(authority)
+        return [
+            TrustCommand(
+                client: "Debian, Ubuntu",
+                note: "for all programs that ask the system: curl, .NET, Go, PHP, Ruby, newswire",
+                lines: [
+                    "sudo install -m 644 \(file) /usr/local/share/ca-certificates/newswire-hub.crt",
+                    "sudo update-ca-certificates",
+                ]
+            ),
+            TrustCommand(client: "curl", note: nil, lines: ["curl --cacert \(file) \(endpoint)healthz"]),
+            TrustCommand(
+                client: "Java",
+                note: "in the JVM's own store, of which -cacerts is the one it comes with",
+                lines: [
+                    "sudo keytool -importcert -noprompt -cacerts -storepass changeit -alias newswire-hub -file \(file)"
+                ]
+            ),
+            TrustCommand(
+                client: ".NET",
+                note: "on Linux; the system's authorities come in by SSL_CERT_DIR",
+                lines: ["export SSL_CERT_FILE=\(file) SSL_CERT_DIR=/etc/ssl/certs"]
+            ),
+            TrustCommand(client: "Node.js", note: nil, lines: ["export NODE_EXTRA_CA_CERTS=\(file)"]),
+            TrustCommand(
+                client: "Python",
+                note: "requests; then the standard library. Both know this one alone then",
+                lines: ["export REQUESTS_CA_BUNDLE=\(file)", "export SSL_CERT_FILE=\(file)"]
+            ),
+            TrustCommand(
+                client: "Go",
+                note: "the system's authorities come in by SSL_CERT_DIR",
+                lines: ["export SSL_CERT_FILE=\(file) SSL_CERT_DIR=/etc/ssl/certs"]
+            ),
+            TrustCommand(
+                client: "newswire",
+                note: "its clients on other machines; for the hub's calls only",
+                lines: ["export NEWSWIRE_CA_FILE=\(file)"]
+            ),
+        ]
+    }
+
+    /// As a word of a shell.
+    private static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "/._-+:@".utf8.contains(byte)
+            }
+        }
+        return isPlain ? text : "'\(text.replacing("'", with: "'\\''"))'"
+    }
+}
