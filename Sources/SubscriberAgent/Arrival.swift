@@ -21,6 +21,8 @@ struct Arrival: Sendable, Equatable {
     /// `choice` is the agent's template; an event of another one is judged by what it says alone.
     static func message(_ event: StreamEvent, rendered choice: TemplateChoice) -> Arrival {
         let template = event.template == AgentTemplate.name ? choice.body : nil
+        // A native message is rendered by nobody.
+        let emptiness = event.template.isEmpty ? TemplateChoice.standard.emptiness : choice.emptiness
         return Arrival(
             kind: .message,
             id: event.id.text,
@@ -28,7 +30,7 @@ struct Arrival: Sendable, Equatable {
             body: event.body,
             content: MessageContent(body: event.body),
             failure: nil,
-            emptiness: RenderedText.isEmpty(event.body, of: template) ? choice.emptiness : nil
+            emptiness: RenderedText.isEmpty(event.body, of: template) ? emptiness : nil
         )
     }
 

@@ -364,26 +364,3 @@ struct DeliveryTests {
         }
     }
 }
-
-extension TestHub {
-    fileprivate func report(_ id: MessageID, _ device: String? = nil) async throws -> MessageReport {
-        let reply = try await send("GET", "deliveries/\(id)\(device.map { "?device=\($0)" } ?? "")", as: full)
-        try #require(reply.status == 200, "\(reply.body)")
-        return try JSONDecoder().decode(MessageReport.self, from: Data(reply.body.utf8))
-    }
-
-    fileprivate func newest(_ query: String = "") async throws -> [MessageReport] {
-        let reply = try await send("GET", "deliveries\(query)", as: full)
-        try #require(reply.status == 200, "\(reply.body)")
-        return try JSONDecoder().decode(MessageReports.self, from: Data(reply.body.utf8)).messages
-    }
-
-    /// Waits until something is so, without sleeping.
-    fileprivate func wait(until isSo: () -> Bool) async throws {
-        let patience = ContinuousClock.now + .seconds(30)
-        while !isSo() {
-            try #require(ContinuousClock.now < patience)
-            await Task.yield()
-        }
-    }
-}

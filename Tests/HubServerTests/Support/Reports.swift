@@ -1,0 +1,28 @@
+import Foundation
+import HubProtocol
+import Testing
+
+@testable import HubServer
+
+extension TestHub {
+    func report(_ id: MessageID, _ device: String? = nil) async throws -> MessageReport {
+        let reply = try await send("GET", "deliveries/\(id)\(device.map { "?device=\($0)" } ?? "")", as: full)
+        try #require(reply.status == 200, "\(reply.body)")
+        return try JSONDecoder().decode(MessageReport.self, from: Data(reply.body.utf8))
+    }
+
+    func newest(_ query: String = "") async throws -> [MessageReport] {
+        let reply = try await send("GET", "deliveries\(query)", as: full)
+        try #require(reply.status == 200, "\(reply.body)")
+        return try JSONDecoder().decode(MessageReports.self, from: Data(reply.body.utf8)).messages
+    }
+
+    /// Waits until something is so, without sleeping.
+    func wait(until isSo: () -> Bool) async throws {
+        let patience = ContinuousClock.now + .seconds(30)
+        while !isSo() {
+            try #require(ContinuousClock.now < patience)
+            await Task.yield()
+        }
+    }
+}
