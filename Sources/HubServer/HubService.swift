@@ -21,7 +21,7 @@ package final class HubService: Sendable {
     let management: HubManagement
     let hubPurge: HubPurgeService
     private let hubServices = HubServices()
-    private let releases: ReleaseService
+    let releases: ReleaseService
     let tls: TLSKeeper?
     private let group: MultiThreadedEventLoopGroup
 

@@ -31,6 +31,12 @@ package struct ScheduledLoad: Sendable, Equatable {
     package var bytes: Int
     /// Milliseconds since 1970; `nil` when none waits.
     package var nextDue: Int64?
+
+    package init(messages: Int, bytes: Int, nextDue: Int64? = nil) {
+        self.messages = messages
+        self.bytes = bytes
+        self.nextDue = nextDue
+    }
 }
 
 extension Transaction {
