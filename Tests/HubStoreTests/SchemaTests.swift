@@ -35,6 +35,10 @@ struct SchemaTests {
         ("unused owed row", Query.unusedOwedRow), ("owed sizes", Query.owedSizes), ("owed before", Query.dropOwed),
         ("oldest rows", Query.oldestRows), ("bytes added", Query.bytesAfter),
         ("message by id", Inquiry.message), ("newest messages", Inquiry.newestMessages),
+        ("sent message", Inquiry.sent), ("installation of a secret", Query.installationOfDigest),
+        ("scheduled message", ScheduledQuery.one), ("due messages", ScheduledQuery.due),
+        ("waiting messages", ScheduledQuery.waiting), ("next due", ScheduledQuery.nextDue),
+        ("too many canceled", ScheduledQuery.boundCanceled),
         ("change after", Inquiry.change), ("changes after", Inquiry.changes), ("progress", Inquiry.progress),
     ])
     func `no hot statement scans or sorts a table`(name: String, sql: String) async throws {

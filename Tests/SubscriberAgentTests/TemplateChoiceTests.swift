@@ -202,6 +202,29 @@ import Testing
         #expect(try await agent.store.unsettledCount() == 0)
     }
 
+    @Test func `a native message is shown by its own members, whatever the agent's language`() async throws {
+        _ = try await stage.agent().chooseCategories(CategoryChoice(typed: "World"), template: french())
+        let agent = try stage.agent()
+        let task = try stage.start(agent, nil)
+        let body =
+            #"{"title":"Alarm","message":"Clear the hall","link":"https://a.example/","category":"Site","image":"","secureId":"7"}"#
+        send(1, body, id: "e-1", template: "")
+        send(2, #"{"link":"https://a.example/"}"#, id: "e-2", template: "")
+        send(3, #"{"message":"end"}"#, id: "e-3", template: "")
+        await stage.output.wait(forLines: 2)
+        try await stage.stop(task)
+        let rows = try await agent.inbox(last: 3)
+        let content = MessageContent(
+            title: "Alarm",
+            message: "Clear the hall",
+            link: "https://a.example/",
+            category: "Site"
+        )
+        #expect(rows.map(\.content).first == content && rows.first?.body == body)
+        #expect(rows.map(\.reason) == [nil, "it has no text", nil], "no template has left it without")
+        #expect(stage.output.lines[0].contains("Clear the hall"))
+    }
+
     @Test func `literals of a template alone are not shown`() async throws {
         let path = try file(#"{"message":"{'Flash : ' + $(News_French)}"}"#)
         let agent = try stage.agent()
