@@ -158,7 +158,9 @@ struct HubKeysCommand: AsyncParsableCommand {
         let isSeveral = Set(rules.map(\.hub)).count > 1
         for rule in rules {
             let owner = isSeveral ? rule.hub.map { "\($0) " } ?? "" : ""
-            Console.print("\(owner)\(rule.rights.joined(separator: "+")): \(local ? rule.localConnectionString : rule.primaryConnectionString)")
+            Console.print(
+                "\(owner)\(rule.rights.joined(separator: "+")): \(local ? rule.localConnectionString : rule.primaryConnectionString)"
+            )
         }
     }
 }
