@@ -1,0 +1,136 @@
+import Crypto
+import Foundation
+import HubProtocol
+
+@testable import HubServer
+
+/// A request as a client library sends it, recorded from the library itself, with the status by which we answer.
+///
+/// Words in braces stand for what differs from hub to hub; `Requests/` holds a file for each client.
+struct ClientRequest: Decodable, Sendable {
+    let name: String
+    /// Method, target and version; clients that speak HTTP/2 write their headers' names in lower case.
+    let request: String
+    let headers: [String]
+    let body: String
+    let status: Int
+
+    var method: String { String(request.prefix { $0 != " " }) }
+    var target: String { String(request.split(separator: " ")[1]) }
+
+    /// The row of the table in `docs/protocol-coverage.md`.
+    var operation: String {
+        let path = target.prefix { $0 != "?" }.lowercased()
+        let hasFilter = target.lowercased().contains("filter")
+        let format = headers.first { $0.lowercased().hasPrefix("servicebusnotification-format:") }?
+            .split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+        switch true {
+        case path.contains("/jobs"): return "import and export jobs"
+        case path.contains("/registrationids"): return "registration: new id"
+        case path.contains("/tags/"): return "registrations: list by tag"
+        case path.contains("/registrations"):
+            let isSingle = path.contains("/registrations/{id}")
+            switch method {
+            case "POST": return "registration: create"
+            case "PUT":
+                let isConditional = headers.contains { $0.lowercased().hasPrefix("if-match:") }
+                return isConditional ? "registration: update" : "registration: create or update"
+            case "DELETE": return "registration: delete"
+            default: return isSingle ? "registration: read" : "registrations: list\(hasFilter ? " by handle" : "")"
+            }
+        case path.contains("/installations/"):
+            let verbs = ["PUT": "create or overwrite", "PATCH": "patch", "DELETE": "delete"]
+            return "installation: \(verbs[method] ?? "read")"
+        case path.contains("/schedulednotifications"): return method == "POST" ? "schedule" : "cancel a schedule"
+        case path.contains("/messages"):
+            if method == "GET" { return "telemetry of a message" }
+            if path.contains("$batch") { return "send: batch" }
+            let isDirect = headers.contains { $0.lowercased().hasPrefix("servicebusnotification-devicehandle:") }
+            if isDirect { return "send: direct" }
+            if target.lowercased().contains("&test") || target.lowercased().contains("?test") { return "send: test" }
+            return format == nil || format == "template" ? "send: template" : "send: native"
+        case path.contains("/feedbackcontainer"): return "feedback container"
+        case path == "/" || path.contains("$resources"): return "hubs: list"
+        default:
+            let verbs = ["PUT": "create or update", "DELETE": "delete"]
+            return "hub: \(verbs[method] ?? "read")"
+        }
+    }
+}
+
+/// A client library of which requests were recorded.
+enum ClientLibrary: String, CaseIterable, Sendable {
+    case dotnet, java, js
+    case azureSB = "azure-sb"
+    case python, php, phpw, god, gom, ruby, android, ios
+
+    /// As the protocol document names it.
+    var title: String {
+        switch self {
+        case .dotnet: ".NET"
+        case .java: "Java"
+        case .js: "JS"
+        case .azureSB: "azure-sb"
+        case .python: "Python"
+        case .php: "PHP"
+        case .phpw: "PHP-w"
+        case .god: "Go-d"
+        case .gom: "Go-m"
+        case .ruby: "Ruby-m"
+        case .android: "Android"
+        case .ios: "iOS"
+        }
+    }
+
+    var requests: [ClientRequest] {
+        get throws {
+            let file = URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "Requests/\(rawValue).json")
+            return try JSONDecoder().decode([ClientRequest].self, from: Data(contentsOf: file))
+        }
+    }
+}
+
+/// What the braces of a request stand for, and the keys that sign it.
+struct ClientSession: Sendable {
+    var values: [String: String]
+    let keys: [String: AccessRule]
+
+    /// The request as it travels, its token signed in the client's own form.
+    func bytes(of request: ClientRequest, expires: Int64) throws -> String {
+        var lines = [filled(request.request).replacing("HTTP/2", with: "HTTP/1.1"), "Host: h", "Connection: close"]
+        for header in request.headers {
+            let isToken = header.lowercased().hasPrefix("authorization:")
+            lines.append(isToken ? try signed(header, expires: expires) : filled(header))
+        }
+        let body = filled(request.body)
+        if !body.isEmpty || ["POST", "PUT", "PATCH"].contains(request.method) {
+            lines.append("Content-Length: \(body.utf8.count)")
+        }
+        return lines.joined(separator: "\r\n") + "\r\n\r\n" + body
+    }
+
+    private func filled(_ text: String) -> String {
+        values.reduce(text) { $0.replacing("{\($1.key)}", with: $1.value) }
+    }
+
+    /// The signature covers the text of `sr` as it stands, however the client has encoded it.
+    private func signed(_ header: String, expires: Int64) throws -> String {
+        let rule = header.contains("{nsrule}") ? keys["nsrule"] : keys["rule"]
+        guard let rule else { throw TestHub.Stopped() }
+        let filled = filled(header.replacing("{se}", with: "\(expires)"))
+            .replacing("{rule}", with: rule.name).replacing("{nsrule}", with: rule.name)
+        guard let start = filled.range(of: "sr=")?.upperBound else { throw TestHub.Stopped() }
+        let resource = filled[start...].prefix { $0 != "&" }
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Data("\(resource)\n\(expires)".utf8),
+            using: SymmetricKey(data: Data(rule.primaryKey.utf8))
+        )
+        let isLowerCase = filled.contains("%3a") || filled.contains("%2f")
+        let escapes = isLowerCase ? ["%2b", "%2f", "%3d"] : ["%2B", "%2F", "%3D"]
+        let signature = zip(["+", "/", "="], escapes).reduce(Data(code).base64EncodedString()) {
+            $0.replacing($1.0, with: $1.1)
+        }
+        return filled.replacing("{sig}", with: signature)
+    }
+}
