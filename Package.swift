@@ -71,7 +71,8 @@ let package = Package(
             name: "HubServer",
             dependencies: [
                 "HubProtocol", "ServerSentEvents", "HubStore", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
-                "Certificates", .crypto, .grdb, .hummingbird, .hummingbirdCore, .hummingbirdHTTP2, .httpTypes, .log,
+                "HostSystem", "Certificates", .crypto, .grdb, .hummingbird, .hummingbirdCore, .hummingbirdHTTP2,
+                .httpTypes, .log,
                 .serviceLifecycle,
                 .unixSignals, .nioCore, .nioHTTP1, .nioHTTP2, .nioHTTPTypes, .nioPosix, .nioSSL, .nioTLS,
             ]

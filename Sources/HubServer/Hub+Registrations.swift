@@ -29,38 +29,65 @@ extension Hub {
         bytes: Int,
         grant: Grant
     ) async throws -> StoredRegistration {
-        let hub = record.id
         let at = configuration.nowMilliseconds
-        let reserved = configuration.reservedTags
-        let lifetime = registrationLifetime
-        return try await writer.perform(bytes: bytes) { transaction -> (StoredRegistration, TargetChange) in
-            let current = try transaction.registration(hub: hub, id: registration.id)
-            try condition.check(current?.registration.etag)
-            if let installation = current?.installation {
-                throw ProtocolError.badRequest(
-                    """
-                    The registration '\(registration.id)' is a part of the installation '\(installation.id)'; change \
-                    that with PUT or PATCH of /installations/\(installation.id).
-                    """
-                )
-            }
-            if current == nil, try transaction.hasEnded(hub: hub, id: registration.id) {
-                throw ProtocolError.gone(
-                    """
-                    The registration '\(registration.id)' has expired, or its push handle was refused by the push \
-                    service; ask for a new registration id and use that.
-                    """
-                )
-            }
-            var wanted = registration
-            if !grant.mayManage { try wanted.keepReservedTags(of: current?.registration, reserved) }
-            wanted.expirationTime = lifetime.map {
+        return try await writer.perform(bytes: bytes) { transaction in
+            try self.stage(registration, if: condition, mayManage: grant.mayManage, at: at, transaction)
+        } apply: { _, change in
+            self.apply([change])
+        }.0
+    }
+
+    /// As ``put(_:if:bytes:grant:)``, inside a transaction.
+    ///
+    /// - Parameters:
+    ///   - registration: Its ETag is the hub's to say.
+    ///   - condition: What must stand there.
+    ///   - mayManage: Whether reserved tags may change.
+    ///   - keepsExpiration: Whether its own expiration time, if it has one, counts before the hub's.
+    ///   - at: Milliseconds since 1970.
+    ///   - transaction: The writer's.
+    /// - Returns: What is stored, and what becomes of the target after the commit.
+    /// - Throws: Refusals, before anything was written.
+    func stage(
+        _ registration: Registration,
+        if condition: ETagCondition,
+        mayManage: Bool,
+        keepsExpiration: Bool = false,
+        at: Int64,
+        _ transaction: Transaction
+    ) throws -> (StoredRegistration, TargetChange) {
+        let hub = record.id
+        let current = try transaction.registration(hub: hub, id: registration.id)
+        try condition.check(current?.registration.etag)
+        if let installation = current?.installation {
+            throw ProtocolError.badRequest(
+                """
+                The registration '\(registration.id)' is a part of the installation '\(installation.id)'; change \
+                that with PUT or PATCH of /installations/\(installation.id).
+                """
+            )
+        }
+        if current == nil, try transaction.hasEnded(hub: hub, id: registration.id) {
+            throw ProtocolError.gone(
+                """
+                The registration '\(registration.id)' has expired, or its push handle was refused by the push \
+                service; ask for a new registration id and use that.
+                """
+            )
+        }
+        var wanted = registration
+        if !mayManage { try wanted.keepReservedTags(of: current?.registration, configuration.reservedTags) }
+        if !keepsExpiration || wanted.expirationTime == nil {
+            wanted.expirationTime = registrationLifetime.map {
                 Date(timeIntervalSince1970: Double(at + $0.milliseconds) / 1000)
             }
-            return try transaction.put(wanted, replacing: current, hub: hub, at: at)
-        } apply: { _, change in
-            self.state.withLock { $0.registry.apply([change]) }
-        }.0
+        }
+        return try transaction.put(wanted, replacing: current, hub: hub, at: at)
+    }
+
+    /// Takes over what became of registrations, in the order of the log.
+    func apply(_ changes: [TargetChange]) {
+        state.withLock { $0.registry.apply(changes) }
     }
 
     /// Removes a registration.
@@ -70,31 +97,48 @@ extension Hub {
     ///
     /// - Throws: 404 when it is not there, 412 when the condition does not hold.
     func delete(_ id: RegistrationID, if condition: ETagCondition) async throws {
-        let hub = record.id
         let at = configuration.nowMilliseconds
-        _ = try await writer.perform(bytes: 0) { transaction -> RegistrationRemoval in
-            guard
-                let current = try transaction.registration(hub: hub, id: id),
-                current.registration.platform != .stream
-            else { throw ProtocolError.noRegistration }
-            try condition.check(current.registration.etag)
-            guard let (id, part) = current.installation else {
-                return .single(try transaction.delete(current, tombstone: false, hub: hub, at: at))
-            }
-            guard let installation = try transaction.installation(hub: hub, id: id) else {
-                throw ProtocolError.noRegistration
-            }
-            if part == .main {
-                return .installation(try InstallationRemoval(of: installation, from: hub, at: at, transaction))
-            }
-            let rest = installation.installation.without(part)
-            return .part(try self.write(rest, replacing: installation, at: at, transaction))
+        _ = try await writer.perform(bytes: 0) { transaction in
+            try self.stageDeletion(of: id, if: condition, at: at, transaction)
         } apply: { removal in
-            switch removal {
-            case .single(let change): self.state.withLock { $0.registry.apply([change]) }
-            case .installation(let removal): self.apply(removal)
-            case .part(let change): self.apply(change)
-            }
+            self.apply(removal)
+        }
+    }
+
+    /// As ``delete(_:if:)``, inside a transaction.
+    func stageDeletion(
+        of id: RegistrationID,
+        if condition: ETagCondition,
+        at: Int64,
+        _ transaction: Transaction
+    ) throws -> RegistrationRemoval {
+        let hub = record.id
+        guard
+            let current = try transaction.registration(hub: hub, id: id),
+            current.registration.platform != .stream
+        else { throw ProtocolError.noRegistration }
+        try condition.check(current.registration.etag)
+        guard let (id, part) = current.installation else {
+            let change = try transaction.delete(current, tombstone: false, hub: hub, at: at)
+            return RegistrationRemoval(registration: current.registration, kind: .single(change))
+        }
+        guard let installation = try transaction.installation(hub: hub, id: id) else {
+            throw ProtocolError.noRegistration
+        }
+        if part == .main {
+            let removal = try InstallationRemoval(of: installation, from: hub, at: at, transaction)
+            return RegistrationRemoval(registration: current.registration, kind: .installation(removal))
+        }
+        let rest = installation.installation.without(part)
+        let change = try write(rest, replacing: installation, at: at, transaction)
+        return RegistrationRemoval(registration: current.registration, kind: .part(change))
+    }
+
+    func apply(_ removal: RegistrationRemoval) {
+        switch removal.kind {
+        case .single(let change): apply([change])
+        case .installation(let removal): apply(removal)
+        case .part(let change): apply(change)
         }
     }
 
@@ -115,17 +159,23 @@ extension Hub {
                 return try transaction.delete(current, tombstone: true, hub: hub, at: now)
             }
         } apply: { changes in
-            self.state.withLock { $0.registry.apply(changes) }
+            self.apply(changes)
         }
         return expired.count
     }
 }
 
 /// What the writer did to remove a registration.
-private enum RegistrationRemoval: Sendable {
-    case single(TargetChange)
-    case installation(InstallationRemoval)
-    case part(RegistryChange)
+struct RegistrationRemoval: Sendable {
+    fileprivate enum Kind: Sendable {
+        case single(TargetChange)
+        case installation(InstallationRemoval)
+        case part(RegistryChange)
+    }
+
+    /// As it was.
+    let registration: Registration
+    fileprivate let kind: Kind
 }
 
 extension Installation {

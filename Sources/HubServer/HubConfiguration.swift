@@ -7,6 +7,8 @@ package import NetworkAddresses
 package struct HubConfiguration: Sendable {
     /// The SQLite file.
     package var databasePath: String
+    /// The folder for the files of jobs: nothing outside of it is read or written for them.
+    package var jobsFolder: String
     /// An address of this machine.
     package var host = "127.0.0.1"
     /// 0 takes any free port.
@@ -50,6 +52,7 @@ package struct HubConfiguration: Sendable {
 
     package init(databasePath: String, hubName: HubName) {
         self.databasePath = databasePath
+        jobsFolder = URL(filePath: databasePath).deletingLastPathComponent().path + "/jobs"
         self.hubName = hubName
     }
 

@@ -20,6 +20,7 @@ package final class HubService: Sendable {
     let housekeeping: Housekeeping
     let management: HubManagement
     let hubPurge: HubPurgeService
+    let jobs: JobService
     private let hubServices = HubServices()
     let releases: ReleaseService
     let tls: TLSKeeper?
@@ -54,7 +55,14 @@ package final class HubService: Sendable {
             logger: logger,
             lastSeen: lastSeen
         )
-        hubPurge = HubPurgeService(store: store, writer: writer, configuration: configuration, logger: logger)
+        jobs = JobService(store: store, directory: directory, configuration: configuration, logger: logger)
+        hubPurge = HubPurgeService(
+            store: store,
+            writer: writer,
+            jobs: jobs,
+            configuration: configuration,
+            logger: logger
+        )
         management = HubManagement(
             directory: directory,
             store: store,
@@ -62,6 +70,7 @@ package final class HubService: Sendable {
             epochs: epochs,
             services: hubServices,
             purge: hubPurge,
+            jobs: jobs,
             configuration: configuration,
             logger: logger
         )
@@ -177,7 +186,7 @@ package final class HubService: Sendable {
             try await listen(LocalDoor.host, port) { _ in await running(port) }.run()
         }
         var services: [any Service] = [writer]
-        services += [hubServices, hubPurge, housekeeping, releases, keyWatch, application, door]
+        services += [hubServices, hubPurge, jobs, housekeeping, releases, keyWatch, application, door]
         if let tls { services.append(tls) }
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))

@@ -39,11 +39,11 @@ extension HubStore {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.page)
             let found = try Row.fetchAll(statement, arguments: [hub, id ?? "", limit + 1])
-                .compactMap { try StoredRegistration(row: $0) }
-            let page = Array(found.prefix(limit))
+            // One that cannot be shown must not end the list: what counts is what was found.
+            let page = found.prefix(limit)
             return RegistrationPage(
-                registrations: page,
-                next: found.count > limit ? page.last?.registration.id.text : nil
+                registrations: try page.compactMap { try StoredRegistration(row: $0) },
+                next: found.count > limit ? page.last?["registrationID"] : nil
             )
         }
     }

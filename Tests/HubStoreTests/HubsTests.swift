@@ -195,3 +195,32 @@ extension Scratch {
         }
     }
 }
+
+struct RegistrationListTests {
+    @Test func `a registration that cannot be shown does not end the list`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        let registrations = try (1...4).map { number in
+            Registration(id: try RegistrationID("\(number)-1-1"), platform: .apns, pushChannel: .handle("ab"))
+        }
+        let phone = Installation(id: try InstallationID("p"), platform: .apns, pushChannel: .handle("cd"))
+        try await store.change { transaction in
+            for registration in registrations { _ = try transaction.put(registration, replacing: nil, hub: hub, at: 1) }
+            _ = try transaction.insert(phone, channelDigest: nil, hub: hub, at: 1)
+        }
+        let queue = try DatabaseQueue(path: scratch.path)
+        try await queue.write { db in
+            try db.execute(sql: "UPDATE installation SET record = x'00'")
+            try db.execute(sql: "UPDATE registration SET registrationID = '2-0-0' WHERE installation IS NOT NULL")
+        }
+        try queue.close()
+        var ids: [String] = []
+        var after: String?
+        repeat {
+            let page = try await store.registrations(hub: hub, after: after, limit: 2)
+            ids += page.registrations.map(\.registration.id.text)
+            after = page.next
+        } while after != nil && ids.count < 9
+        #expect(ids == registrations.map(\.id.text))
+    }
+}

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Markup
 
 /// A task of a hub's that works on many registrations: an export, or one of the imports (protocol §8.1).
@@ -27,7 +28,7 @@ package struct NotificationHubJob: Sendable, Equatable {
     }
 
     /// What a client asks for.
-    package struct Request: Sendable, Equatable {
+    package struct Request: Sendable, Equatable, Codable {
         package let kind: Kind
         package let outputContainerURI: String
         package let importFileURI: String?
@@ -77,6 +78,15 @@ package struct NotificationHubJob: Sendable, Equatable {
         self.outputProperties = outputProperties
         self.createdAt = createdAt
         self.updatedAt = updatedAt
+    }
+
+    /// A new id as the service makes them: what is left of the calendar of .NET, in units of 100 ns, and a random part; so
+    /// the newest job comes first where ids are sorted.
+    ///
+    /// `now` is in milliseconds since 1970.
+    package static func newID(at now: Int64) -> String {
+        let ticks = 621_355_968_000_000_000 + now * 10_000
+        return "\(3_155_378_975_999_999_999 - ticks)\(UUID().uuidString.lowercased())"
     }
 
     package static let outputFilePath = "OutputFilePath"

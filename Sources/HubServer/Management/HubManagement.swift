@@ -16,6 +16,7 @@ final class HubManagement: Sendable {
     private let epochs: EpochHistory
     private let services: HubServices
     private let purge: HubPurgeService
+    let jobs: JobService
     private let logger: Logger
 
     init(
@@ -25,6 +26,7 @@ final class HubManagement: Sendable {
         epochs: EpochHistory,
         services: HubServices,
         purge: HubPurgeService,
+        jobs: JobService,
         configuration: HubConfiguration,
         logger: Logger
     ) {
@@ -34,6 +36,7 @@ final class HubManagement: Sendable {
         self.epochs = epochs
         self.services = services
         self.purge = purge
+        self.jobs = jobs
         self.configuration = configuration
         self.logger = logger
     }

@@ -13,14 +13,16 @@ final class HubPurgeService: Service {
 
     private let store: HubStore
     private let writer: HubWriter
+    private let jobs: JobService
     private let configuration: HubConfiguration
     private let logger: Logger
     private let requests: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
 
-    init(store: HubStore, writer: HubWriter, configuration: HubConfiguration, logger: Logger) {
+    init(store: HubStore, writer: HubWriter, jobs: JobService, configuration: HubConfiguration, logger: Logger) {
         self.store = store
         self.writer = writer
+        self.jobs = jobs
         self.configuration = configuration
         self.logger = logger
         (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -51,6 +53,7 @@ final class HubPurgeService: Service {
     func purge() async throws {
         let at = configuration.nowMilliseconds
         for hub in try await store.hubsToPurge() {
+            await jobs.removeFiles(of: try await store.jobs(hub: hub, limit: .max))
             var isDone = false
             while !isDone {
                 try Task.checkCancellation()

@@ -17,6 +17,9 @@ struct NamespaceRequest: AllowedRequest {
     let context: HubRequestContext
     let client: ClientAddress
 
+    /// The request's query with its question mark, which addresses of the reply repeat.
+    var suffix: String { query.text.isEmpty ? "" : "?\(query.text)" }
+
     /// What the server goes by: the first label of the host's name, as the service's hosts begin with their namespace.
     var namespace: String {
         let authority = "\(authority)"
@@ -101,11 +104,7 @@ extension NamespaceRequest {
     }
 
     fileprivate func entry(of hub: StoredHub, status: HTTPResponse.Status) -> Response {
-        .atom(
-            entry(of: hub, query: query.text.isEmpty ? "" : "?\(query.text)").xml,
-            ManagementEntry.contentType,
-            status: status
-        )
+        .atom(entry(of: hub, query: suffix).xml, ManagementEntry.contentType, status: status)
     }
 }
 

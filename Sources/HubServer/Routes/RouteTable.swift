@@ -56,7 +56,8 @@ struct HubRequest: AllowedRequest {
 /// Every operation; what is not here is answered with 404.
 enum RouteTable {
     static let routes: [Route] =
-        NamespaceRoutes.routes + RegistrationRoutes.routes + InstallationRoutes.routes + MessageRoutes.routes
+        NamespaceRoutes.routes + JobRoutes.routes + RegistrationRoutes.routes + InstallationRoutes.routes
+        + MessageRoutes.routes
         + StreamRoutes.routes + CategoryRoutes.routes + DeliveryRoutes.routes + FeedbackRoutes.routes
 
     /// A responder for all routes, and for the server's own `/healthz`, `/readyz` and `/metrics`.

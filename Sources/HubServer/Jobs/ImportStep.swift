@@ -1,0 +1,116 @@
+import Foundation
+import HubProtocol
+import HubStore
+
+/// Some records of an import, which one transaction takes over: each by itself, so that one that cannot be is no other's
+/// failure.
+struct ImportStep: Sendable {
+    /// What became of a record, for memory.
+    enum Change: Sendable {
+        case put(TargetChange)
+        case removed(RegistrationRemoval)
+
+        /// In the order of the log.
+        func apply(to hub: Hub) {
+            switch self {
+            case .put(let change): hub.apply([change])
+            case .removed(let removal): hub.apply(removal)
+            }
+        }
+    }
+
+    /// Lines for a file.
+    struct Lines: Sendable {
+        private(set) var text: String?
+        private(set) var count = 0
+
+        mutating func append(_ line: [UInt8]) {
+            text = (text ?? "") + String(decoding: line, as: UTF8.self) + "\n"
+            count += 1
+        }
+    }
+
+    struct Outcome: Sendable {
+        var changes: [Change] = []
+        var output = Lines()
+        var failed = Lines()
+    }
+
+    private enum Wanted: Sendable {
+        case put(Registration)
+        case delete(RegistrationID)
+    }
+
+    private let kind: NotificationHubJob.Kind
+    private let hub: Hub
+    /// Read before the transaction, which should be short.
+    private let records: [(record: RegistrationRecords.Record, wanted: Result<Wanted, ProtocolError>)]
+
+    init(kind: NotificationHubJob.Kind, hub: Hub, records: [RegistrationRecords.Record]) {
+        self.kind = kind
+        self.hub = hub
+        self.records = records.map { record in
+            (record, Result { () throws(ProtocolError) in try Self.read(record, kind) })
+        }
+    }
+
+    private static func read(
+        _ record: RegistrationRecords.Record,
+        _ kind: NotificationHubJob.Kind
+    ) throws(ProtocolError) -> Wanted {
+        guard !record.isTooLong else {
+            throw .tooLarge("The line is longer than \(RegistrationRecords.maximumBytes) bytes.")
+        }
+        let stated = RegistrationLine.statedID(in: record.bytes)
+        if kind == .importUpdateRegistrations || kind == .importDeleteRegistrations, stated == nil {
+            throw .badRequest("The line names no RegistrationId.")
+        }
+        if kind == .importDeleteRegistrations, let stated { return .delete(stated) }
+        return .put(try Registration(description: record.bytes))
+    }
+
+    func stage(_ transaction: Transaction, at: Int64) throws -> Outcome {
+        var outcome = Outcome()
+        for (record, wanted) in records {
+            do {
+                let (line, change) = try stage(wanted.get(), transaction, at: at)
+                outcome.output.append(line)
+                outcome.changes.append(change)
+            } catch let refusal as ProtocolError {
+                outcome.failed.append(
+                    RegistrationLine.failed(record.bytes, number: record.number, reason: refusal.detail)
+                )
+            }
+        }
+        return outcome
+    }
+
+    /// Refusals come before anything is written, so that they leave nothing behind.
+    private func stage(_ wanted: Wanted, _ transaction: Transaction, at: Int64) throws -> ([UInt8], Change) {
+        switch wanted {
+        case .delete(let id):
+            let removal = try hub.stageDeletion(of: id, if: .none, at: at, transaction)
+            return (removal.registration.exportLine, .removed(removal))
+        case .put(let registration):
+            if let expiration = registration.expirationTime, expiration.milliseconds <= at {
+                throw ProtocolError.badRequest("The registration has expired: its ExpirationTime is over.")
+            }
+            if kind != .importUpsertRegistrations {
+                let isThere = try transaction.registration(hub: hub.record.id, id: registration.id) != nil
+                guard isThere || kind == .importCreateRegistrations else { throw ProtocolError.noRegistration }
+                guard !isThere || kind == .importUpdateRegistrations else {
+                    throw ProtocolError.conflict("The registration '\(registration.id)' exists.")
+                }
+            }
+            let (stored, change) = try hub.stage(
+                registration,
+                if: .none,
+                mayManage: true,
+                keepsExpiration: true,
+                at: at,
+                transaction
+            )
+            return (stored.registration.exportLine, .put(change))
+        }
+    }
+}

@@ -1,0 +1,262 @@
+import Foundation
+import HostSystem
+import HubProtocol
+import HubStore
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Works on one job until it is over; what it has done is noted as it goes.
+struct JobRun {
+    /// Registrations that an export reads at once.
+    static let exportPage = 500
+    /// Records of one transaction of an import: the hub's other changes wait for no more.
+    static let importChunk = 200
+    /// Bytes of a file that are read at once.
+    static let readBytes = 128 << 10
+    /// How often an export notes how far it is.
+    static let noteInterval = Duration.seconds(1)
+    /// Before what the hub could not do now is tried again.
+    static let firstPause = Duration.milliseconds(200)
+    static let longestPause = Duration.seconds(30)
+
+    let hub: Hub
+    let files: JobFiles
+    private(set) var stored: StoredJob
+    private var checkpoint: JobCheckpoint
+
+    init(_ stored: StoredJob, hub: Hub, files: JobFiles) {
+        self.hub = hub
+        self.files = files
+        self.stored = stored
+        checkpoint = JobCheckpoint(text: stored.checkpoint) ?? JobCheckpoint()
+    }
+
+    /// Does the job, or what is left of it.
+    ///
+    /// - Throws: `CancellationError` when the server stops; then the next start goes on. Nothing else: what goes wrong is
+    ///   the job's failure.
+    mutating func run() async throws {
+        do {
+            stored.job.status = .running
+            switch stored.job.request.kind {
+            case .exportRegistrations: try await export()
+            case .importCreateRegistrations, .importUpdateRegistrations, .importDeleteRegistrations,
+                .importUpsertRegistrations:
+                try await importRegistrations()
+            }
+            stored.job.progress = 10_000
+            try await end(.completed)
+        } catch let error as CancellationError {
+            throw error
+        } catch  where hub.writer.isClosed {
+            // There is nobody to tell: the hub was deleted, with what its jobs have written.
+            try? await files.remove(job: stored.job.id)
+        } catch {
+            stored.job.failure = Self.reason(error, checkpoint, stored.job.request.kind)
+            try await end(.failed)
+        }
+    }
+
+    private static func reason(_ error: any Error, _ checkpoint: JobCheckpoint, _ kind: NotificationHubJob.Kind)
+        -> String
+    {
+        let reason = (error as? ProtocolError)?.detail ?? "\(error)"
+        guard kind != .exportRegistrations, checkpoint.position.lines > 0 else { return reason }
+        return "\(reason) The first \(checkpoint.position.lines) lines were done."
+    }
+
+    // MARK: - Export
+
+    private mutating func export() async throws {
+        let file = try await files.openForWriting(JobFiles.output, job: stored.job.id)
+        if checkpoint.after == nil { checkpoint.total = hub.exportableCount }
+        stored.job.outputProperties[NotificationHubJob.outputFilePath] = file.path
+        try await note()
+        var noted = ContinuousClock.now
+        var isDone = false
+        while !isDone {
+            try Task.checkCancellation()
+            if hub.writer.isClosed { throw ProtocolError.noHub(hub.record.name.text) }
+            let page = try await hub.store.registrations(
+                hub: hub.record.id,
+                after: checkpoint.after,
+                limit: Self.exportPage
+            )
+            let bytes = page.registrations.flatMap { $0.registration.exportLine + [UInt8(ascii: "\n")] }
+            let length = checkpoint.output.length
+            try await JobFiles.blocking { try file.write(bytes, at: length) }
+            checkpoint.output.length += Int64(bytes.count)
+            checkpoint.output.lines += page.registrations.count
+            checkpoint.after = page.next
+            isDone = page.next == nil
+            // Some may have come meanwhile.
+            stored.job.progress = min(9_999, checkpoint.output.lines * 10_000 / max(checkpoint.total, 1))
+            guard !isDone, .now - noted >= Self.noteInterval else { continue }
+            try await note()
+            noted = .now
+        }
+        stored.job.outputProperties[Self.succeeded] = "\(checkpoint.output.lines)"
+    }
+
+    // MARK: - Import
+
+    private mutating func importRegistrations() async throws {
+        let name = try JobFileName(stored.job.request.importFileURI ?? "", in: files.path)
+        let source: ConfinedFile
+        do {
+            source = try await files.openForReading(name)
+        } catch let error as HostError where error.isMissing {
+            throw JobFailure("There is no file '\(files.path)/\(name.text)'; this hub imports its own files only.")
+        }
+        let identity = try await JobFiles.blocking { try source.identity() }
+        guard checkpoint.source.map({ $0 == identity }) ?? true else {
+            throw JobFailure("The file '\(source.path)' has changed while it was imported.")
+        }
+        checkpoint.source = identity
+        let output = try await files.openForWriting(JobFiles.output, job: stored.job.id)
+        let failed = try await files.openForWriting(JobFiles.failed, job: stored.job.id)
+        stored.job.outputProperties[NotificationHubJob.outputFilePath] = output.path
+        stored.job.outputProperties[NotificationHubJob.failedFilePath] = failed.path
+        try await note()
+        try await write(output, failed)
+        var records = RegistrationRecords(at: checkpoint.position)
+        var read = checkpoint.position.bytes
+        var isAtEnd = false
+        while true {
+            try Task.checkCancellation()
+            var chunk: [RegistrationRecords.Record] = []
+            while chunk.count < Self.importChunk {
+                if let record = records.nextRecord() {
+                    chunk.append(record)
+                } else if isAtEnd {
+                    break
+                } else {
+                    let offset = read
+                    let bytes = try await JobFiles.blocking { try source.read(Self.readBytes, at: offset) }
+                    read += Int64(bytes.count)
+                    records.append(bytes)
+                    isAtEnd = bytes.count < Self.readBytes
+                    if isAtEnd { records.finish() }
+                }
+            }
+            guard let last = chunk.last else { break }
+            let begun = ContinuousClock.now
+            try await commit(chunk, through: last.end, of: max(identity.bytes, 1))
+            let taken = ContinuousClock.now - begun
+            try await write(output, failed)
+            // The writer is the others' for as long.
+            try await Task.sleep(for: taken)
+        }
+        try await JobFiles.blocking {
+            guard try source.identity() == identity else {
+                throw JobFailure("The file '\(source.path)' has changed while it was imported.")
+            }
+        }
+        stored.job.outputProperties[Self.succeeded] = "\(checkpoint.output.lines)"
+        stored.job.outputProperties[Self.failedCount] = "\(checkpoint.failed.lines)"
+    }
+
+    /// Imports some records in one transaction, with how far the job is then.
+    private mutating func commit(
+        _ chunk: [RegistrationRecords.Record],
+        through end: RegistrationRecords.Position,
+        of bytes: Int64
+    ) async throws {
+        let step = ImportStep(kind: stored.job.request.kind, hub: hub, records: chunk)
+        var next = checkpoint
+        next.position = end
+        let (job, at) = (stored, hub.configuration.nowMilliseconds)
+        let progress = min(9_999, Int(Double(end.bytes) / Double(bytes) * 10_000))
+        let size = chunk.reduce(0) { $0 + $1.bytes.count }
+        (stored, checkpoint) = try await patiently { [hub, next] in
+            try await hub.writer.perform(bytes: size) { transaction in
+                let outcome = try step.stage(transaction, at: at)
+                var (job, checkpoint) = (job, next)
+                checkpoint.output.pending = outcome.output.text
+                checkpoint.output.lines += outcome.output.count
+                checkpoint.failed.pending = outcome.failed.text
+                checkpoint.failed.lines += outcome.failed.count
+                job.job.progress = progress
+                job.job.updatedAt = at
+                job.checkpoint = try checkpoint.text
+                try transaction.update(job)
+                return (job, checkpoint, outcome.changes)
+            } apply: { _, _, changes in
+                for change in changes { change.apply(to: hub) }
+            }
+        } map: {
+            ($0.0, $0.1)
+        }
+    }
+
+    /// Brings lines to the job's files that stand in the checkpoint.
+    private mutating func write(_ output: ConfinedFile, _ failed: ConfinedFile) async throws {
+        for (file, path) in [(output, \JobCheckpoint.output), (failed, \JobCheckpoint.failed)] {
+            let (length, pending) = (checkpoint[keyPath: path].length, checkpoint[keyPath: path].pending)
+            guard let pending else { continue }
+            let bytes = Array(pending.utf8)
+            try await JobFiles.blocking { try file.write(bytes, at: length) }
+            checkpoint[keyPath: path].length += Int64(bytes.count)
+            checkpoint[keyPath: path].pending = nil
+        }
+    }
+
+    // MARK: - Notes
+
+    /// Beside the paths of files: how many lines were done and how many were not.
+    static let succeeded = "SucceededCount"
+    static let failedCount = "FailedCount"
+
+    private mutating func end(_ status: NotificationHubJob.Status) async throws {
+        stored.job.status = status
+        try await note()
+    }
+
+    /// Notes how far the job is.
+    private mutating func note() async throws {
+        stored.job.updatedAt = hub.configuration.nowMilliseconds
+        stored.checkpoint = try checkpoint.text
+        let job = stored
+        try await patiently { [hub] in
+            try await hub.writer.perform(bytes: 0) {
+                try $0.update(job)
+            } apply: { _ in
+            }
+        } map: {
+            $0
+        }
+    }
+
+    /// Does again what the hub could not do now: it is overloaded, or cannot write its file.
+    private func patiently<Output, Mapped>(
+        _ work: @Sendable () async throws -> Output,
+        map: (Output) -> Mapped
+    ) async throws -> Mapped {
+        var pause = Self.firstPause
+        while true {
+            do {
+                return map(try await work())
+            } catch let error as ProtocolError where error.status == 503 {
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, Self.longestPause)
+            }
+        }
+    }
+}
+
+/// Why a job cannot be done.
+struct JobFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+extension Hub {
+    /// Registrations that clients of the protocol know.
+    var exportableCount: Int {
+        state.withLock { state in
+            state.registry.registrationCounts.filter { $0.key != Platform.stream.rawValue }.values.reduce(0, +)
+        }
+    }
+}

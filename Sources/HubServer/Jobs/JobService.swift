@@ -1,0 +1,126 @@
+import HubProtocol
+import HubStore
+import Logging
+import ServiceLifecycle
+
+/// Takes jobs and works them off, one at a time, the oldest of all hubs first; those that a stop has interrupted are gone on
+/// with at the next start.
+final class JobService: Service {
+    /// Jobs of a hub that are not over.
+    static let maximumWaiting = 16
+    /// Jobs of a hub that are remembered; older ones go with their files.
+    static let maximumKept = 100
+    /// After the hub's file could not be read.
+    private static let pause = Duration.seconds(30)
+
+    private let store: HubStore
+    private let directory: HubDirectory
+    private let configuration: HubConfiguration
+    private let logger: Logger
+    private let requests: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init(store: HubStore, directory: HubDirectory, configuration: HubConfiguration, logger: Logger) {
+        self.store = store
+        self.directory = directory
+        self.configuration = configuration
+        self.logger = logger
+        (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        continuation.yield()
+    }
+
+    func files(of hub: HubName) -> JobFiles { JobFiles(configuration.jobsFolder, hub: hub) }
+
+    /// Takes a job; when this returns it is durable and waits for its turn.
+    ///
+    /// - Throws: 400 for a file that is not this hub's, 429 when too many jobs wait.
+    func submit(_ request: NotificationHubJob.Request, to hub: Hub, bytes: Int) async throws -> StoredJob {
+        let files = files(of: hub.record.name)
+        if request.kind != .exportRegistrations {
+            _ = try JobFileName(request.importFileURI ?? "", in: files.path)
+        }
+        let at = configuration.nowMilliseconds
+        let job = StoredJob(
+            hub: hub.record.id,
+            job: NotificationHubJob(
+                id: NotificationHubJob.newID(at: at),
+                request: request,
+                createdAt: at,
+                updatedAt: at
+            )
+        )
+        let dropped = try await hub.writer.perform(bytes: bytes) { transaction in
+            guard try transaction.unfinishedJobCount(hub: job.hub) < Self.maximumWaiting else {
+                throw ProtocolError(
+                    status: 429,
+                    code: 42900,
+                    detail: "\(Self.maximumWaiting) jobs of this hub wait or run, which is the most; try again later."
+                )
+            }
+            try transaction.insert(job)
+            return try transaction.dropOldJobs(hub: job.hub, kept: Self.maximumKept)
+        } apply: { _ in
+        }
+        for id in dropped { await remove(id, files) }
+        continuation.yield()
+        return job
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            for await _ in self.requests {
+                do {
+                    while let next = try await self.next() { try await self.work(next.job, at: next.hub) }
+                } catch is CancellationError {
+                    return
+                } catch {
+                    self.logger.error("jobs cannot be read", metadata: ["error.reason": "\(error)"])
+                    guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
+                    self.continuation.yield()
+                }
+            }
+        }
+    }
+
+    private func next() async throws -> (job: StoredJob, hub: Hub)? {
+        try Task.checkCancellation()
+        let hubs = directory.all.map(\.hub)
+        for job in try await store.unfinishedJobs() {
+            if let hub = hubs.first(where: { $0.record.id == job.hub }) { return (job, hub) }
+        }
+        return nil
+    }
+
+    private func work(_ job: StoredJob, at hub: Hub) async throws {
+        var run = JobRun(job, hub: hub, files: files(of: hub.record.name))
+        try await run.run()
+        let done = run.stored.job
+        guard done.status.isOver else { return }
+        logger.notice(
+            done.status == .failed ? "a job has failed" : "a job is done",
+            metadata: [
+                "hub.name": "\(hub.record.name)", "job.id": "\(done.id)", "job.type": "\(done.request.kind.rawValue)",
+            ]
+        )
+    }
+
+    /// Removes the files of a job that nobody knows any more.
+    private func remove(_ id: String, _ files: JobFiles) async {
+        do {
+            try await files.remove(job: id)
+        } catch {
+            logger.warning("files of an old job stay", metadata: ["error.reason": "\(error)", "job.id": "\(id)"])
+        }
+    }
+
+    /// Removes the files of all jobs of a deleted hub; what was put there for an import is not the hub's to remove.
+    func removeFiles(of jobs: [StoredJob]) async {
+        for job in jobs {
+            // The path tells the hub, whose name is no longer known.
+            guard let path = job.job.outputProperties[NotificationHubJob.outputFilePath],
+                let name = path.split(separator: "/").dropLast(2).last.flatMap({ try? HubName(String($0)) })
+            else { continue }
+            await remove(job.job.id, files(of: name))
+        }
+    }
+}

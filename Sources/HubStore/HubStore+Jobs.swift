@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+package import HubProtocol
+
+/// A job with what only the hub knows of it.
+package struct StoredJob: Sendable, Equatable {
+    package let hub: Int64
+    package var job: NotificationHubJob
+    /// How far it is, in the words of whoever works on it; `nil` before it has begun.
+    package var checkpoint: String?
+
+    package init(hub: Int64, job: NotificationHubJob, checkpoint: String? = nil) {
+        self.hub = hub
+        self.job = job
+        self.checkpoint = checkpoint
+    }
+}
+
+extension HubStore {
+    /// The newest jobs of a hub, newest first: their ids are in that order.
+    package func jobs(hub: Int64, limit: Int) async throws -> [StoredJob] {
+        try await pool.read { db in
+            try Row.fetchAll(try db.cachedStatement(sql: JobQuery.newest), arguments: [hub, limit])
+                .map(StoredJob.init(row:))
+        }
+    }
+
+    package func job(hub: Int64, id: String) async throws -> StoredJob? {
+        try await pool.read { db in
+            try Row.fetchOne(try db.cachedStatement(sql: JobQuery.one), arguments: [hub, id]).map(StoredJob.init(row:))
+        }
+    }
+
+    /// The jobs of all hubs that are not over, oldest first.
+    package func unfinishedJobs() async throws -> [StoredJob] {
+        try await pool.read { db in
+            try Row.fetchAll(try db.cachedStatement(sql: JobQuery.unfinished)).map(StoredJob.init(row:))
+        }
+    }
+}
+
+extension Transaction {
+    /// Jobs of a hub that are not over.
+    package func unfinishedJobCount(hub: Int64) throws -> Int {
+        try Int.fetchOne(try db.cachedStatement(sql: JobQuery.unfinishedCount), arguments: [hub]) ?? 0
+    }
+
+    package func insert(_ job: StoredJob) throws {
+        try execute(
+            "INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                job.hub, job.job.id, try StoredJob.text(job.job.request), job.job.status.rawValue, job.job.progress,
+                job.job.failure, try StoredJob.text(job.job.outputProperties), job.checkpoint, job.job.createdAt,
+                job.job.updatedAt,
+            ]
+        )
+    }
+
+    /// Notes how far a job is; one that is gone is passed over.
+    package func update(_ job: StoredJob) throws {
+        try execute(
+            """
+            UPDATE job SET status = ?, progress = ?, failure = ?, output = ?, checkpoint = ?, updatedAt = ?
+            WHERE hubID = ? AND jobID = ?
+            """,
+            [
+                job.job.status.rawValue, job.job.progress, job.job.failure,
+                try StoredJob.text(job.job.outputProperties), job.checkpoint, job.job.updatedAt, job.hub, job.job.id,
+            ]
+        )
+    }
+
+    /// Forgets the oldest jobs of a hub that are over, beyond the newest `kept` of all.
+    ///
+    /// - Returns: Their ids.
+    package func dropOldJobs(hub: Int64, kept: Int) throws -> [String] {
+        let old = try String.fetchAll(try db.cachedStatement(sql: JobQuery.old), arguments: [hub, kept])
+        for id in old { try execute("DELETE FROM job WHERE hubID = ? AND jobID = ?", [hub, id]) }
+        return old
+    }
+}
+
+/// The statements of jobs, apart so that a test can ask for their plans; a hub has but a few.
+enum JobQuery {
+    private static let columns = """
+        SELECT hubID, jobID, request, status, progress, failure, output, checkpoint, job.createdAt, job.updatedAt FROM job
+        """
+    private static let isUnfinished = "status IN ('Started', 'Running')"
+    static let newest = "\(columns) WHERE hubID = ? ORDER BY jobID LIMIT ?"
+    static let one = "\(columns) WHERE hubID = ? AND jobID = ?"
+    static let unfinished = """
+        \(columns) JOIN hub USING (hubID) WHERE \(isUnfinished) AND deletedAt IS NULL ORDER BY job.createdAt, jobID DESC
+        """
+    static let unfinishedCount = "SELECT count(*) FROM job WHERE hubID = ? AND \(isUnfinished)"
+    static let old = """
+        SELECT jobID FROM job WHERE hubID = ?1 AND NOT \(isUnfinished)
+        AND jobID NOT IN (SELECT jobID FROM job WHERE hubID = ?1 ORDER BY jobID LIMIT ?2)
+        """
+}
+
+extension StoredJob {
+    fileprivate init(row: Row) throws {
+        let status: String = row[3]
+        let output: String? = row[6]
+        self.init(
+            hub: row[0],
+            job: NotificationHubJob(
+                id: row[1],
+                request: try Self.value(NotificationHubJob.Request.self, row[2]),
+                status: NotificationHubJob.Status(rawValue: status) ?? .failed,
+                progress: row[4],
+                failure: row[5],
+                outputProperties: try output.map { try Self.value([String: String].self, $0) } ?? [:],
+                createdAt: row[8],
+                updatedAt: row[9]
+            ),
+            checkpoint: row[7]
+        )
+    }
+
+    fileprivate static func text(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    private static func value<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(text.utf8))
+    }
+}
