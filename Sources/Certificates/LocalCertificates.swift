@@ -25,6 +25,17 @@ package struct LocalCertificates: Sendable, Equatable {
 
     package static func authorityPath(in directory: String) -> String { "\(directory)/\(authorityName)" }
 
+    /// What would keep a start from its authority, without making anything; `nil` when all is in order, or not there yet.
+    package static func problem(in directory: String) -> CertificateProblem? {
+        let local = LocalCertificates(directory: directory, names: [])
+        do throws(CertificateProblem) {
+            _ = try local.storedAuthority()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// The certificate that is in force, made where there is none.
     ///
     /// - Throws: When a file cannot be read or written, or the authority's key is not there.
@@ -47,17 +58,9 @@ package struct LocalCertificates: Sendable, Equatable {
 
     /// The authority, made where there is none.
     private func authority(at now: Date) throws(CertificateProblem) -> CertificateAuthority {
+        if let stored = try storedAuthority() { return stored }
         let path = Self.authorityPath(in: directory)
         let keyPath = "\(directory)/\(Self.authorityKeyName)"
-        if let text = try read(path) {
-            guard let key = try read(keyPath) else {
-                throw CertificateProblem(
-                    keyPath,
-                    "it is not there; put it back, or remove '\(path)' for a new authority, which clients must then be told"
-                )
-            }
-            return try CertificateAuthority(certificate: text, path: path, key: key, keyPath: keyPath)
-        }
         let made: CertificateAuthority
         do {
             made = try CertificateAuthority(host: names.last { !$0.isLoopback }?.description ?? "localhost", now: now)
@@ -70,6 +73,19 @@ package struct LocalCertificates: Sendable, Equatable {
             .init(path: path, text: made.certificateText, permissions: 0o644),
         ])
         return made
+    }
+
+    private func storedAuthority() throws(CertificateProblem) -> CertificateAuthority? {
+        let path = Self.authorityPath(in: directory)
+        let keyPath = "\(directory)/\(Self.authorityKeyName)"
+        guard let text = try read(path) else { return nil }
+        guard let key = try read(keyPath) else {
+            throw CertificateProblem(
+                keyPath,
+                "it is not there; put it back, or remove '\(path)' for a new authority, which clients must then be told"
+            )
+        }
+        return try CertificateAuthority(certificate: text, path: path, key: key, keyPath: keyPath)
     }
 
     private func read(_ path: String) throws(CertificateProblem) -> String? {

@@ -29,6 +29,7 @@ struct ConfigurationCheck {
         certificateProblems() + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)
+                    + (LocalCertificates.problem(in: directory).map { ["\($0)"] } ?? [])
                     + HubFiles.Connection.allCases.flatMap { file in
                         let path = "\(directory)/\(file.rawValue)"
                         // The hub's own address may be one that plain HTTP does not reach from elsewhere.

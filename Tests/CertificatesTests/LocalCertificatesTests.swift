@@ -148,6 +148,7 @@ extension Date {
         try FileManager.default.removeItem(atPath: folder.file(LocalCertificates.authorityKeyName))
         let problem = #expect(throws: CertificateProblem.self) { try folder.local().identity(at: .today) }
         #expect(problem?.description.contains("ca-key.pem': it is not there; put it back") == true)
+        #expect(LocalCertificates.problem(in: folder.path) == problem)
         #expect(try folder.text(LocalCertificates.authorityName) == authority)
         let other = try Folder()
         _ = try other.local().identity(at: .today)
@@ -158,6 +159,7 @@ extension Date {
 
     @Test func `a key alone, of a first start that was cut short, is no authority`() throws {
         try folder.write("half a key", to: LocalCertificates.authorityKeyName)
+        #expect(LocalCertificates.problem(in: folder.path) == nil)
         #expect(throws: Never.self) { try folder.local().identity(at: .today) }
     }
 

@@ -258,6 +258,17 @@ struct TLSTests {
         }
     }
 
+    @Test func `an authority that ends with its last certificate is told of at the start`() throws {
+        let scratch = try Scratch()
+        let local = LocalCertificates(directory: scratch.folder, names: Self.names)
+        let lines = LogLines()
+        _ = try TLSKeeper(.local(local), now: { Date() }, logger: lines.logger)
+        #expect(lines.all.isEmpty)
+        let late = Date() + CertificateAuthority.lifetime - 100 * 86_400
+        _ = try TLSKeeper(.local(local), now: { late }, logger: lines.logger)
+        #expect(lines.all.count == 1 && lines.all[0].hasPrefix("warning the authority of the TLS certificate ends"))
+    }
+
     @Test func `a broken file leaves the former certificate in force, and is told of once`() throws {
         let scratch = try Scratch()
         let identity = try LocalCertificates(directory: scratch.folder, names: Self.names).identity(at: Date())

@@ -39,6 +39,14 @@ final class TLSKeeper: Service {
         var watch = CertificateWatch(source)
         guard let identity = try watch.look(at: now()) else { preconditionFailure("a first look finds one or throws") }
         state = Mutex(State(watch: watch, context: try Self.context(identity)))
+        if case .local(let local) = source, identity.renewAt == nil {
+            logger.warning(
+                "the authority of the TLS certificate ends; without ca.pem and ca-key.pem the next start makes another one",
+                metadata: [
+                    "state.path": "\(local.directory)", "tls.expires": "\(identity.facts.notAfter.formatted(.iso8601))",
+                ]
+            )
+        }
     }
 
     /// For the next connection.
