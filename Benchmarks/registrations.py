@@ -108,12 +108,11 @@ def exchange(requests, connections):
 def sqlite_alone(folder, count):
     """The same rows by SQLite alone, as many to a transaction as the hub writes at most."""
     database = sqlite3.connect(f"{folder}/floor.sqlite", isolation_level=None)
-    with open(os.devnull, "w"):
-        source = sqlite3.connect(f"{folder}/state/hub.sqlite")
-        for (statement,) in source.execute(
-            "SELECT sql FROM sqlite_master WHERE tbl_name IN ('hub', 'registration', 'installation') AND sql IS NOT NULL ORDER BY rowid"
-        ):
-            database.execute(statement)
+    source = sqlite3.connect(f"{folder}/state/hub.sqlite")
+    for (statement,) in source.execute(
+        "SELECT sql FROM sqlite_master WHERE tbl_name IN ('hub', 'registration', 'installation') AND sql IS NOT NULL ORDER BY rowid"
+    ):
+        database.execute(statement)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = FULL")
     rows = [
