@@ -62,12 +62,20 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_messages_owed_total",
             .counter,
-            "Installations that accepted messages matched, by platform: one for each message and installation.",
+            "What messages were for, by platform: installations of platform stream, registrations or handles of others.",
             members.flatMap { hub -> [PrometheusText.Sample] in
                 let matched = hub.counters.matched.withLock { counts in counts }
                 return matched.sorted { $0.key < $1.key }.map { platform, count in
                     .init(count, ["hub": "\(hub.record.name)", "platform": platform])
                 }
+            }
+        )
+        page.add(
+            "newswire_messages_scheduled",
+            .gauge,
+            "Messages that wait for their time.",
+            members.map { hub in
+                .init(hub.state.withLock { $0.scheduled.messages }, ["hub": "\(hub.record.name)"])
             }
         )
         page.add(

@@ -1,0 +1,106 @@
+import Foundation
+import HubProtocol
+import Testing
+
+/// What the command line sends beside templates, at once and later.
+@Suite struct SendingTests {
+    @Test(.timeLimit(.minutes(10)))
+    func `native, direct, test and scheduled messages reach an agent, over a killed hub as well`() async throws {
+        let scratch = try ScratchFolder()
+        let port = try freePort()
+        let start = ["hub", "--port", "\(port)", "--state", scratch.file("hub")]
+        var hub = try await RunningProgram(start, folder: scratch.path)
+        let full = ["NEWSWIRE_CONNECTION_FILE": scratch.file("hub/full.connection")]
+        let listen = ["NEWSWIRE_CONNECTION_FILE": scratch.file("hub/listen.connection")]
+        let state = ["--state", scratch.file("agent")]
+        let agent = try await RunningProgram(
+            ["subscribe", "--categories", "Sports"] + state,
+            environment: listen,
+            folder: scratch.path
+        )
+        let categories = try await BuiltProgram.run(["categories"] + state)
+        let device = try #require(categories.errors.split(separator: "'").last { $0.count > 8 }.map(String.init))
+
+        func send(_ title: String, _ arguments: [String]) async throws -> (id: MessageID, outcome: BuiltProgram.Outcome)
+        {
+            let payload = scratch.file("\(title).json")
+            try scratch.write(#"{"title":"\#(title)","message":"\#(title)"}"#, to: "\(title).json")
+            let command = ["send", "--format", "stream", "--payload", payload] + arguments
+            let sent = try await BuiltProgram.run(command, environment: full)
+            let words = sent.output.split { $0 == " " || $0 == "\n" }
+            return (try MessageID(words.count > 1 ? String(words[1]) : ""), sent)
+        }
+        func show(_ id: MessageID) async throws -> MessageReport {
+            let shown = try await BuiltProgram.run(["messages", "show", id.text, "--json"], environment: full)
+            return try JSONDecoder().decode(MessageReport.self, from: Data(shown.output.utf8))
+        }
+        func wait(for id: MessageID, _ state: MessageState) async throws {
+            for _ in 0..<1_000 { if try await show(id).state == state { return } }
+            Issue.record("\(id) is \(try await show(id).state)")
+        }
+
+        let tagged = try await send("tagged", ["--tags", "Sports && !World"])
+        #expect(tagged.outcome.errors.contains("owed to 1: 1 stream"), "\(tagged.outcome.errors)")
+        let direct = try await send("direct", ["--device", device])
+        let test = try await send("test", ["--tags", "Sports", "--test"])
+        #expect(test.outcome.status == 0 && test.outcome.output.contains("stream \(device)  The message was written"))
+        for id in [tagged.id, direct.id, test.id] { try await wait(for: id, .completed) }
+
+        // To the second: a whole one, not too near.
+        let due = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 4).rounded(.up))
+        let scheduled = try await send("scheduled", ["--at", ISODateTime.format(due)])
+        #expect(scheduled.outcome.output.hasPrefix("scheduled "), "\(scheduled.outcome.errors)")
+        #expect(try await show(scheduled.id).state == .scheduled)
+        try await wait(for: scheduled.id, .completed)
+        #expect(try await show(scheduled.id).dueAt == ISODateTime.format(due))
+
+        let late = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 3).rounded(.up))
+        let owed = try await send("late", ["--at", ISODateTime.format(late)])
+        await hub.killNow()
+        while Date() < late { await Task.yield() }
+        hub = try await RunningProgram(start, folder: scratch.path)
+        try await wait(for: owed.id, .completed)
+
+        let taken = try await send("canceled", ["--at", ISODateTime.format(Date(timeIntervalSinceNow: 3_600))])
+        let cancel = ["messages", "cancel", taken.id.text]
+        #expect(try await BuiltProgram.run(cancel, environment: full).output == "canceled \(taken.id)\n")
+        let shown = try await BuiltProgram.run(["messages", "show", taken.id.text], environment: full)
+        #expect(shown.output.contains("state     Canceled") && shown.output.contains("canceled  20"))
+        let sent = try await BuiltProgram.run(["messages", "cancel", owed.id.text], environment: full)
+        #expect(sent.status == 1 && sent.errors.contains("cannot be taken back"))
+        let unknown = try await BuiltProgram.run(["messages", "cancel", "none"], environment: full)
+        #expect(unknown.status == 1 && unknown.errors.contains("no scheduled message 'none'"))
+
+        let inbox = try await BuiltProgram.run(["inbox", "--json"] + state)
+        let titles = inbox.output.split(separator: "\n").compactMap { line in
+            (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["title"] as? String
+        }
+        #expect(
+            Set(titles) == ["tagged", "direct", "test", "scheduled", "late"] && titles.count == 5,
+            "\(inbox.output)"
+        )
+        #expect(await agent.stop() == 0)
+        #expect(await hub.stop() == 0)
+    }
+
+    @Test func `what cannot be sent is said before a hub is asked`() async throws {
+        let scratch = try ScratchFolder()
+        try scratch.write("{}", to: "payload.json")
+        let payload = ["--payload", scratch.file("payload.json")]
+        let rows: [([String], String)] = [
+            (["--format", "appel"] + payload, "did you mean 'apple'"), (["--format", "apple"], "needs its payload"),
+            (["--format", "apple", "--message", "x"] + payload, "exclude each other"),
+            (["--format", "apple", "--payload", scratch.file("none")], "no such file"),
+            (["--device", "AA", "--message", "x"], "needs --format and --payload"),
+            (["--device", "AA", "--tags", "World", "--format", "apple"] + payload, "exclude each other"),
+            (["--at", "tomorrow", "--message", "x"], "is no time of the next seven days"),
+            (["--at", "2020-01-01T00:00:00Z", "--message", "x"], "is no time of the next seven days"),
+            (["--at", "2030-01-01T00:00:00Z", "--test", "--message", "x"], "exclude each other"),
+        ]
+        for (arguments, words) in rows {
+            let sent = try await BuiltProgram.run(["send"] + arguments)
+            #expect(sent.status == 64, "\(arguments): \(sent.errors)")
+            #expect(sent.errors.contains(words), "\(arguments): \(sent.errors)")
+        }
+    }
+}
