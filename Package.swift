@@ -185,7 +185,7 @@ if Context.environment["NEWSWIRE_FUZZ"] != nil {
     package.targets.append(.target(name: "FuzzCheck", path: "Fuzz/Check"))
     for (name, folder) in [
         ("xml", "XML"), ("json", "JSON"), ("dates", "Dates"), ("html", "HTML"), ("opml", "OPML"),
-        ("registrations", "Registrations"), ("filters", "Filters"),
+        ("registrations", "Registrations"), ("filters", "Filters"), ("sends", "Sends"),
     ] {
         package.targets.append(
             .executableTarget(

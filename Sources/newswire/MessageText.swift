@@ -6,7 +6,8 @@ enum MessageText {
     /// One message in a line.
     static func line(_ message: MessageReport) -> String {
         let parts = [
-            message.acceptedAt, message.id.text, message.state.rawValue, counts(message.matched), audience(message),
+            message.acceptedAt, message.id.text, message.state.rawValue, counts(message.matched),
+            (message.format.map { "\($0) " } ?? "") + audience(message),
         ]
         return TerminalText.safe(parts.joined(separator: "  "))
     }

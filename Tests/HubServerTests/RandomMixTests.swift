@@ -13,6 +13,10 @@ private struct Owed {
 
     mutating func send(_ title: String, _ message: Message, pair: Int) {
         let matches = message.matches(categories, pair)
+        if message.isNative {
+            if matches { events.append("\(title)/") }
+            return
+        }
         if matches { events.append("\(title)/newswire") }
         // The second template of the last pair bears a tag of its own.
         if pair == 2, message.matches(categories.union(["Extra"]), pair) { events.append("\(title)/second") }
@@ -25,12 +29,23 @@ private enum Message {
     case toPair(Int)
     case user(Int, in: String)
     case broadcast
+    /// In format `stream`.
+    case native(String)
+    /// In format `stream`, to the handles of both agents.
+    case direct(Int)
+
+    var isNative: Bool {
+        switch self {
+        case .native, .direct: true
+        default: false
+        }
+    }
 
     func matches(_ tags: Set<String>, _ pair: Int) -> Bool {
         switch self {
-        case .category(let name): tags.contains(name)
+        case .category(let name), .native(let name): tags.contains(name)
         case .either(let one, let other, let not): (tags.contains(one) || tags.contains(other)) && !tags.contains(not)
-        case .toPair(let wanted): wanted == pair
+        case .toPair(let wanted), .direct(let wanted): wanted == pair
         case .user(let wanted, let category): wanted == pair && tags.contains(category)
         case .broadcast: true
         }
@@ -38,11 +53,11 @@ private enum Message {
 
     var tags: String? {
         switch self {
-        case .category(let name): name.lowercased()
+        case .category(let name), .native(let name): name.lowercased()
         case .either(let one, let other, let not): "(\(one) || \(other)) && !\(not)"
         case .toPair(let pair): "$InstallationId:{steady\(pair)} || $InstallationId:{coming\(pair)}"
         case .user(let pair, let category): "username:u\(pair) && \(category)"
-        case .broadcast: nil
+        case .broadcast, .direct: nil
         }
     }
 }
@@ -158,16 +173,26 @@ struct RandomMixTests {
             let (one, other, third) = (name(), name(), name())
             let pair = Int.random(in: pairs.indices, using: &random)
             let message: Message =
-                switch Int.random(in: 0..<8, using: &random) {
+                switch Int.random(in: 0..<10, using: &random) {
                 case 0..<3: .category(one)
                 case 3: .either(one, other, butNot: third)
                 case 4: .toPair(pair)
                 case 5: .user(pair, in: one)
+                case 6: .native(one)
+                case 7: .direct(pair)
                 default: .broadcast
                 }
             sent += 1
             let title = "m\(sent)"
-            try await hub.accept(title, tags: message.tags)
+            if message.isNative {
+                var handles: [String] = []
+                if case .direct(let pair) = message {
+                    handles = [pairs[pair].steady.secret.text, pairs[pair].coming.id]
+                }
+                try await hub.accept(native: title, tags: message.tags, handles: handles)
+            } else {
+                try await hub.accept(title, tags: message.tags)
+            }
             for index in pairs.indices { pairs[index].owed.send(title, message, pair: index) }
         }
 

@@ -120,6 +120,22 @@ extension TestHub {
         )
     }
 
+    /// Accepts a message of format `stream`, to tags or to handles.
+    @discardableResult
+    func accept(native title: String, tags: String? = nil, handles: [String] = []) async throws -> MessageID {
+        var audience = try tags.map { MessageAudience.matching(try TagExpression(parsing: $0)) } ?? .everybody
+        if !handles.isEmpty { audience = .handles(handles.map { .handle($0) }) }
+        let body = MessageProperties(["title": title]).encoded()
+        return try await hub.accept(
+            IncomingMessage(
+                id: .random(),
+                message: try Message(format: .stream, audience: audience, body: body),
+                idempotencyKey: nil,
+                contentHash: Array(title.utf8)
+            )
+        )
+    }
+
     /// Waits until every stream has ended, takes nothing, or was handed all that it is owed up to the hub's head.
     func settle(_ streams: [ProbedStream]) async throws {
         let patience = ContinuousClock.now + .seconds(30)
