@@ -6,10 +6,7 @@ import Markup
 /// may send the description without its entry; a document type declaration is refused, and so is what is not
 /// well-formed.
 enum ManagementDocument {
-    static let serviceNamespace = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
-    static let instanceNamespace = "http://www.w3.org/2001/XMLSchema-instance"
     static let arraysNamespace = "http://schemas.microsoft.com/2003/10/Serialization/Arrays"
-    static let atomNamespace = "http://www.w3.org/2005/Atom"
 
     /// The description of a name in a request's body.
     ///
@@ -30,14 +27,12 @@ enum ManagementDocument {
         }
         let document = Array(text.unicodeScalars.first == "\u{FEFF}" ? text.utf8.dropFirst(3) : text.utf8[...])
         do throws(XMLSyntaxError) {
-            try XMLWellFormedness.check(String(decoding: document, as: UTF8.self))
+            let tree = try XMLScanner.strictTree(of: document, vocabulary: vocabulary)
+            if let root = tree.root { return root }
         } catch {
             throw .badRequest("The body is not well-formed XML: \(error).")
         }
-        let tree = XMLScanner.tree(of: document, vocabulary: vocabulary)
-        if let fault = tree.fault { throw .badRequest("The body is not well-formed XML: \(fault).") }
-        guard tree.isComplete, let root = tree.root else { throw .badRequest("The body is too deep or too large.") }
-        return root
+        throw .badRequest("The body has no element.")
     }
 
     /// The titles and descriptions of a reply's entries, whether it is a feed or one of them.
@@ -59,9 +54,9 @@ enum ManagementDocument {
         records: [],
         space: { namespace, _ in
             switch namespace {
-            case nil, serviceNamespace, atomNamespace, arraysNamespace: ""
-            case "https" + serviceNamespace.dropFirst(4): ""
-            case instanceNamespace: "i"
+            case nil, AtomNames.serviceBus, AtomNames.atom, arraysNamespace: ""
+            case "https" + AtomNames.serviceBus.dropFirst(4): ""
+            case AtomNames.instance: "i"
             default: "other"
             }
         }

@@ -19,7 +19,7 @@ package struct ManagementEntry: Sendable, Equatable {
     package var xml: String {
         let link = XMLText.escapedAttribute(address)
         let author = author.map { "<author><name>\(XMLText.escaped($0))</name></author>" } ?? ""
-        return "<entry xmlns=\"\(ManagementDocument.atomNamespace)\"><id>\(XMLText.escaped(address))</id>"
+        return "<entry xmlns=\"\(AtomNames.atom)\"><id>\(XMLText.escaped(address))</id>"
             + "<title type=\"text\">\(XMLText.escaped(title))</title>"
             + "<published>\(ServiceTime.second(publishedAt))</published>"
             + "<updated>\(ServiceTime.second(updatedAt))</updated>"
@@ -47,7 +47,7 @@ package struct ManagementFeed: Sendable, Equatable {
     }
 
     package var xml: String {
-        "<feed xmlns=\"\(ManagementDocument.atomNamespace)\"><title type=\"text\">\(XMLText.escaped(title))</title>"
+        "<feed xmlns=\"\(AtomNames.atom)\"><title type=\"text\">\(XMLText.escaped(title))</title>"
             + "<id>\(XMLText.escaped(address))</id><updated>\(ServiceTime.second(updatedAt))</updated>"
             + "<link rel=\"self\" href=\"\(XMLText.escapedAttribute(address))\"/>"
             + entries.map(\.xml).joined() + "</feed>"
@@ -78,7 +78,7 @@ package struct PublicServiceList: Sendable, Equatable {
             "<entry><id>\(XMLText.escaped("\(root)/\(hub)"))</id><title type=\"text\">\(XMLText.escaped(hub.text))</title>"
                 + "\(updated)<link rel=\"alternate\" href=\"\(XMLText.escapedAttribute("\(root)/\(hub)"))\"/></entry>"
         }
-        return "<feed xmlns=\"\(ManagementDocument.atomNamespace)\">"
+        return "<feed xmlns=\"\(AtomNames.atom)\">"
             + "<title type=\"text\">Publicly Listed Services</title>"
             + "<subtitle type=\"text\">This is the list of publicly-listed services currently available.</subtitle>"
             + "<id>\(XMLText.escaped("\(root)/"))</id>\(updated)" + entries.joined() + "</feed>"

@@ -53,8 +53,8 @@ package struct NotificationHubDescription: Sendable, Equatable {
         if let isDisabled { parts.append("<Status>\(isDisabled)</Status>") }
         parts += [credential(.fcmV1), credential(.browser)]
         parts += credentials.filter { !known.contains($0.kind) }.map(\.xml)
-        return "<NotificationHubDescription xmlns=\"\(ManagementDocument.serviceNamespace)\""
-            + " xmlns:i=\"\(ManagementDocument.instanceNamespace)\">\(parts.joined())</NotificationHubDescription>"
+        return "<NotificationHubDescription xmlns=\"\(AtomNames.serviceBus)\""
+            + " xmlns:i=\"\(AtomNames.instance)\">\(parts.joined())</NotificationHubDescription>"
     }
 
     /// - Parameters:

@@ -162,8 +162,8 @@ extension NotificationHubJob {
         parts.append(Self.xml(outputProperties, "OutputProperties"))
         parts.append("<CreatedAt>\(ServiceTime.precise(createdAt))</CreatedAt>")
         parts.append("<UpdatedAt>\(ServiceTime.precise(updatedAt))</UpdatedAt>")
-        return "<NotificationHubJob xmlns=\"\(ManagementDocument.serviceNamespace)\""
-            + " xmlns:i=\"\(ManagementDocument.instanceNamespace)\">\(parts.joined())</NotificationHubJob>"
+        return "<NotificationHubJob xmlns=\"\(AtomNames.serviceBus)\""
+            + " xmlns:i=\"\(AtomNames.instance)\">\(parts.joined())</NotificationHubJob>"
     }
 
     /// `99.99`, a decimal of .NET.
