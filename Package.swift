@@ -186,7 +186,7 @@ if Context.environment["NEWSWIRE_FUZZ"] != nil {
     for (name, folder) in [
         ("xml", "XML"), ("json", "JSON"), ("dates", "Dates"), ("html", "HTML"), ("opml", "OPML"),
         ("registrations", "Registrations"), ("filters", "Filters"), ("sends", "Sends"),
-            ("management", "Management"),
+        ("management", "Management"),
     ] {
         package.targets.append(
             .executableTarget(
