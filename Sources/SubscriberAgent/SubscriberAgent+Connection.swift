@@ -55,21 +55,24 @@ extension SubscriberAgent {
     func remember(_ connected: Connected) async throws(AgentError) {
         if let connection = configuration.connection {
             let path = configuration.directory.file(Self.connectionName)
-            try host { () throws(HostError) in
-                try rememberAuthority()
-                try PrivateFile.write("\(connection)\n", to: path)
-            }
+            try host { () throws(HostError) in try PrivateFile.write("\(connection)\n", to: path) }
         }
+        try host { () throws(HostError) in try rememberAuthority() }
         try await stored { () async throws(AgentStoreError) in
             try await self.store.setHub(connected.hub, allowsPlainHTTP: connected.allowsPlainHTTP)
         }
     }
 
     /// Keeps a copy: the file that was named may be somebody's who moves it.
+    ///
+    /// Another connection string begins without one.
     private func rememberAuthority() throws(HostError) {
         let path = configuration.directory.file(Self.authorityName)
-        guard let named = configuration.authorityFile else { return try HostFile.remove(path) }
-        try PrivateFile.write(PrivateFile.read(named, limit: Self.maximumAuthorityBytes), to: path)
+        if let named = configuration.authorityFile {
+            try PrivateFile.write(PrivateFile.read(named, limit: Self.maximumAuthorityBytes), to: path)
+        } else if configuration.connection != nil {
+            try HostFile.remove(path)
+        }
     }
 
     func registrar(_ client: HubClient) -> Registrar {

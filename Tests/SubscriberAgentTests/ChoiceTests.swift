@@ -136,6 +136,23 @@ import Testing
         #expect(try await agent.choice() == ["World"])
     }
 
+    @Test func `what the hub's certificate is checked with is kept beside its connection string, and goes with it`()
+        async throws
+    {
+        let named = stage.scratch.file("named.pem")
+        try Data("an authority\n".utf8).write(to: URL(filePath: named))
+        let kept = try stage.scratch.stateDirectory().file(SubscriberAgent.authorityName)
+        let choice = try CategoryChoice(typed: "World")
+        _ = try await stage.agent(trusting: named).chooseCategories(choice)
+        #expect(try String(contentsOfFile: kept, encoding: .utf8) == "an authority\n")
+        #expect(try HostFile.permissions(kept) == 0o600)
+        // The copy itself may be named.
+        _ = try await stage.agent(trusting: kept).chooseCategories(choice)
+        #expect(try String(contentsOfFile: kept, encoding: .utf8) == "an authority\n")
+        _ = try await stage.agent().chooseCategories(choice)
+        #expect(!HostFile.exists(kept))
+    }
+
     @Test func `a key that is refused does not take the place of one that works`() async throws {
         _ = try await stage.agent().chooseCategories(CategoryChoice(typed: "World"))
         let stored = stage.scratch.read(SubscriberAgent.connectionName)

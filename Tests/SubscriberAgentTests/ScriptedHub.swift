@@ -139,15 +139,18 @@ final class Stage: Sendable {
     func agent(
         bounds: AgentStore.Bounds = .init(),
         hub other: ScriptedHub? = nil,
+        trusting authorityFile: String? = nil,
         variables: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> SubscriberAgent {
         let directory = try scratch.stateDirectory()
+        var configuration = AgentConfiguration(
+            directory: directory,
+            connection: try (other ?? hub).connection,
+            variables: variables
+        )
+        configuration.authorityFile = authorityFile
         return SubscriberAgent(
-            AgentConfiguration(
-                directory: directory,
-                connection: try (other ?? hub).connection,
-                variables: variables
-            ),
+            configuration,
             environment: world.environment,
             http: http,
             logger: Logger(label: "test"),
