@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HubProtocol
+import Testing
 
 @testable import HubServer
 
@@ -89,6 +90,22 @@ enum ClientLibrary: String, CaseIterable, Sendable {
             return try JSONDecoder().decode([ClientRequest].self, from: Data(contentsOf: file))
         }
     }
+}
+
+/// A recorded request and whose it is: a test case of its own.
+struct RecordedRequest: Sendable, CustomTestStringConvertible {
+    let client: ClientLibrary
+    let request: ClientRequest
+
+    static var all: [RecordedRequest] {
+        get throws {
+            try ClientLibrary.allCases.flatMap { client in
+                try client.requests.map { RecordedRequest(client: client, request: $0) }
+            }
+        }
+    }
+
+    var testDescription: String { "\(client.title): \(request.name)" }
 }
 
 /// What the braces of a request stand for, and the keys that sign it.
