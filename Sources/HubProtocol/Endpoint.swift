@@ -89,7 +89,7 @@ extension StringProtocol {
         let bytes = Array(needle.utf8)
         var position = start ?? startIndex
         while position < endIndex {
-            if utf8[position...].starts(with: bytes) {
+            if utf8[position] == bytes.first, utf8[position...].starts(with: bytes) {
                 return position..<utf8.index(position, offsetBy: bytes.count)
             }
             position = utf8.index(after: position)

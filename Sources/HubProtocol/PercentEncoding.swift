@@ -1,5 +1,5 @@
 /// Percent-encoding over UTF-8, with the unreserved set of RFC 3986 §2.3.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Escapes all but `A–Z a–z 0–9 - _ . ~`, with lower- or upper-case hexadecimal digits.
     static func encode(_ text: String, uppercase: Bool = true) -> String {
         var bytes: [UInt8] = []
@@ -23,7 +23,8 @@ enum PercentEncoding {
     /// Resolves escapes once; a literal `+` stays what it is.
     ///
     /// - Returns: `nil` when an escape is cut or the result is not UTF-8.
-    static func decode(_ text: some StringProtocol) -> String? {
+    package static func decode(_ text: some StringProtocol) -> String? {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest = text.utf8.makeIterator()

@@ -28,7 +28,7 @@ struct PlatformRules {
         }
         switch platform {
         case .apns:
-            let isToken = text.unicodeScalars.allSatisfy(\.isHexadecimalDigit) && text.utf8.count.isMultiple(of: 2)
+            let isToken = text.utf8.allSatisfy { Hexadecimal.value($0) != nil } && text.utf8.count.isMultiple(of: 2)
             return isToken ? nil : "is not an even number of hexadecimal digits"
         case .wns, .mpns:
             return Self.isURI(text, schemes: ["https", "http"]) ? nil : "is not an absolute http or https URI"

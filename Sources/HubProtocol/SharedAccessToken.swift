@@ -23,20 +23,23 @@ package struct SharedAccessToken: Sendable, Equatable {
     ///
     /// - Throws: ``ProtocolError`` 40102 for an empty header or another scheme, 40105 for a token that cannot be read.
     package init(parsing header: String) throws(ProtocolError) {
-        let text = header.trimmed
+        let text = header.trimmed.utf8
         guard !text.isEmpty else { throw .unauthorized(.missingToken) }
-        guard text.utf8.count <= Self.maximumHeaderLength else {
+        guard text.count <= Self.maximumHeaderLength else {
             throw .unauthorized(.malformedToken("The token is longer than \(Self.maximumHeaderLength) bytes."))
         }
-        let scheme = text.prefix { $0 != " " && $0 != "\t" }
-        guard scheme.lowercased() == "sharedaccesssignature" else { throw .unauthorized(.missingToken) }
+        let scheme = text.prefix { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+        guard String(Substring(scheme)).lowercased() == "sharedaccesssignature" else {
+            throw .unauthorized(.missingToken)
+        }
 
+        // Bytes, not characters: each request of each client comes here, and a token is hundreds of them.
         var fields: [String: Substring] = [:]
-        for pair in text.dropFirst(scheme.count).trimmed.split(separator: "&") {
-            guard let equals = pair.firstIndex(of: "=") else { continue }
-            let name = pair[..<equals].lowercased()
+        for pair in Substring(text.dropFirst(scheme.count)).trimmed.utf8.split(separator: UInt8(ascii: "&")) {
+            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let name = String(Substring(pair[..<equals])).lowercased()
             guard Self.fieldNames.contains(name) else { continue }
-            guard fields.updateValue(pair[equals...].dropFirst(), forKey: name) == nil else {
+            guard fields.updateValue(Substring(pair[equals...].dropFirst()), forKey: name) == nil else {
                 throw .unauthorized(.malformedToken("The token names '\(name)' twice."))
             }
         }
@@ -48,7 +51,7 @@ package struct SharedAccessToken: Sendable, Equatable {
         }
         let resource = try field("sr")
         let expiry = try field("se")
-        guard expiry.allSatisfy(\.isASCIIDigit), let seconds = Int64(expiry) else {
+        guard expiry.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int64(expiry) else {
             throw .unauthorized(.malformedToken("The token's 'se' is not a time in whole seconds."))
         }
         guard let signature = PercentEncoding.decode(try field("sig")),

@@ -1,4 +1,5 @@
 import HubProtocol
+import Synchronization
 
 /// The key that a request or a stream was allowed with.
 struct Credential: Sendable, Hashable {
@@ -20,6 +21,7 @@ struct Grant: Sendable {
 struct AccessRules: Sendable, Equatable {
     let hub: [AccessRule]
     let namespace: [AccessRule]
+    private let proven = ProvenTokens()
 
     /// Rules come in any order.
     init(hub: [AccessRule] = [], namespace: [AccessRule] = []) {
@@ -27,8 +29,31 @@ struct AccessRules: Sendable, Equatable {
         self.namespace = namespace.sorted { $0.name < $1.name }
     }
 
+    static func == (left: AccessRules, right: AccessRules) -> Bool {
+        left.hub == right.hub && left.namespace == right.namespace
+    }
+
+    /// Finds the key that a token was signed with.
+    ///
+    /// A name that no rule has takes as long as a wrong key, so that nobody learns the names.
+    ///
+    /// - Throws: 401 for a token that cannot be read, or that no key of its rule has signed.
+    fileprivate func prove(_ header: String) throws(ProtocolError) -> ProvenToken {
+        if let known = proven[header] { return known }
+        let token = try SharedAccessToken(parsing: header)
+        let found = rule(named: token.keyName)
+        let rule = found?.rule ?? nobody
+        guard let key = [rule.primaryKey, rule.secondaryKey].first(where: { token.isSigned(with: $0) }), let found else {
+            throw .unauthorized(.invalidSignature)
+        }
+        let credential = Credential(rule: rule.name, key: key, isOfNamespace: found.isOfNamespace)
+        let result = (token, Grant(rights: rule.rights, credential: credential))
+        proven.note(result, header)
+        return result
+    }
+
     /// The hub's rule of a name hides the namespace's.
-    fileprivate func rule(named name: String) -> (rule: AccessRule, isOfNamespace: Bool)? {
+    private func rule(named name: String) -> (rule: AccessRule, isOfNamespace: Bool)? {
         if let rule = hub.first(where: { $0.name == name }) { return (rule, false) }
         return namespace.first { $0.name == name }.map { ($0, true) }
     }
@@ -41,9 +66,27 @@ struct AccessRules: Sendable, Equatable {
     }
 }
 
+/// A token whose signature was found right, and what its rule allows.
+private typealias ProvenToken = (token: SharedAccessToken, grant: Grant)
+
+/// Tokens that were found right by one set of rules: clients send the same one for hours.
+private final class ProvenTokens: Sendable {
+    /// With some more than 8 KiB each at most.
+    private static let maximum = 1_024
+
+    private let tokens = Mutex<[String: ProvenToken]>([:])
+
+    subscript(_ header: String) -> ProvenToken? { tokens.withLock { $0[header] } }
+
+    func note(_ token: ProvenToken, _ header: String) {
+        tokens.withLock { tokens in
+            if tokens.count >= Self.maximum { tokens.removeAll(keepingCapacity: true) }
+            tokens[header] = token
+        }
+    }
+}
+
 /// Checks a token (protocol document §1.4).
-///
-/// A name that no rule has takes as long as a wrong key, so that nobody learns the names.
 ///
 /// - Parameters:
 ///   - header: The `Authorization` header, `nil` without one.
@@ -61,17 +104,11 @@ func authorize(
     now: Int64
 ) throws(ProtocolError) -> Grant {
     guard let header, !header.isEmpty else { throw .unauthorized(.missingToken) }
-    let token = try SharedAccessToken(parsing: header)
-    let found = rules.rule(named: token.keyName)
-    let rule = found?.rule ?? nobody
-    guard let key = [rule.primaryKey, rule.secondaryKey].first(where: { token.isSigned(with: $0) }), let found else {
-        throw .unauthorized(.invalidSignature)
-    }
+    let (token, grant) = try rules.prove(header)
     guard !token.isExpired(at: now) else { throw .unauthorized(.expiredToken) }
     guard token.covers(path: path) else { throw .unauthorized(.invalidAudience) }
-    guard rule.rights.grants(right) else { throw .unauthorized(.claimRequired(right)) }
-    let credential = Credential(rule: rule.name, key: key, isOfNamespace: found.isOfNamespace)
-    return Grant(rights: rule.rights, credential: credential)
+    guard grant.rights.grants(right) else { throw .unauthorized(.claimRequired(right)) }
+    return grant
 }
 
 /// A rule whose keys nobody knows, for names that no rule has.

@@ -70,9 +70,11 @@ struct ErrorReply {
 }
 
 extension HTTPFields {
-    mutating func setTracking(_ id: String) {
-        self[.trackingID] = id
-        self[.correlationID] = UUID().uuidString.lowercased()
+    /// Names a request by the id that its client tracks it by, `nil` for none, and by one of the hub's own.
+    mutating func setTracking(_ id: String?) {
+        let own = ErrorReply.newTrackingID()
+        self[.trackingID] = id ?? own
+        self[.correlationID] = own
     }
 
     subscript(header name: String) -> String? {

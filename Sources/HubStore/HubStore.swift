@@ -82,20 +82,20 @@ package final class HubStore: Sendable {
         _ member: (Transaction) throws -> Output,
         in db: Database
     ) throws -> Result<Output, any Error> {
+        // Statements that are kept: GRDB's own savepoints are compiled anew each time.
+        try db.cachedStatement(sql: "SAVEPOINT member").execute()
+        let result: Result<Output, any Error>
         do {
-            var output: Output?
-            try db.inSavepoint {
-                output = try member(Transaction(db))
-                return .commit
-            }
-            guard let output else { throw HubStoreError.savepointLost }
-            return .success(output)
+            result = .success(try member(Transaction(db)))
         } catch let error as DatabaseError where error.resultCode != .SQLITE_CONSTRAINT {
             // A full or failing disk may have ended the whole transaction: no member may believe in it.
             throw error
         } catch {
-            return .failure(error)
+            try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute()
+            result = .failure(error)
         }
+        try db.cachedStatement(sql: "RELEASE SAVEPOINT member").execute()
+        return result
     }
 }
 
@@ -103,7 +103,6 @@ package final class HubStore: Sendable {
 package enum HubStoreError: Error, CustomStringConvertible {
     case newerSchema(path: String)
     case notDurable(path: String)
-    case savepointLost
     case unreadableRecord
 
     package var description: String {
@@ -111,7 +110,6 @@ package enum HubStoreError: Error, CustomStringConvertible {
         case .newerSchema(let path):
             "cannot use '\(path)': a newer version of newswire has written it; install that version or restore a backup"
         case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
-        case .savepointLost: "a change to the hub's file ended without a result"
         case .unreadableRecord: "its record is not what this program writes"
         }
     }

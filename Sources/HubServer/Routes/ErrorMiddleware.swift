@@ -16,7 +16,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
         do {
             var response = try await next(request, context)
             if response.headers[.trackingID] == nil {
-                response.headers.setTracking(trackingID ?? ErrorReply.newTrackingID())
+                response.headers.setTracking(trackingID)
             }
             return response
         } catch let refusal as ProtocolError {

@@ -1,4 +1,5 @@
 import Foundation
+import HubProtocol
 
 /// The query of a request, whose names clients write in any case and some percent-encode (protocol document §0.4).
 struct RequestQuery: Sendable {
@@ -23,7 +24,7 @@ struct RequestQuery: Sendable {
     func literal(_ name: String) -> String? {
         parameters(called: name).first { _ in true }.map { value in
             let raw = String(decoding: value, as: UTF8.self)
-            return raw.removingPercentEncoding ?? raw
+            return PercentEncoding.decode(raw) ?? raw
         }
     }
 
@@ -41,7 +42,7 @@ struct RequestQuery: Sendable {
     private static func decoded(_ bytes: Substring.UTF8View) -> String {
         let raw = String(decoding: bytes, as: UTF8.self)
         guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return raw }
-        return raw.replacing("+", with: " ").removingPercentEncoding ?? raw
+        return PercentEncoding.decode(raw.replacing("+", with: " ")) ?? raw
     }
 }
 

@@ -16,7 +16,7 @@ protocol AllowedRequest {
 extension AllowedRequest {
     /// A parameter of the path, without its percent-encoding.
     func parameter(_ name: String) throws(ProtocolError) -> String {
-        guard let text = (context.parameters.get(name) ?? "").removingPercentEncoding else {
+        guard let text = PercentEncoding.decode(context.parameters.get(name) ?? "") else {
             throw .badRequest("The path is not valid percent-encoding.")
         }
         return text
