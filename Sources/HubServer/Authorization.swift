@@ -43,7 +43,8 @@ struct AccessRules: Sendable, Equatable {
         let token = try SharedAccessToken(parsing: header)
         let found = rule(named: token.keyName)
         let rule = found?.rule ?? nobody
-        guard let key = [rule.primaryKey, rule.secondaryKey].first(where: { token.isSigned(with: $0) }), let found else {
+        guard let key = [rule.primaryKey, rule.secondaryKey].first(where: { token.isSigned(with: $0) }), let found
+        else {
             throw .unauthorized(.invalidSignature)
         }
         let credential = Credential(rule: rule.name, key: key, isOfNamespace: found.isOfNamespace)
