@@ -1,6 +1,6 @@
 /// Writes JSON without white space; the members' order is the caller's.
-enum JSONText {
-    static func string(_ text: String) -> String {
+package enum JSONText {
+    package static func string(_ text: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 2)
         append(string: text, to: &bytes)
@@ -40,12 +40,12 @@ enum JSONText {
     static func array(_ values: some Sequence<String>) -> String { "[\(values.joined(separator: ","))]" }
 
     /// `{…}`, of values that are JSON already.
-    static func object(_ members: [(name: String, value: String)]) -> String {
+    package static func object(_ members: [(name: String, value: String)]) -> String {
         "{\(members.map { "\(string($0.name)):\($0.value)" }.joined(separator: ","))}"
     }
 
     /// An object of strings, sorted by name so that equal dictionaries are equal bytes.
-    static func object(_ members: [String: String]) -> String {
+    package static func object(_ members: [String: String]) -> String {
         object(members.sorted { $0.key < $1.key }.map { ($0.key, string($0.value)) })
     }
 }

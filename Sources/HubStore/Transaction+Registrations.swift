@@ -39,7 +39,7 @@ extension Transaction {
             isSame = unwritten == registration
             if !isSame { try keepFormer(current, hub: hub, through: top) }
         }
-        let record = try RegistrationRecord(registration).encoded
+        let record = RegistrationRecord(registration).encoded
         let expiresAt = registration.expirationTime?.milliseconds
         if let current {
             try execute(
@@ -126,7 +126,7 @@ extension Transaction {
             [
                 current.ordinal, through, hub, registration.id.text, registration.pushChannel.key,
                 registration.platform.rawValue, registration.template != nil, registration.tags.joined,
-                try RegistrationRecord(registration).encoded, current.changedAfter,
+                RegistrationRecord(registration).encoded, current.changedAfter,
             ]
         )
         try execute(RegistrationQuery.boundFormer, [current.ordinal, Self.maximumFormer])
