@@ -31,16 +31,17 @@ package struct NotificationDetails: Sendable, Equatable {
 
 extension NotificationDetails {
     /// Elements of counts before and behind `PnsErrorDetailsUri`: .NET loses one that comes in another place.
-    ///
-    /// Ours is last, where an SDK that does not know it stops reading.
     private static let counts: [(element: String, platform: Platform)] = [
         ("ApnsOutcomeCounts", .apns), ("MpnsOutcomeCounts", .mpns), ("WnsOutcomeCounts", .wns),
         ("GcmOutcomeCounts", .gcm), ("AdmOutcomeCounts", .adm),
     ]
     private static let laterCounts: [(element: String, platform: Platform)] = [
         ("FcmV1OutcomeCounts", .fcmv1), ("BaiduOutcomeCounts", .baidu), ("XiaomiOutcomeCounts", .xiaomi),
-        ("BrowserOutcomeCounts", .browser), ("StreamOutcomeCounts", .stream),
+        ("BrowserOutcomeCounts", .browser),
     ]
+    /// Ours is last, where .NET, which does not know it, stops reading; and in attributes, since Java fails at an
+    /// `Outcome` in an element that it does not know.
+    private static let streamCounts = (element: "StreamOutcomeCounts", each: "Stream")
 
     /// The document, its elements in the order that clients rely on; those with nothing to say are left out.
     package var xml: String {
@@ -57,11 +58,25 @@ extension NotificationDetails {
             for (element, platform) in Self.counts { add(outcomes[platform], as: element, to: &document) }
             document.add("PnsErrorDetailsUri", errorDetailsURI)
             for (element, platform) in Self.laterCounts { add(outcomes[platform], as: element, to: &document) }
+            let streams = Self.shown(outcomes[.stream])
+            guard !streams.isEmpty else { return }
+            document.add(Self.streamCounts.element) { list in
+                for (name, count) in streams {
+                    list.add(
+                        Self.streamCounts.each,
+                        attributes: [("outcome", name.rawValue), ("count", String(count))]
+                    )
+                }
+            }
         }
     }
 
+    private static func shown(_ counts: [OutcomeName: Int]?) -> [(key: OutcomeName, value: Int)] {
+        (counts ?? [:]).filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
+    }
+
     private func add(_ counts: [OutcomeName: Int]?, as element: String, to document: inout XMLDocumentText) {
-        let counts = (counts ?? [:]).filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
+        let counts = Self.shown(counts)
         guard !counts.isEmpty else { return }
         document.add(element) { list in
             for (name, count) in counts {
@@ -95,8 +110,18 @@ extension NotificationDetails {
                 guard let name = outcome.first("Name")?.text,
                     let count = outcome.first("Count").flatMap({ Int($0.text) })
                 else { continue }
-                outcomes[platform, default: [:]][OutcomeName(rawValue: name), default: 0] += count
+                note(count, OutcomeName(rawValue: name), platform)
             }
         }
+        for stream in root.first(Self.streamCounts.element)?.all(Self.streamCounts.each) ?? [] {
+            guard let name = stream.attribute("outcome"), let count = stream.attribute("count").flatMap({ Int($0) })
+            else { continue }
+            note(count, OutcomeName(rawValue: name), .stream)
+        }
+    }
+
+    /// A hub's numbers are a stranger's, so their sum may be anything, but no crash.
+    private mutating func note(_ count: Int, _ name: OutcomeName, _ platform: Platform) {
+        outcomes[platform, default: [:]][name, default: 0] &+= count
     }
 }

@@ -40,7 +40,7 @@ package struct NotificationOutcome: Sendable, Equatable {
             RegistrationResult(
                 applicationPlatform: result.first("ApplicationPlatform")?.text ?? "",
                 pnsHandle: result.first("PnsHandle")?.text ?? "",
-                registrationID: result.first("RegistrationId")?.text,
+                registrationID: result.first("RegistrationId").flatMap { $0.text.isEmpty ? nil : $0.text },
                 outcome: result.first("Outcome")?.text ?? ""
             )
         }
@@ -67,12 +67,13 @@ package struct RegistrationResult: Sendable, Equatable {
         self.outcome = outcome
     }
 
+    /// All four elements are there: .NET requires the first three, and JS the id.
     fileprivate func add(to list: inout XMLDocumentText) {
         list.add("RegistrationResult") { result in
-            result.add("ApplicationPlatform", applicationPlatform)
-            result.add("PnsHandle", pnsHandle)
-            result.add("RegistrationId", registrationID)
-            result.add("Outcome", outcome)
+            result.addAlways("ApplicationPlatform", applicationPlatform)
+            result.addAlways("PnsHandle", pnsHandle)
+            result.addAlways("RegistrationId", registrationID ?? "")
+            result.addAlways("Outcome", outcome)
         }
     }
 }

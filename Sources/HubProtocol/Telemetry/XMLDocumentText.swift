@@ -10,8 +10,18 @@ struct XMLDocumentText {
 
     /// An element of text; nothing for `nil` and for no text.
     mutating func add(_ name: String, _ text: String?) {
-        guard let text, !text.isEmpty else { return }
+        if let text, !text.isEmpty { addAlways(name, text) }
+    }
+
+    /// An element of text that is there without any, too: some clients fail where it is missing.
+    mutating func addAlways(_ name: String, _ text: String) {
         content += "<\(name)>\(XMLText.escaped(text))</\(name)>"
+    }
+
+    /// An empty element.
+    mutating func add(_ name: String, attributes: [(name: String, value: String)]) {
+        let text = attributes.map { " \($0.name)=\"\(XMLText.escaped($0.value))\"" }.joined()
+        content += "<\(name)\(text)/>"
     }
 
     /// An element of elements, `<name/>` without any.

@@ -189,5 +189,7 @@ extension MessageTargets {
         isTest = true
         handles = Array(handles.prefix(NotificationOutcome.maximumResults))
         installations = Array(installations.prefix(NotificationOutcome.maximumResults))
+        // Only a direct send to streams has any, and no handles beside them.
+        unknown = min(unknown, NotificationOutcome.maximumResults - installations.count)
     }
 }

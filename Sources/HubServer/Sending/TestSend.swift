@@ -108,7 +108,7 @@ struct TestSend {
 
     private func sentence(_ outcome: DeviceOutcome, _ standing: StreamStanding) -> (Bool, String) {
         switch outcome {
-        case .written, .resumedPast: (true, "The message was written to the device's stream.")
+        case .written, .resumedPast: (true, RegistrationResult.success)
         case .tooLarge: (false, "The device's templates make too much of the message; it is told of a gap.")
         case .expired: (false, "The message has expired before the device's stream was written it.")
         default:

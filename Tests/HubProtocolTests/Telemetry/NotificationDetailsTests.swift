@@ -34,8 +34,19 @@ import Testing
             + "<TargetPlatforms>apple,streamtemplate</TargetPlatforms>"
             + ["Apns", "Mpns", "Wns", "Gcm", "Adm"].map(element).joined()
             + "<PnsErrorDetailsUri>https://h/e</PnsErrorDetailsUri>"
-            + ["FcmV1", "Baidu", "Xiaomi", "Browser", "Stream"].map(element).joined() + "</NotificationDetails>"
+            + ["FcmV1", "Baidu", "Xiaomi", "Browser"].map(element).joined()
+            + #"<StreamOutcomeCounts><Stream outcome="Skipped" count="1"/><Stream outcome="Success" count="3"/>"#
+            + "</StreamOutcomeCounts></NotificationDetails>"
         #expect(try Self.full().xml == expected)
+    }
+
+    @Test func `counts that no message can have are read without harm`() throws {
+        let outcome = "<Outcome><Name>Success</Name><Count>9223372036854775807</Count></Outcome>"
+        let text = Self.head + """
+            <NotificationId>a</NotificationId><State>Completed</State>\
+            <ApnsOutcomeCounts>\(outcome)\(outcome)</ApnsOutcomeCounts></NotificationDetails>
+            """
+        #expect(NotificationDetails(xml: text)?.outcomes[.apns]?.count == 1)
     }
 
     @Test func `what is empty is left out`() throws {

@@ -36,6 +36,17 @@ import Testing
         #expect(NotificationOutcome(xml: "<NotificationOutcome/>") == nil)
     }
 
+    @Test func `a result without an id or a handle has their elements, which .NET and JS require`() {
+        let result = RegistrationResult(applicationPlatform: "", pnsHandle: "", registrationID: nil, outcome: "Gone.")
+        let outcome = NotificationOutcome(success: 0, failure: 1, results: [result])
+        #expect(
+            outcome.xml.contains(
+                "<ApplicationPlatform></ApplicationPlatform><PnsHandle></PnsHandle><RegistrationId></RegistrationId><Outcome>Gone.</Outcome>"
+            )
+        )
+        #expect(NotificationOutcome(xml: outcome.xml) == outcome)
+    }
+
     @Test func `feedback is written as the service writes it`() throws {
         var feedback = PnsFeedback(
             feedbackTime: Date(timeIntervalSince1970: 1_893_456_000),
