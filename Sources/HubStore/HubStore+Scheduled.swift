@@ -73,11 +73,12 @@ extension Transaction {
         try execute("DELETE FROM scheduledMessage WHERE messageID = ?", [message.record.messageID])
     }
 
-    /// Takes a message back; of a canceled one neither body nor targets are kept.
+    /// Takes a message back; of a canceled one neither body nor handles are kept.
     package func cancel(_ message: ScheduledMessage, hub: Int64, at: Int64) throws {
+        let targets = try message.record.targets.map { try MessageRecord.text($0.canceled) }
         try execute(
-            "UPDATE scheduledMessage SET canceledAt = ?, body = x'', headers = NULL, targets = NULL WHERE messageID = ?",
-            [at, message.record.messageID]
+            "UPDATE scheduledMessage SET canceledAt = ?, body = x'', headers = NULL, targets = ? WHERE messageID = ?",
+            [at, targets, message.record.messageID]
         )
         try execute(ScheduledQuery.boundCanceled, [hub, Self.maximumCanceled])
     }

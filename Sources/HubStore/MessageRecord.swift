@@ -54,7 +54,7 @@ package struct MessageRecord: Sendable, Equatable {
         }
     }
 
-    private static func text(_ value: some Encodable) throws -> String {
+    static func text(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(value), as: UTF8.self)
@@ -71,6 +71,8 @@ package struct MessageTargets: Sendable, Equatable, Codable {
     package var registrations: [RegistrationID] = []
     /// Handles of platform `stream` that no installation had.
     package var unknown = 0
+    /// Handles that a canceled message had, of which none is kept.
+    package var forgotten = 0
     /// A direct send; a test send may be one.
     package var isDirect = false
     package var isTest = false
@@ -78,7 +80,7 @@ package struct MessageTargets: Sendable, Equatable, Codable {
     package init() {}
 
     private enum CodingKeys: String, CodingKey {
-        case handles, installations, registrations, unknown, isDirect, isTest
+        case handles, installations, registrations, unknown, forgotten, isDirect, isTest
     }
 
     package init(from decoder: any Decoder) throws {
@@ -87,6 +89,7 @@ package struct MessageTargets: Sendable, Equatable, Codable {
         installations = try container.decodeIfPresent([InstallationID].self, forKey: .installations) ?? []
         registrations = try container.decodeIfPresent([RegistrationID].self, forKey: .registrations) ?? []
         unknown = try container.decodeIfPresent(Int.self, forKey: .unknown) ?? 0
+        forgotten = try container.decodeIfPresent(Int.self, forKey: .forgotten) ?? 0
         isDirect = try container.decodeIfPresent(Bool.self, forKey: .isDirect) ?? false
         isTest = try container.decodeIfPresent(Bool.self, forKey: .isTest) ?? false
     }
@@ -97,8 +100,21 @@ package struct MessageTargets: Sendable, Equatable, Codable {
         if !installations.isEmpty { try container.encode(installations, forKey: .installations) }
         if !registrations.isEmpty { try container.encode(registrations, forKey: .registrations) }
         if unknown > 0 { try container.encode(unknown, forKey: .unknown) }
+        if forgotten > 0 { try container.encode(forgotten, forKey: .forgotten) }
         if isDirect { try container.encode(isDirect, forKey: .isDirect) }
         if isTest { try container.encode(isTest, forKey: .isTest) }
+    }
+}
+
+extension MessageTargets {
+    /// How many handles a direct send has, known or not.
+    package var handleCount: Int { handles.count + installations.count + unknown + forgotten }
+
+    /// What is kept of a canceled message's targets.
+    var canceled: MessageTargets {
+        var rest = MessageTargets()
+        (rest.isDirect, rest.isTest, rest.forgotten) = (isDirect, isTest, handleCount)
+        return rest
     }
 }
 

@@ -61,7 +61,7 @@ extension DeviceInquiry {
                 .notDelivered,
                 """
                 \(name) did not get it: it matches and was counted, but this hub does not deliver to platform \
-                '\(meant.platform)'
+                '\(platform(of: meant))'
                 """
             )
         } else {
@@ -83,8 +83,11 @@ extension DeviceInquiry {
 
     private func remarks(on registrations: [RegistrationReport]) throws -> [String] {
         guard let meant = registrations.first(where: \.matches) else { return [] }
-        return try judge.excess(on: meant.platform).map { [$0] } ?? []
+        return try judge.excess(on: platform(of: meant)).map { [$0] } ?? []
     }
+
+    /// Where the message goes: a direct send to the platform of its format, whatever its handle is registered for.
+    private func platform(of meant: RegistrationReport) -> Platform { routed.format.platform ?? meant.platform }
 }
 
 // MARK: - Handles

@@ -72,9 +72,7 @@ extension MessageReport {
         self.headers = headers.isEmpty ? nil : headers.values
         self.tags = tags
         if targets?.isTest == true { isTest = true }
-        if let targets, targets.isDirect {
-            handles = targets.handles.count + targets.installations.count + targets.unknown
-        }
+        if let targets, targets.isDirect { handles = targets.handleCount }
     }
 }
 
@@ -94,7 +92,7 @@ extension NotificationDetails {
     init(_ report: MessageReport, _ message: ScheduledMessage) {
         self.init(report, message.record)
         enqueueTime = Self.date(message.scheduledAt)
-        startTime = Self.date(message.dueAt)
+        startTime = message.canceledAt == nil ? Self.date(message.dueAt) : nil
         endTime = message.canceledAt.map(Self.date)
     }
 

@@ -57,12 +57,13 @@ struct RegistrationJudge {
     }
 
     private func judge(_ found: FoundRegistration, _ evaluation: TagEvaluation?) -> (Bool, String) {
-        guard isOfKind(found) else { return (false, otherKind(found)) }
+        // A direct send asks for a handle, and for nothing that is registered under it.
         if let targets, targets.isDirect {
             let isMeant = targets.handles.contains { handle in found.handle.map(handle.isAddressed) == true }
             return isMeant
                 ? (true, "the message was sent directly to its handle") : (false, otherHandles(targets))
         }
+        guard isOfKind(found) else { return (false, otherKind(found)) }
         if let evaluation, !evaluation.holds { return (false, demand(evaluation, found.tags.map(\.text))) }
         if let targets, targets.isTest, found.id.map(targets.registrations.contains) != true {
             return (false, testLimit)

@@ -116,7 +116,7 @@ struct PushDeviceTests {
             let device = try #require(try await hub.report(id, "phone").device)
             #expect(device.outcome == .notDelivered)
             #expect(device.registrations?.map(\.reason).first == "the message was sent directly to its handle")
-            #expect(try await hub.report(id, "AABB").device?.registrations?.map(\.matches) == [true, false])
+            #expect(try await hub.report(id, "AABB").device?.registrations?.map(\.matches) == [true, true])
 
             let other = try await hub.send(format: "apple", "{}", device: "CCDD")
             let missed = try #require(try await hub.report(other, "phone").device)
@@ -131,6 +131,19 @@ struct PushDeviceTests {
             #expect(
                 stranger.explanation[0].contains("sent to directly, but this hub does not deliver to platform 'apns'")
             )
+        }
+    }
+
+    @Test func `a direct send asks for the handle, not for what is registered under it`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            try await put(hub, try registration(tags: [], template: "t"))
+            try await put(hub, try registration(handle: "token", tags: [], platform: .gcm))
+            let apple = try await hub.send(format: "apple", "{}", device: "AABB")
+            #expect(try await hub.report(apple, "AABB").device?.outcome == .notDelivered)
+            let migrated = try await hub.send(format: "fcmv1", "{}", device: "token")
+            let device = try #require(try await hub.report(migrated, "token").device)
+            #expect(device.outcome == .notDelivered)
+            #expect(device.explanation[0].contains("does not deliver to platform 'fcmv1'"), "\(device.explanation)")
         }
     }
 

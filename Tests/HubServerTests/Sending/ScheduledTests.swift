@@ -111,6 +111,25 @@ struct ScheduledTests {
         }
     }
 
+    @Test func `a direct send that was canceled is still one to a handle`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let reply = try await schedule(
+                hub,
+                at: "2030-03-18T00:00:00",
+                headers: [HeaderName.format: "apple", HeaderName.deviceHandle: "AABB"],
+                body: "{}"
+            )
+            let id = try reply.messageID
+            #expect(try await hub.report(id).handles == 1)
+            let path = "schedulednotifications/\(id)"
+            #expect(try await hub.send("DELETE", path, as: hub.full).status == 200)
+            let report = try await hub.report(id)
+            #expect(report.handles == 1 && report.state == .canceled)
+            let details = try await hub.details(id)
+            #expect(details.startTime == nil && details.endTime != nil)
+        }
+    }
+
     @Test func `a wrong clock releases nothing until it has been right for an hour`() async throws {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in
