@@ -1,9 +1,14 @@
 /// Opens a request's JSON body, with the refusals that all of them share.
 enum JSONDocument {
-    static func read(_ bytes: [UInt8], maximumBytes: Int, called name: String) throws(ProtocolError) -> JSONNode {
+    static func read(
+        _ bytes: [UInt8],
+        maximumBytes: Int,
+        called name: String,
+        allowsRepeats: Bool = false
+    ) throws(ProtocolError) -> JSONNode {
         guard bytes.count <= maximumBytes else { throw .tooLarge("\(name) is larger than \(maximumBytes) bytes") }
         do {
-            return try JSONReader.read(bytes)
+            return try JSONReader.read(bytes, allowsRepeats: allowsRepeats)
         } catch {
             throw .badRequest("\(name) is not valid JSON: \(error.reason), at byte \(error.offset)")
         }
@@ -12,9 +17,10 @@ enum JSONDocument {
     static func object(
         _ bytes: [UInt8],
         maximumBytes: Int,
-        called name: String
+        called name: String,
+        allowsRepeats: Bool = false
     ) throws(ProtocolError) -> [JSONMember] {
-        let node = try read(bytes, maximumBytes: maximumBytes, called: name)
+        let node = try read(bytes, maximumBytes: maximumBytes, called: name, allowsRepeats: allowsRepeats)
         guard case .object(let members) = node.content else {
             throw .badRequest("\(name) is \(node.kind), not a JSON object")
         }

@@ -9,15 +9,18 @@ struct JSONReader {
     static let maximumDepth = 64
 
     private let bytes: [UInt8]
+    private let allowsRepeats: Bool
     private var position = 0
     private var depth = 0
 
     /// Reads a document that is one value with nothing but white space around it; a byte order mark is skipped.
-    static func read(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONNode {
+    ///
+    /// With `allowsRepeats` a name may stand twice in one object: for what is passed on as it is.
+    static func read(_ bytes: [UInt8], allowsRepeats: Bool = false) throws(JSONSyntaxError) -> JSONNode {
         guard String(validating: bytes, as: UTF8.self) != nil else {
             throw JSONSyntaxError(offset: 0, reason: "the text is not UTF-8")
         }
-        var reader = JSONReader(bytes: bytes)
+        var reader = JSONReader(bytes: bytes, allowsRepeats: allowsRepeats)
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
         reader.skipSpace()
         let node = try reader.value()
@@ -26,7 +29,10 @@ struct JSONReader {
         return node
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], allowsRepeats: Bool) {
+        self.bytes = bytes
+        self.allowsRepeats = allowsRepeats
+    }
 }
 
 extension JSONReader {
@@ -81,7 +87,7 @@ extension JSONReader {
             guard current == UInt8(ascii: "\"") else { throw failure("a member name in quotes is expected") }
             let start = position
             let name = try string()
-            guard names.insert(name).inserted else {
+            guard allowsRepeats || names.insert(name).inserted else {
                 position = start
                 throw failure("the name '\(name.excerpt)' stands twice in one object")
             }

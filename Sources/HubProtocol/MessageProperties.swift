@@ -19,33 +19,28 @@ package struct MessageProperties: Sendable, Equatable {
     ///
     /// Numbers are kept as written, booleans become `true` and `false`, null is absence.
     ///
-    /// - Throws: ``ProtocolError`` 413 for a body above the limit, 400 naming every member that cannot be a property:
-    ///   objects and arrays, names that no template can write, names that differ in case only.
+    /// A name that no template can write is passed over, and so is one that differs from an earlier one in case only: a
+    /// back end's message may say more than anybody asks for.
+    ///
+    /// - Throws: ``ProtocolError`` 413 for a body above the limit, 400 naming every member that is an object or an array.
     package init(json: [UInt8]) throws(ProtocolError) {
         let members = try JSONDocument.object(json, maximumBytes: Self.maximumBytes, called: "the message")
         var values: [String: Property] = [:]
         var problems = ProblemList()
         for member in members {
-            let shown = member.name.excerpt
-            guard Self.isName(member.name) else {
-                problems.add(
-                    "property '\(shown)' needs a name of 1 to \(Self.maximumNameLength) letters A-Z, digits or '_'"
-                )
-                continue
-            }
             let value: String
             switch member.value.content {
             case .string(let text), .number(let text): value = text
             case .bool(let flag): value = flag ? "true" : "false"
             case .null: continue
             case .array, .object:
-                problems.add("property '\(shown)' is \(member.value.kind); templates can only insert text")
+                problems.add(
+                    "property '\(member.name.excerpt)' is \(member.value.kind); templates can only insert text"
+                )
                 continue
             }
-            let property = Property(name: member.name, value: value)
-            if let other = values.updateValue(property, forKey: member.name.lowercased()) {
-                problems.add("properties '\(other.name)' and '\(shown)' differ in case only")
-            }
+            let key = member.name.lowercased()
+            if Self.isName(member.name), values[key] == nil { values[key] = Property(name: member.name, value: value) }
         }
         try problems.throwIfAny()
         self.values = values

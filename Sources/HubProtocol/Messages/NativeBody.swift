@@ -44,7 +44,12 @@ enum NativeBody {
 
     private static func object(_ text: [UInt8], _ format: MessageFormat) throws(ProtocolError) -> [JSONMember] {
         do {
-            return try JSONDocument.object(text, maximumBytes: Message.maximumBytes, called: "the body")
+            return try JSONDocument.object(
+                text,
+                maximumBytes: Message.maximumBytes,
+                called: "the body",
+                allowsRepeats: true
+            )
         } catch {
             throw ProtocolError(
                 status: error.status,
