@@ -7,6 +7,8 @@ package enum HeaderName {
     package static let deviceHandle = "ServiceBusNotification-DeviceHandle"
     package static let scheduleTime = "ServiceBusNotification-ScheduleTime"
     package static let apnsExpiry = "ServiceBusNotification-Apns-Expiry"
+    /// As the service's samples for PHP and Python name it.
+    package static let apnsExpirySample = "ServiceBusNotification-ApnsExpiry"
     package static let trackingID = "TrackingId"
     package static let correlationID = "x-ms-correlation-request-id"
     package static let continuationToken = "X-MS-ContinuationToken"

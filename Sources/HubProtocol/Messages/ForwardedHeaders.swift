@@ -89,7 +89,7 @@ package struct ForwardedHeaders: Sendable, Equatable {
         }
         values.merge(borrowed) { own, _ in own }
         if rules.contains(where: { $0.format == .apple }), values["apns-expiration"] == nil,
-            let expiry = headers.first(where: { $0.name.lowercased() == HeaderName.apnsExpiry.lowercased() })?.value
+            let expiry = headers.first(where: { Self.expiryNames.contains($0.name.lowercased()) })?.value
         {
             values["apns-expiration"] = ApnsExpiry.date(expiry, now: now).map { "\(Int64($0.timeIntervalSince1970))" }
         }
@@ -97,6 +97,8 @@ package struct ForwardedHeaders: Sendable, Equatable {
             throw .badRequest("There are more than \(Self.maximumCount) headers for push services.")
         }
     }
+
+    private static let expiryNames = [HeaderName.apnsExpiry.lowercased(), HeaderName.apnsExpirySample.lowercased()]
 
     private static func isUsable(_ value: String) -> Bool {
         !value.isEmpty && value.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
