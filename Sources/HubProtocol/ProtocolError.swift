@@ -25,6 +25,8 @@ extension ProtocolError {
         /// With what is wrong in the header, never its content.
         case malformedToken(String)
         case invalidSignature
+        /// The same where a rule of the namespace is asked for.
+        case noNamespaceSignature
         case expiredToken
         /// Signed for another resource than the one addressed.
         case invalidAudience
@@ -45,6 +47,15 @@ extension ProtocolError {
             ProtocolError(status: 401, code: 40105, detail: "MalformedToken: \(reason)")
         case .invalidSignature:
             ProtocolError(status: 401, code: 40103, detail: "InvalidSignature: The token has an invalid signature.")
+        case .noNamespaceSignature:
+            ProtocolError(
+                status: 401,
+                code: 40103,
+                detail: """
+                    InvalidSignature: The token has an invalid signature. This operation wants a rule of the namespace, \
+                    such as RootManageSharedAccessKey, whose connection string 'newswire hub keys --namespace' shows.
+                    """
+            )
         case .expiredToken:
             ProtocolError(status: 401, code: 40106, detail: "ExpiredToken: The token is expired.")
         case .invalidAudience:

@@ -120,13 +120,20 @@ enum RouteTable {
         let hub = name.flatMap { name in try? hubs.directory.hub(named: name) }
         if hub == nil, route.scope == .hub, route.method != .put { throw .noHub(name?.removingPercentEncoding ?? "") }
         let rules = route.scope == .hub ? hub?.accessRules : nil
-        let grant = try authorize(
-            request.headers[.authorization],
-            path: request.uri.path,
-            needs: route.right(for: request),
-            rules: rules ?? AccessRules(namespace: hubs.directory.namespaceRules),
-            now: hubs.configuration.nowMilliseconds / 1000
-        )
+        let grant: Grant
+        do throws(ProtocolError) {
+            grant = try authorize(
+                request.headers[.authorization],
+                path: request.uri.path,
+                needs: route.right(for: request),
+                rules: rules ?? AccessRules(namespace: hubs.directory.namespaceRules),
+                now: hubs.configuration.nowMilliseconds / 1000
+            )
+        } catch {
+            // A key of a hub's own is right, and no key here: nobody should look for a fault in the signing.
+            guard rules == nil, error == .unauthorized(.invalidSignature) else { throw error }
+            throw .unauthorized(.noNamespaceSignature)
+        }
         return NamespaceRequest(
             hubs: hubs,
             hub: hub,

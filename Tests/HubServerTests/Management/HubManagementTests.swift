@@ -113,6 +113,7 @@ struct HubManagementTests {
                 #expect(reply.status == 401)
                 #expect(reply.error?.detail.hasPrefix("InvalidSignature") == true, "\(reply.body)")
             }
+            #expect(strange[3].error?.detail.contains("RootManageSharedAccessKey") == true, "\(strange[3].body)")
             #expect(try await hub.manage("GET", "/other", resource: "http://h/news").status == 401)
         }
     }
