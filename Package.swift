@@ -152,7 +152,7 @@ let package = Package(
             dependencies: [
                 "HubServer", "HubStore", "HubProtocol", "ServerSentEvents", "NetworkAddresses", "Certificates",
                 "OutboundHTTP", .crypto, .grdb, .httpTypes, .hummingbirdCore, .log, .nioCore, .nioPosix,
-                .nioEmbedded, .nioSSL, .serviceLifecycle,
+                .nioEmbedded, .nioHPACK, .nioHTTP2, .nioSSL, .serviceLifecycle,
             ]
         ),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses"]),
@@ -186,7 +186,8 @@ if Context.environment["NEWSWIRE_FUZZ"] != nil {
     for (name, folder) in [
         ("xml", "XML"), ("json", "JSON"), ("dates", "Dates"), ("html", "HTML"), ("opml", "OPML"),
         ("registrations", "Registrations"), ("filters", "Filters"), ("sends", "Sends"),
-        ("management", "Management"),
+        ("management", "Management"), ("authorization", "Authorization"),
+        ("expressions", "Expressions"), ("templates", "Templates"), ("patches", "Patches"),
     ] {
         package.targets.append(
             .executableTarget(
@@ -211,6 +212,7 @@ extension Target.Dependency {
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioHPACK = product(name: "NIOHPACK", package: "swift-nio-http2")
     static let nioHTTP2 = product(name: "NIOHTTP2", package: "swift-nio-http2")
     static let nioHTTPTypes = product(name: "NIOHTTPTypes", package: "swift-nio-extras")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")

@@ -18,6 +18,7 @@ struct ClientRequest: Decodable, Sendable {
 
     var method: String { String(request.prefix { $0 != " " }) }
     var target: String { String(request.split(separator: " ")[1]) }
+    var isHTTP2: Bool { request.hasSuffix("HTTP/2") }
 
     /// The row of the table in `docs/protocol-coverage.md`.
     var operation: String {
@@ -113,18 +114,30 @@ struct ClientSession: Sendable {
     var values: [String: String]
     let keys: [String: AccessRule]
 
-    /// The request as it travels, its token signed in the client's own form.
-    func bytes(of request: ClientRequest, expires: Int64) throws -> String {
-        var lines = [filled(request.request).replacing("HTTP/2", with: "HTTP/1.1"), "Host: h", "Connection: close"]
-        for header in request.headers {
+    /// Sends the request as the client does, its token signed in the client's own form, and reads the reply.
+    func exchange(_ request: ClientRequest, expires: Int64, port: Int) async throws -> Reply {
+        let headers = try request.headers.map { header in
             let isToken = header.lowercased().hasPrefix("authorization:")
-            lines.append(isToken ? try signed(header, expires: expires) : filled(header))
+            let line = isToken ? try signed(header, expires: expires) : filled(header)
+            let name = line.prefix { $0 != ":" }
+            return (name: String(name), value: String(line.dropFirst(name.count + 1).drop { $0 == " " }))
         }
         let body = filled(request.body)
+        if request.isHTTP2 {
+            let address = [
+                (name: ":method", value: request.method), (":scheme", "https"), (":authority", "h"),
+                (":path", filled(request.target)),
+            ]
+            return try await HTTP2Exchange.send(port, headers: address + headers, body: body)
+        }
+        var lines = [filled(request.request), "Host: h", "Connection: close"]
+        lines += headers.map { "\($0.name): \($0.value)" }
         if !body.isEmpty || ["POST", "PUT", "PATCH"].contains(request.method) {
             lines.append("Content-Length: \(body.utf8.count)")
         }
-        return lines.joined(separator: "\r\n") + "\r\n\r\n" + body
+        let connection = try await Connection.open(port)
+        try await connection.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
+        return try await connection.reply()
     }
 
     private func filled(_ text: String) -> String {

@@ -1,6 +1,8 @@
+import Certificates
 import Foundation
 import HubProtocol
 import HubStore
+import NetworkAddresses
 import Testing
 
 @testable import HubServer
@@ -9,16 +11,19 @@ import Testing
 struct ClientRequestTests {
     private static let token = String(repeating: "12", count: 32)
     private static let tag = "tag1"
+    private static let names = ["localhost"].compactMap { HostName($0) }
 
     @Test(arguments: try RecordedRequest.all)
     func `a client's request is answered as the client needs it`(_ recorded: RecordedRequest) async throws {
         let request = recorded.request
-        try await TestHub.run(try Scratch()) { hub in
+        let scratch = try Scratch()
+        try await TestHub.run(scratch) { configuration in
+            guard request.isHTTP2 else { return }
+            configuration.certificate = .local(LocalCertificates(directory: scratch.folder, names: Self.names))
+        } _: { hub in
             let session = try await Self.session(for: request, hub)
             let expires = Int64(hub.clock.now.timeIntervalSince1970) + 3_600
-            let connection = try await Connection.open(hub.port)
-            try await connection.send(try session.bytes(of: request, expires: expires))
-            let reply = try await connection.reply()
+            let reply = try await session.exchange(request, expires: expires, port: hub.port)
             #expect(reply.status == request.status, "\(reply.body)")
             Self.check(reply, to: request)
         }
@@ -59,6 +64,8 @@ struct ClientRequestTests {
         var values = [
             "hub": "news", "host": "h", "hostname": "h", "tag": tag, "token": token, "id": "7-77-1",
             "installation": "device", "newhub": "made", "notification": "0123456789abcdef",
+            // As .NET and Java write times in English: MM/dd/yyyy hh:mm:ss, an hour after the test's clock.
+            "apnsexpiry": "03/17/2030 06:46:40",
         ]
         if isMissing {
             values["newhub"] = "none"

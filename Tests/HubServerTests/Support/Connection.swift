@@ -89,6 +89,12 @@ struct Reply: Sendable {
         let bytes: String
     }
 
+    init(status: Int, headers: [String: String], body: String) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
     init(_ bytes: [UInt8]) throws {
         guard let head = ReplyHead(bytes[...]) else { throw Malformed(bytes: String(decoding: bytes, as: UTF8.self)) }
         status = head.status
