@@ -10,7 +10,7 @@ LINKING := $(if $(filter release,$(CONFIG)),--static-swift-stdlib)
 SHARE := .build/share
 # How long 'make fuzz' runs each target, and which.
 SECONDS ?= 60
-FUZZ ?= xml json dates html opml registrations filters sends management
+FUZZ ?= xml json dates html opml registrations filters sends management authorization expressions templates patches
 SCRIPTS := .ci/check-imports.swift .ci/manual-pages.swift
 PREFIX ?= /usr/local
 # Says at the end once more what failed: a hundred suites scroll by.

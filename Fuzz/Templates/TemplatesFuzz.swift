@@ -1,0 +1,53 @@
+import FuzzCheck
+import Markup
+
+@testable import HubProtocol
+
+/// Compiles a template and renders it: the first line is a value of the message, the rest the body.
+///
+/// Whatever a sender writes, JSON stays JSON and XML stays well-formed, and what is no expression stays byte for byte.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func readTemplate(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    let lines = text.unicodeScalars.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+    let value = String(lines[0])
+    let body = lines.count > 1 ? String(lines[1]) : text
+    let template: Template
+    do throws(TemplateError) {
+        template = try Template(parsing: body)
+    } catch {
+        check((0...body.unicodeScalars.count).contains(error.offset), error.description)
+        check(!error.description.utf8.contains { $0 < 0x20 }, error.description.debugDescription)
+        return 0
+    }
+    let names = template.propertyNames.sorted()
+    render(template, [:], [:])
+    render(template, Dictionary(uniqueKeysWithValues: names.map { ($0, value) }), [:])
+    render(template, [:], Dictionary(uniqueKeysWithValues: names.map { ($0, value) }))
+    if names.isEmpty {
+        let message = MessageProperties(["a": value])
+        check(template.render(message) == template.render(MessageProperties([:])), "a value where none is asked for")
+    }
+    return 0
+}
+
+private func render(_ template: Template, _ values: [String: String], _ variables: [String: String]) {
+    let rendered = template.render(MessageProperties(values), variables: variables)
+    let longest = (Array(values.values) + Array(variables.values)).map(\.utf8.count).max() ?? 0
+    check(rendered.utf8.count <= template.maximumBytes(ofValues: longest), "\(rendered.utf8.count) bytes")
+    switch template.syntax {
+    case .json:
+        do throws(JSONSyntaxError) {
+            let root = try JSONReader.read(Array(rendered.utf8))
+            guard case .object = root.content else { return check(false, rendered) }
+        } catch {
+            check(false, "\(error) in \(rendered)")
+        }
+    case .xml:
+        do {
+            try XMLWellFormedness.check(XMLDeclaration.withoutEncoding(rendered))
+        } catch {
+            check(false, "\(error) in \(rendered)")
+        }
+    }
+}
