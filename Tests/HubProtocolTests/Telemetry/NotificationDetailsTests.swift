@@ -42,10 +42,11 @@ import Testing
 
     @Test func `counts that no message can have are read without harm`() throws {
         let outcome = "<Outcome><Name>Success</Name><Count>9223372036854775807</Count></Outcome>"
-        let text = Self.head + """
-            <NotificationId>a</NotificationId><State>Completed</State>\
-            <ApnsOutcomeCounts>\(outcome)\(outcome)</ApnsOutcomeCounts></NotificationDetails>
-            """
+        let text =
+            Self.head + """
+                <NotificationId>a</NotificationId><State>Completed</State>\
+                <ApnsOutcomeCounts>\(outcome)\(outcome)</ApnsOutcomeCounts></NotificationDetails>
+                """
         #expect(NotificationDetails(xml: text)?.outcomes[.apns]?.count == 1)
     }
 

@@ -11,6 +11,7 @@ enum HTTP2Exchange {
     ///   - headers: Those that begin with a colon come first.
     ///   - body: Is sent in one frame, so it is no longer than 16 KiB.
     /// - Returns: The reply, its headers' names in lower case.
+    /// - Throws: When the connection cannot be made or ends.
     static func send(_ port: Int, headers: [(name: String, value: String)], body: String) async throws -> Reply {
         var configuration = TLSConfiguration.makeClientConfiguration()
         // The hub's clock, and so its certificate, is years ahead.
