@@ -244,8 +244,9 @@ extension Hub {
         }
     }
 
+    /// A position is a stranger's text: what was never an ordinal is no place to go on behind.
     private static func ordinal(_ position: String?) throws(ProtocolError) -> Int64 {
-        guard let ordinal = position.map({ Int64($0) }) ?? 0 else {
+        guard let ordinal = position.map({ Int64($0) }) ?? 0, (0..<Int64.max).contains(ordinal) else {
             throw .badRequest("The continuation token is of another list; begin again without it.")
         }
         return ordinal

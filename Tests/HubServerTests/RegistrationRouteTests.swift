@@ -112,6 +112,17 @@ struct RegistrationRouteTests {
         }
     }
 
+    @Test(arguments: [Int64.max, -1, .min])
+    func `a token that somebody made up is refused`(position: Int64) async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let token = ContinuationToken(position: "\(position)").text
+            for path in ["tags/x/registrations?", "registrations?$filter=ChannelUri+eq+'AA11'&"] {
+                let reply = try await hub.send("GET", "\(path)continuationtoken=\(token)", as: hub.full)
+                #expect(reply.status == 400, "\(path)")
+            }
+        }
+    }
+
     @Test func `what has expired is gone for its owner, what was deleted can be written anew`() async throws {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in

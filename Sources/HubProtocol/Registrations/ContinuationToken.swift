@@ -6,7 +6,7 @@ package struct ContinuationToken: Sendable, Equatable {
     /// Longest token, in characters; it comes from outside.
     package static let maximumLength = 1_024
 
-    /// What the list itself begins with; clients must not look into it.
+    /// What the list itself begins with; clients must not look into it, but may have made it up.
     package let position: String
 
     package init(position: String) { self.position = position }
@@ -39,7 +39,9 @@ package struct ContinuationToken: Sendable, Equatable {
         return text
     }
 
-    /// Two bytes of FNV-1a: against accidents, for nothing is to be gained by a made-up token.
+    /// Two bytes of FNV-1a, against accidents.
+    ///
+    /// Anybody can compute them, so that the position has to be checked like any other input.
     private static func checksum(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         let hash = bytes.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
         let folded = hash >> 16 ^ hash
