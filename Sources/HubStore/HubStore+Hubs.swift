@@ -55,7 +55,7 @@ extension HubStore {
 
 extension Transaction {
     package func hub(id: Int64) throws -> StoredHub? {
-        try Row.fetchOne(db, sql: "\(HubQuery.hubs) AND hubID = ?", arguments: [id]).map { try StoredHub(row: $0, db) }
+        try Row.fetchOne(db, sql: HubQuery.hub, arguments: [id]).map { try StoredHub(row: $0, db) }
     }
 
     /// How many hubs there are.
@@ -227,10 +227,12 @@ enum HubPurge {
 
 // MARK: - Rows
 
+/// The statements of hubs, apart so that a test can ask for their plans; there are but a few.
 enum HubQuery {
     static let hubs = """
         SELECT hubID, name, createdAt, updatedAt, registrationUnits, about FROM hub WHERE deletedAt IS NULL
         """
+    static let hub = "\(hubs) AND hubID = ?"
     static let rulesOfHub = """
         SELECT name, primaryKey, secondaryKey, rights, createdAt, modifiedAt FROM accessRule WHERE hubID = ?
         ORDER BY position, rights, name

@@ -147,12 +147,13 @@ enum RegistrationQuery {
         DELETE FROM formerRegistration WHERE ordinal = ?1 AND throughSequence NOT IN (
             SELECT throughSequence FROM formerRegistration WHERE ordinal = ?1 ORDER BY throughSequence DESC LIMIT ?2)
         """
+    /// `+hubID`: else SQLite takes the index of the hub's ids and looks at each of its rows, though few expire.
     static let expired = """
         SELECT registrationID FROM registration
-        WHERE expiresAt <= ?2 AND hubID = ?1 AND installation IS NULL LIMIT ?3
+        WHERE expiresAt <= ?2 AND +hubID = ?1 AND installation IS NULL LIMIT ?3
         """
     static let expiredInstallations = """
-        SELECT installationID FROM installation WHERE expiresAt <= ?2 AND hubID = ?1 LIMIT ?3
+        SELECT installationID FROM installation WHERE expiresAt <= ?2 AND +hubID = ?1 LIMIT ?3
         """
     static let tombstone = "SELECT 1 FROM tombstone WHERE hubID = ? AND registrationID = ?"
     static let lastMessage = """
