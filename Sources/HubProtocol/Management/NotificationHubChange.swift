@@ -76,6 +76,7 @@ extension NotificationHubChange {
                 }
                 isDisabled = text == "true" || text == "1"
             case let name where name.hasSuffix("Credential") && name.utf8.count <= PlatformCredential.maximumName:
+                guard credentials.count < PlatformCredential.maximumKinds else { throw Self.tooManyKinds }
                 let change = try Self.credential(element)
                 guard !credentials.contains(where: { $0.kind == change.kind }) else {
                     throw .badRequest("\(name) stands twice.")
@@ -84,6 +85,10 @@ extension NotificationHubChange {
             default: continue
             }
         }
+    }
+
+    private static var tooManyKinds: ProtocolError {
+        .badRequest("A hub has credentials of at most \(PlatformCredential.maximumKinds) kinds.")
     }
 
     private static func credential(_ element: XMLElement) throws(ProtocolError) -> CredentialChange {
@@ -176,7 +181,12 @@ extension NotificationHubChange {
             case .put(let sent):
                 let credential = sent.keepingSecrets(of: place.map { hub.credentials[$0] })
                 try credential.validate()
-                if let place { hub.credentials[place] = credential } else { hub.credentials.append(credential) }
+                if let place {
+                    hub.credentials[place] = credential
+                } else {
+                    guard hub.credentials.count < PlatformCredential.maximumKinds else { throw Self.tooManyKinds }
+                    hub.credentials.append(credential)
+                }
             }
         }
         if let rules {

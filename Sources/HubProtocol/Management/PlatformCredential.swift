@@ -94,6 +94,8 @@ extension PlatformCredential {
 // MARK: - XML
 
 extension PlatformCredential {
+    /// Kinds of one hub, known or not: the service has eight, and every change of the hub looks at each.
+    static let maximumKinds = 16
     static let maximumProperties = 32
     /// Characters of a property's name.
     static let maximumName = 128

@@ -230,6 +230,9 @@ import Testing
             entryText(String(repeating: "<GcmCredential><Properties/></GcmCredential>", count: 2)),
             "GcmCredential stands twice"
         ),
+        (
+            entryText((0..<17).map { credential("K\($0)Credential", []) }.joined()), "credentials of at most 16 kinds"
+        ),
         (entryText(rules(rule("A", ["Manage"]))), "needs Send and Listen"),
         (entryText(rules(rule("A", []))), "no rights"),
         (entryText(rules(rule("A", ["Fly"]))), "'Fly'"),
@@ -252,6 +255,18 @@ import Testing
         #expect(error?.status == 400)
         #expect(error?.detail.contains(says) == true, "\(error?.detail ?? "")")
         #expect(error?.detail.contains("a;b") != true, "a key is not quoted")
+    }
+
+    @Test func `kinds of credentials do not add up without end, and may still change when there are many`() throws {
+        let kinds = (0..<16).map { Self.credential("K\($0)Credential", [("a", "b")]) }.joined()
+        let full = try Self.changed(nil, kinds)
+        #expect(full.credentials.count == 16)
+        let more = Self.credential("MoreCredential", [])
+        let error = #expect(throws: ProtocolError.self) { try Self.changed(full, more) }
+        #expect(error?.status == 400)
+        #expect(try Self.changed(full, kinds) == full)
+        let exchanged = try Self.changed(full, #"<K3Credential i:nil="true"/>"# + more)
+        #expect(exchanged.credentials.map(\.kind.element).suffix(1) == ["MoreCredential"])
     }
 
     @Test func `metadata is counted as dotNET counts`() throws {
