@@ -75,7 +75,10 @@ extension NotificationHubChange {
                     throw .badRequest("Status '\(text.excerpt)' is neither true, for a disabled hub, nor false.")
                 }
                 isDisabled = text == "true" || text == "1"
-            case let name where name.hasSuffix("Credential") && name.utf8.count <= PlatformCredential.maximumName:
+            // With a prefix it is in no namespace of the service: written back, nothing would declare the prefix.
+            case let name
+            where name.hasSuffix("Credential") && !name.contains(":")
+                && name.utf8.count <= PlatformCredential.maximumName:
                 guard credentials.count < PlatformCredential.maximumKinds else { throw Self.tooManyKinds }
                 let change = try Self.credential(element)
                 guard !credentials.contains(where: { $0.kind == change.kind }) else {

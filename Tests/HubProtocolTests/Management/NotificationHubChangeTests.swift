@@ -257,6 +257,15 @@ import Testing
         #expect(error?.detail.contains("a;b") != true, "a key is not quoted")
     }
 
+    @Test func `a credential of a foreign namespace is passed over`() throws {
+        let hub = try Self.changed(
+            nil,
+            #"<x:FooCredential xmlns:x="urn:x"/><BarCredential/><i:BazCredential/>"#
+        )
+        #expect(hub.credentials.map(\.kind.element) == ["BarCredential"])
+        #expect(try NotificationHubChange(xml: hub.xml.bytes).applied(to: hub, at: Self.now) == hub)
+    }
+
     @Test func `kinds of credentials do not add up without end, and may still change when there are many`() throws {
         let kinds = (0..<16).map { Self.credential("K\($0)Credential", [("a", "b")]) }.joined()
         let full = try Self.changed(nil, kinds)
