@@ -95,8 +95,10 @@ package final class ConfinedFile: Sendable {
     package struct Identity: Sendable, Equatable, Codable {
         package let inode: UInt64
         package let bytes: Int64
-        /// Nanoseconds since 1970.
+        /// Seconds since 1970 and the nanoseconds behind them: one number of both ends in 2262, and a file's time is whatever
+        /// somebody set it to.
         package let changedAt: Int64
+        package let nanoseconds: Int64
     }
 
     package let path: String
@@ -118,7 +120,8 @@ package final class ConfinedFile: Sendable {
         return Identity(
             inode: UInt64(facts.st_ino),
             bytes: Int64(facts.st_size),
-            changedAt: Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec)
+            changedAt: Int64(facts.st_mtim.tv_sec),
+            nanoseconds: Int64(facts.st_mtim.tv_nsec)
         )
     }
 

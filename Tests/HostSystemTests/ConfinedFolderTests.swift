@@ -43,6 +43,17 @@ import Testing
         #expect(try file.identity() != empty)
     }
 
+    @Test func `a file may be of any century`() throws {
+        let scratch = try Scratch()
+        let file = try scratch.folder.openForWriting("x")
+        let date = Date(timeIntervalSinceNow: 400 * 365 * 86_400)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: "\(scratch.path)/in/x")
+        let facts = try FileManager.default.attributesOfItem(atPath: "\(scratch.path)/in/x")
+        // Not every file system keeps it.
+        let kept = try #require(facts[.modificationDate] as? Date)
+        #expect(try file.identity().changedAt == Int64(kept.timeIntervalSince1970.rounded(.down)))
+    }
+
     @Test(arguments: [
         "", "/", "..", "../secret", "a/../../secret", "/etc/passwd", "./x", "a//b", "x/", "x\0y", "a/.",
     ])
