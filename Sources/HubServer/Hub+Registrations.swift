@@ -232,8 +232,12 @@ extension Hub {
             let after = try Self.ordinal(position)
             var found: [StoredRegistration] = []
             for handle in filter.handles {
-                found += try await store.registrations(hub: record.id, handle: handle)
-                    .filter { $0.ordinal > after && filter.matches($0.registration.pushChannel) }
+                found += try await store.registrations(
+                    hub: record.id,
+                    handle: handle,
+                    after: after,
+                    limit: limit + 1
+                ) { filter.matches($0.registration.pushChannel) }
             }
             found.sort { $0.ordinal < $1.ordinal }
             let page = Array(found.prefix(limit))

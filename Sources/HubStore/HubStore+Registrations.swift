@@ -53,13 +53,35 @@ extension HubStore {
         try await pool.read { db in try Transaction(db).registrations(ordinals: ordinals) }
     }
 
-    /// The registrations of a handle.
-    package func registrations(hub: Int64, handle: String) async throws -> [StoredRegistration] {
+    /// Registrations of a handle in the order of their ordinals, from behind one on.
+    ///
+    /// - Parameters:
+    ///   - hub: Theirs.
+    ///   - handle: Any number of registrations may have it.
+    ///   - ordinal: The last one that is known.
+    ///   - limit: The most to look for; no others are held in memory.
+    ///   - isMeant: Takes those that count.
+    /// - Returns: At most `limit`; fewer mean that there are no more.
+    /// - Throws: What SQLite says.
+    package func registrations(
+        hub: Int64,
+        handle: String,
+        after ordinal: Int64 = 0,
+        limit: Int,
+        where isMeant: @Sendable (StoredRegistration) -> Bool = { _ in true }
+    ) async throws -> [StoredRegistration] {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.byHandle)
-            return try Row.fetchAll(statement, arguments: [hub, PushChannel.key(handle)])
-                .compactMap { try StoredRegistration(row: $0) }
-                .filter { $0.registration.pushChannel.isAddressed(by: handle) }
+            let rows = try Row.fetchCursor(statement, arguments: [hub, PushChannel.key(handle), ordinal])
+            var found: [StoredRegistration] = []
+            while found.count < limit, let row = try rows.next() {
+                guard
+                    let stored = try StoredRegistration(row: row),
+                    stored.registration.pushChannel.isAddressed(by: handle), isMeant(stored)
+                else { continue }
+                found.append(stored)
+            }
+            return found
         }
     }
 
@@ -71,12 +93,12 @@ extension HubStore {
         }
     }
 
-    /// What the registrations of a handle were when a message came, where that is no longer so.
-    package func formerRegistrations(hub: Int64, handle: String, at sequence: Int64) async throws
+    /// What the registrations of a handle were when a message came, where that is no longer so; at most `limit`.
+    package func formerRegistrations(hub: Int64, handle: String, at sequence: Int64, limit: Int) async throws
         -> [FormerRegistration]
     {
         try await pool.read { db in
-            let arguments: StatementArguments = [hub, PushChannel.key(handle), sequence]
+            let arguments: StatementArguments = [hub, PushChannel.key(handle), sequence, limit]
             return try Row.fetchAll(try db.cachedStatement(sql: RegistrationQuery.former), arguments: arguments)
                 .map { row in
                     let record: Data = row[5]
@@ -134,7 +156,7 @@ enum RegistrationQuery {
         ORDER BY r.registrationID LIMIT ?
         """
     static let byOrdinal = "\(columns) WHERE r.ordinal = ?"
-    static let byHandle = "\(columns) WHERE r.hubID = ? AND r.handleKey = ? ORDER BY r.ordinal"
+    static let byHandle = "\(columns) WHERE r.hubID = ? AND r.handleKey = ? AND r.ordinal > ? ORDER BY r.ordinal"
     static let fullOfInstallation = "\(columns) WHERE r.installation = ? ORDER BY r.ordinal"
     static let ofInstallation = """
         SELECT ordinal, platform, isTemplate, tags, part FROM registration WHERE installation = ?
@@ -142,6 +164,7 @@ enum RegistrationQuery {
     static let former = """
         SELECT ordinal, registrationID, throughSequence, platform, tags, record, afterSequence FROM formerRegistration
         WHERE hubID = ?1 AND handleKey = ?2 AND throughSequence >= ?3 AND afterSequence < ?3
+        ORDER BY ordinal LIMIT ?4
         """
     static let boundFormer = """
         DELETE FROM formerRegistration WHERE ordinal = ?1 AND throughSequence NOT IN (

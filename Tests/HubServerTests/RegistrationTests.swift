@@ -194,7 +194,7 @@ struct RegistrationTests {
             let store = hub.hub.store
             let record = hub.hub.record.id
             func tags(at sequence: Int64) async throws -> [[String]] {
-                try await store.formerRegistrations(hub: record, handle: "aa11", at: sequence)
+                try await store.formerRegistrations(hub: record, handle: "aa11", at: sequence, limit: 9)
                     .map { $0.registration.tags.map(\.text) }
             }
             #expect(try await tags(at: first) == [["World"]])

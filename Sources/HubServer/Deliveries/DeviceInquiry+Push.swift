@@ -93,14 +93,25 @@ extension DeviceInquiry {
 // MARK: - Handles
 
 extension DeviceInquiry {
+    /// Registrations of one handle that are looked at: a device has a few, but anybody may make more.
+    static let maximumOfHandle = 100
+
     /// Why the registrations of a push handle got a message, or did not.
     ///
     /// - Returns: `nil` for a handle that the hub does not know.
     func report(handle: String) async throws -> DeviceReport? {
         let sequence = message.logged.sequence
-        let current = try await hub.store.registrations(hub: hub.record.id, handle: handle)
-            .filter { $0.registration.platform != .stream }
-        let former = try await hub.store.formerRegistrations(hub: hub.record.id, handle: handle, at: sequence)
+        let current = try await hub.store.registrations(
+            hub: hub.record.id,
+            handle: handle,
+            limit: Self.maximumOfHandle
+        ) { $0.registration.platform != .stream }
+        let former = try await hub.store.formerRegistrations(
+            hub: hub.record.id,
+            handle: handle,
+            at: sequence,
+            limit: Self.maximumOfHandle
+        )
         var found: [FoundRegistration] = former.map { former in
             let today = current.first { $0.ordinal == former.ordinal }?.registration
             var found = FoundRegistration(former.registration, installation: nil)
@@ -122,6 +133,11 @@ extension DeviceInquiry {
             var report = verdict(registrations, name, make) { reasons(registrations) }
             report.platform = found[0].platform
             report.explanation += try remarks(on: registrations)
+            if max(current.count, former.count) == Self.maximumOfHandle {
+                report.explanation.append(
+                    "it has many registrations; only the first \(Self.maximumOfHandle) of them were looked at"
+                )
+            }
             return report
         }
         if judge.isDirect(to: handle), let platform = routed.format.platform {

@@ -66,6 +66,20 @@ struct PushDeviceTests {
         }
     }
 
+    @Test func `of a handle with very many registrations some are looked at`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            for _ in 0...DeviceInquiry.maximumOfHandle { try await put(hub, registration(tags: ["World"])) }
+            let id = try await hub.send(format: "apple", "{}", tags: "World")
+            let device = try #require(try await hub.report(id, "AABB").device)
+            #expect(device.registrations?.count == DeviceInquiry.maximumOfHandle)
+            #expect(device.explanation.last == "it has many registrations; only the first 100 of them were looked at")
+            let filter = try RegistrationSelection.handle(HandleFilter(parsing: "ChannelUri eq 'AABB'"))
+            let first = try await hub.hub.registrations(filter, from: nil, limit: 100)
+            #expect(first.registrations.count == 100)
+            #expect(try await hub.hub.registrations(filter, from: first.next, limit: 100).registrations.count == 1)
+        }
+    }
+
     @Test func `a handle is answered for all its registrations, as they were when the message came`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let changing = RegistrationID.random()
