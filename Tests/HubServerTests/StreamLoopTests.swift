@@ -26,10 +26,16 @@ struct StreamLoopTests {
         )
     }
 
-    private func attach(to loop: StreamLoop, after: Int64, through: Int64, needsReplay: Bool = false) -> StreamSession {
+    private func attach(
+        to loop: StreamLoop,
+        ordinal: Int64 = 1,
+        after: Int64,
+        through: Int64,
+        needsReplay: Bool = false
+    ) -> StreamSession {
         let session = StreamSession(loop: loop, output: probe)
         let attachment = StreamLoop.Attachment(
-            ordinal: 1,
+            ordinal: ordinal,
             cohort: 1,
             after: after,
             through: through,
@@ -42,6 +48,14 @@ struct StreamLoopTests {
 
     private func entry(_ sequence: Int64) -> CohortEntries.Entry {
         .init(sequence: sequence, bytes: ByteBuffer(string: "id: e-\(sequence)\ndata: {}\n\n"))
+    }
+
+    @Test func `of many streams those that are asked for tell how far they are`() {
+        let loop = loop(head: 5)
+        let sessions = (1...3).map { attach(to: loop, ordinal: $0, after: $0, through: $0) }
+        loop.apply([.head(9)])
+        #expect(loop.positions(of: [2, 3, 7]) == [2: 9, 3: 9])
+        #expect(sessions.map(\.cursor) == [5, 9, 9], "nobody else is touched")
     }
 
     @Test func `a quiet stream is written its position every fifteen seconds`() {

@@ -209,7 +209,7 @@ extension DeliveryInquiry {
     func standings(of ordinals: Set<Int64>) async throws -> [Int64: StreamStanding] {
         var open: [Int64: Int64] = [:]
         for loop in loops {
-            open.merge(try await loop.eventLoop.submit { loop.positions() }.get()) { max($0, $1) }
+            open.merge(try await loop.eventLoop.submit { loop.positions(of: ordinals) }.get()) { max($0, $1) }
         }
         // Streams that have ended before are noted by now.
         await hub.writer.inOrder {}

@@ -7,9 +7,8 @@ import Synchronization
 /// A success is said only of what was done: an agent's stream was written the message. Push platforms fail, since this
 /// hub does not deliver to them.
 struct TestSend {
-    /// How long an open stream may take to be written, in looks and the time between two.
-    private static let looks = 100
-    private static let pause = Duration.milliseconds(30)
+    /// Between two looks at open streams, of which most are written at once; those that do not read are given three seconds.
+    private static let pauses = [30, 60, 120, 240, 480, 960, 1_110].map { Duration.milliseconds($0) }
 
     private let inquiry: DeliveryInquiry
 
@@ -89,10 +88,10 @@ struct TestSend {
         let routed = try RoutedMessage(message.logged)
         let ordinals = Set(recipients.compactMap { $0?.ordinal })
         var standings = try await inquiry.standings(of: ordinals)
-        for _ in 0..<Self.looks {
+        for pause in Self.pauses {
             let isWaiting = standings.values.contains { $0.open != nil && $0.position < routed.sequence }
             guard isWaiting else { break }
-            try await Task.sleep(for: Self.pause)
+            try await Task.sleep(for: pause)
             standings = try await inquiry.standings(of: ordinals)
         }
         return zip(installations, recipients).map { id, known in

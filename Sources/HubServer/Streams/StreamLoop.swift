@@ -364,13 +364,15 @@ final class StreamLoop: @unchecked Sendable {
         return Census(open: sessions.count, behind: sessions.values.count { !$0.isLive || $0.hasPending })
     }
 
-    /// How far each stream was written, by its installation's ordinal.
-    func positions() -> [Int64: Int64] {
+    /// How far the streams of some installations were written, by their ordinals.
+    func positions(of ordinals: Set<Int64>) -> [Int64: Int64] {
         eventLoop.preconditionInEventLoop()
-        return sessions.values.reduce(into: [:]) { positions, session in
+        var positions: [Int64: Int64] = [:]
+        for session in sessions.values where ordinals.contains(session.ordinal) {
             settle(session)
             positions[session.ordinal] = session.cursor
         }
+        return positions
     }
 
     // MARK: - Time
