@@ -47,6 +47,8 @@ final class Hub: Sendable {
     let logger: Logger
     let state: Mutex<State>
     let counters = HubCounters()
+    /// What asks for the outcomes of messages.
+    let inquiries = InquiryTurns()
     /// How long a registration lives after its last write; `nil` for ever.
     var registrationLifetime: Duration? { state.withLock { $0.registrationLifetime } }
 

@@ -20,11 +20,35 @@ extension HubStore {
         }
     }
 
-    /// The installations of a hub that have changed after a place in the log, each with what it has wanted.
+    /// The installations of a hub that have changed after a place in the log.
     package func changedInstallations(hub: Int64, after sequence: Int64) async throws -> [ChangedInstallation] {
         try await pool.read { db in
-            try Row.fetchAll(db, sql: Inquiry.changes, arguments: [hub, sequence]).map { row in
-                ChangedInstallation(ordinal: row[0], lastChange: row[1], rows: try Self.owedRows(db, ordinal: row[0]))
+            try Row.fetchAll(try db.cachedStatement(sql: Inquiry.changes), arguments: [hub, sequence])
+                .map { ChangedInstallation(ordinal: $0[0], lastChange: $0[1]) }
+        }
+    }
+
+    /// Makes something of what each of some installations has wanted over a run of the log.
+    ///
+    /// What one has wanted may be large: it is let go before the next one is read.
+    ///
+    /// - Parameters:
+    ///   - ordinals: The installations; they are read at one moment, so there should be few.
+    ///   - messages: The sequences of the messages that it is asked for.
+    ///   - transform: Takes the rows that are in force for any of them, oldest first; none of one that is gone.
+    /// - Returns: What was made, in the order of the installations.
+    /// - Throws: What SQLite says.
+    package func mapOwed<Output: Sendable>(
+        of ordinals: some Sequence<Int64> & Sendable,
+        over messages: ClosedRange<Int64>,
+        _ transform: @Sendable ([OwedRow]) -> Output
+    ) async throws -> [Output] {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: Inquiry.owed)
+            return try ordinals.map { ordinal in
+                let arguments: StatementArguments = [ordinal, messages.lowerBound, messages.upperBound]
+                let rows = try Row.fetchCursor(statement, arguments: arguments)
+                return transform(try Array(rows.map { OwedRow(afterSequence: $0[0], record: $0[1]) }))
             }
         }
     }
@@ -50,23 +74,17 @@ extension HubStore {
 
     package func progress(of ordinals: some Sequence<Int64> & Sendable) async throws -> [Int64: StreamProgress] {
         try await pool.read { db in
-            try ordinals.reduce(into: [:]) { $0[$1] = try Self.progress(db, ordinal: $1) }
+            let list = "[\(ordinals.map { "\($0)" }.joined(separator: ","))]"
+            let rows = try Row.fetchCursor(try db.cachedStatement(sql: Inquiry.progressOfMany), arguments: [list])
+            var known: [Int64: StreamProgress] = [:]
+            while let row = try rows.next() { known[row[0]] = StreamProgress(row: row) }
+            return known
         }
     }
 
     static func progress(_ db: Database, ordinal: Int64) throws -> StreamProgress? {
         let statement = try db.cachedStatement(sql: Inquiry.progress)
-        return try Row.fetchOne(statement, arguments: [ordinal]).map { row in
-            StreamProgress(
-                ordinal: ordinal,
-                written: row[0],
-                resumedFrom: row[1],
-                connectedAt: row[2],
-                disconnectedAt: row[3],
-                replacedAt: row[4],
-                revokedAt: row[5]
-            )
-        }
+        return try Row.fetchOne(statement, arguments: [ordinal]).map(StreamProgress.init(row:))
     }
 
     package func progress(ordinal: Int64) async throws -> StreamProgress? {
@@ -93,10 +111,17 @@ enum Inquiry {
         SELECT at FROM log WHERE hubID = ? AND sequence > ? AND ordinal = ? AND ordinal IS NOT NULL
         ORDER BY sequence LIMIT 1
         """
-    static let progress = """
-        SELECT written, resumedFrom, connectedAt, disconnectedAt, replacedAt, revokedAt FROM streamProgress
-        WHERE ordinal = ?
+    /// The rows in force for messages from one sequence to another: the last one before the first of them, and later ones.
+    static let owed = """
+        SELECT afterSequence, record FROM owed WHERE ordinal = ?1 AND afterSequence < ?3 AND afterSequence >= ifnull(
+            (SELECT max(afterSequence) FROM owed WHERE ordinal = ?1 AND afterSequence < ?2), 0)
+        ORDER BY afterSequence
         """
+    private static let progressColumns = """
+        SELECT ordinal, written, resumedFrom, connectedAt, disconnectedAt, replacedAt, revokedAt FROM streamProgress
+        """
+    static let progress = "\(progressColumns) WHERE ordinal = ?"
+    static let progressOfMany = "\(progressColumns) WHERE ordinal IN (SELECT value FROM json_each(?))"
 }
 
 /// A message with what was noted when it was accepted.
@@ -114,8 +139,6 @@ package struct AcceptedMessage: Sendable, Equatable {
 package struct ChangedInstallation: Sendable {
     package let ordinal: Int64
     package let lastChange: Int64
-    /// Oldest first; empty for one that is gone.
-    package let rows: [OwedRow]
 }
 
 /// An installation today and when a message came.
@@ -133,6 +156,20 @@ extension [OwedRow] {
     /// The row that decides about a message: the last one before it.
     package func inForce(at sequence: Int64) -> OwedRow? {
         last { $0.afterSequence < sequence }
+    }
+}
+
+extension StreamProgress {
+    fileprivate init(row: Row) {
+        self.init(
+            ordinal: row[0],
+            written: row[1],
+            resumedFrom: row[2],
+            connectedAt: row[3],
+            disconnectedAt: row[4],
+            replacedAt: row[5],
+            revokedAt: row[6]
+        )
     }
 }
 

@@ -309,6 +309,24 @@ struct DeliveryTests {
         }
     }
 
+    @Test func `of all that have changed since a message came, what they wanted then counts`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            // More than are looked at in one snapshot.
+            let agents = (0..<130).map { Agent("a\($0)", tags: [$0 < 120 ? "World" : "Sports"]) }
+            for agent in agents { try await hub.register(agent) }
+            let id = try await hub.accept("x", tags: "World")
+            let later = try await hub.accept("y", tags: "World")
+            for var agent in agents {
+                agent.tags = agent.tags == ["World"] ? ["Sports"] : ["World"]
+                try await hub.register(agent)
+            }
+            let last = try await hub.accept("z", tags: "World")
+            #expect(try await hub.report(id).streams.matched == 120)
+            #expect(try await hub.newest().map(\.id) == [last, later, id])
+            #expect(try await hub.newest().map(\.streams.matched) == [10, 120, 120])
+        }
+    }
+
     @Test func `a message that is too large for a device is not counted as written there`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             var agent = Agent("a", tags: ["World"])

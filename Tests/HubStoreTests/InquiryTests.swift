@@ -49,22 +49,43 @@ struct InquiryTests {
         }
         let later = try await insert("later", at: 70)
 
-        func then(_ id: String) async throws -> FormerInstallation? {
+        func former(_ id: String) async throws -> FormerInstallation? {
             try await store.installation(hub: hub, id: InstallationID(id), at: sequence)
         }
-        let former = try #require(try await then("changing"))
-        #expect(former.then?.tags.map(\.text) == ["World"])
-        #expect(former.current.installation.tags.map(\.text) == ["Sports"])
-        #expect(former.registeredAt == 10 && former.changedAt == 50)
-        #expect(try await then("staying")?.changedAt == nil)
-        #expect(try await then("removed") == nil)
-        let newcomer = try #require(try await then("later"))
+        let changed = try #require(try await former("changing"))
+        #expect(changed.then?.tags.map(\.text) == ["World"])
+        #expect(changed.current.installation.tags.map(\.text) == ["Sports"])
+        #expect(changed.registeredAt == 10 && changed.changedAt == 50)
+        #expect(try await former("staying")?.changedAt == nil)
+        #expect(try await former("removed") == nil)
+        let newcomer = try #require(try await former("later"))
         #expect(newcomer.then == nil && newcomer.registeredAt == 70)
 
-        let changed = try await store.changedInstallations(hub: hub, after: sequence)
-        #expect(Set(changed.map(\.ordinal)) == [changing.ordinal, removed.ordinal, later.ordinal])
-        let rows = changed.first { $0.ordinal == changing.ordinal }?.rows
-        #expect(try rows?.inForce(at: sequence)?.installation.tags.map(\.text) == ["World"])
-        #expect(changed.first { $0.ordinal == removed.ordinal }?.rows.isEmpty == true)
+        let all = try await store.changedInstallations(hub: hub, after: sequence)
+        #expect(Set(all.map(\.ordinal)) == [changing.ordinal, removed.ordinal, later.ordinal])
+        #expect(all.first { $0.ordinal == later.ordinal }?.lastChange == later.createdSequence)
+        let ordinals = [changing.ordinal, removed.ordinal, later.ordinal]
+        let then = try await store.mapOwed(of: ordinals, over: sequence...sequence) { rows in
+            rows.compactMap { try? $0.installation.tags.map(\.text) }
+        }
+        #expect(then == [[["World"]], [], []], "only what is in force for the message is read")
+        let since = try await store.mapOwed(of: ordinals, over: sequence...later.createdSequence + 1) { $0.count }
+        #expect(since == [2, 0, 1])
+    }
+
+    @Test func `how far many streams are is read at once`() async throws {
+        let (store, hub) = try await Scratch().store()
+        let installations = try (0..<3).map { try Installation.agent("a\($0)") }
+        let ordinals = try await store.change { transaction in
+            try installations.map {
+                try transaction.insert($0, channelDigest: [1], hub: hub, at: 1).stored.ordinal
+            }
+        }
+        let noted = ordinals.dropLast().map { StreamProgress(ordinal: $0, written: 3 * $0, resumedFrom: "x") }
+        try await store.change { transaction in
+            for progress in noted { try transaction.note(progress) }
+        }
+        #expect(try await store.progress(of: ordinals.dropFirst()) == [ordinals[1]: noted[1]])
+        #expect(try await store.progress(of: [Int64]()) == [:])
     }
 }

@@ -67,7 +67,14 @@ struct SchemaTests {
             indexes: ["log_change"],
             allowed: ["USE TEMP B-TREE FOR GROUP BY"]
         ),
-        Hot(name: "progress", sql: Inquiry.progress),
+        Hot(name: "owed over a run", sql: Inquiry.owed), Hot(name: "progress", sql: Inquiry.progress),
+        // The scan is of the list that is asked for.
+        Hot(
+            name: "progress of many",
+            sql: Inquiry.progressOfMany,
+            indexes: ["1:"],
+            allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
+        ),
     ]
 
     private static let scheduled = [

@@ -7,10 +7,12 @@ import Synchronization
 /// Finds out what became of messages.
 ///
 /// Each installation is judged by what it wanted when the message came, which the store knows as far back as the log:
-/// the registry answers for those that have not changed since, ``ChangedInstallation`` for the others.
+/// the registry answers for those that have not changed since, what they were owed for the others.
 struct DeliveryInquiry: Sendable {
     /// Messages that are listed at once.
     static let maximumListed = 100
+    /// Changed installations that are looked at in one snapshot of the store.
+    private static let changedAtOnce = 100
 
     let hub: Hub
     let loops: [StreamLoop]
@@ -88,25 +90,42 @@ struct DeliveryInquiry: Sendable {
 
     /// The reports of messages, which are newest first.
     private func reports(_ messages: [AcceptedMessage]) async throws -> [MessageReport] {
-        guard let oldest = messages.last else { return [] }
-        let routed = try messages.map { try RoutedMessage($0.logged) }
-        let unchanged = routed.map { message in hub.streams(for: message) }
+        try await hub.inquiries.pass { try await reportsInTurn(messages) }
+    }
+
+    private func reportsInTurn(_ messages: [AcceptedMessage]) async throws -> [MessageReport] {
+        guard let oldest = messages.last, let newest = messages.first else { return [] }
+        let asked = try messages.map { try AskedMessage($0) }
+        let encoding = hub.encoding
+        // Of each message the streams that it matched, and whether it is too large for them.
+        var matching = asked.map { asked in
+            hub.streams(for: asked.routed).mapValues { encoding.isTooLarge(asked, for: $0) }
+        }
         // Whoever changes from here on changes after all of the messages, and is found here.
         let changed = try await hub.store.changedInstallations(hub: hub.record.id, after: oldest.logged.sequence)
-            .map { FormerRecipient($0) }
-        let matching = zip(routed, unchanged).map { message, unchanged in
-            var matching = unchanged
-            for former in changed where former.lastChange > message.sequence {
-                matching[former.ordinal] = former.stream(matching: message)
+        for first in stride(from: 0, to: changed.count, by: Self.changedAtOnce) {
+            let page = changed[first..<min(first + Self.changedAtOnce, changed.count)]
+            let formers = try await hub.store.mapOwed(
+                of: page.map(\.ordinal),
+                over: oldest.logged.sequence...newest.logged.sequence
+            ) { rows in
+                var former = FormerRecipient(rows)
+                return asked.map { asked in
+                    former.stream(matching: asked.routed).map { encoding.isTooLarge(asked, for: $0) }
+                }
             }
-            return matching
+            for (installation, former) in zip(page, formers) {
+                for (place, asked) in asked.enumerated() where installation.lastChange > asked.routed.sequence {
+                    matching[place][installation.ordinal] = former[place]
+                }
+            }
         }
         let standings = try await standings(of: matching.reduce(into: []) { $0.formUnion($1.keys) })
-        return try zip(zip(messages, routed), matching).map { message, streams in
-            let outcomes = streams.map { ordinal, recipient in
-                outcome(of: message.0, message.1, for: recipient, at: standings[ordinal] ?? StreamStanding())
+        return try zip(asked, matching).map { asked, streams in
+            let outcomes = streams.map { ordinal, isTooLarge in
+                outcome(of: asked.message, isTooLarge: isTooLarge, at: standings[ordinal] ?? StreamStanding())
             }
-            return try report(message.0, message.1.id, outcomes)
+            return try report(asked.message, asked.routed.id, outcomes)
         }
     }
 
@@ -166,13 +185,17 @@ struct DeliveryInquiry: Sendable {
         for recipient: Recipient,
         at standing: StreamStanding
     ) -> DeviceOutcome {
+        let asked = AskedMessage(message: message, routed: routed)
+        return outcome(of: message, isTooLarge: hub.encoding.isTooLarge(asked, for: recipient), at: standing)
+    }
+
+    private func outcome(
+        of message: AcceptedMessage,
+        isTooLarge: Bool,
+        at standing: StreamStanding
+    ) -> DeviceOutcome {
+        if isTooLarge { return .tooLarge }
         let sequence = message.logged.sequence
-        // To render it for each of many would take long, and few templates can make so much of it.
-        if recipient.maximumBytes(ofBody: message.logged.body.count) > EventEncoding.maximumMessageBytes,
-            hub.encoding.encode(routed, for: recipient)?.isGap == true
-        {
-            return .tooLarge
-        }
         if standing.resumed >= sequence { return .resumedPast }
         if standing.position >= sequence { return .written }
         return hub.configuration.nowMilliseconds >= expiry(of: message) ? .expired : .owed
@@ -241,30 +264,51 @@ extension Hub {
     }
 }
 
-/// An installation that has changed, with what it wanted when: compiled once for many messages.
-private struct FormerRecipient {
-    let ordinal: Int64
-    let lastChange: Int64
-    private let rows: [OwedRow]
-    /// Of the rows of platform `stream` that can be read, by their places.
-    private let streams: [Int64: Recipient]
+private struct AskedMessage: Sendable {
+    let message: AcceptedMessage
+    let routed: RoutedMessage
 
-    init(_ changed: ChangedInstallation) {
-        ordinal = changed.ordinal
-        lastChange = changed.lastChange
-        rows = changed.rows
-        streams = rows.reduce(into: [:]) { streams, row in
-            guard let installation = try? row.installation, installation.platform == .stream else { return }
-            streams[row.afterSequence] = try? Recipient(installation)
-        }
+    init(message: AcceptedMessage, routed: RoutedMessage) {
+        self.message = message
+        self.routed = routed
     }
 
+    init(_ message: AcceptedMessage) throws {
+        self.init(message: message, routed: try RoutedMessage(message.logged))
+    }
+}
+
+/// What an installation that has changed wanted when; the choices are compiled as they are asked for.
+private struct FormerRecipient {
+    private let rows: [OwedRow]
+    /// The last choice that was asked for, `nil` where it is none of platform `stream` that can be read.
+    private var last: (row: Int64, recipient: Recipient?)?
+
+    init(_ rows: [OwedRow]) { self.rows = rows }
+
     /// What it was as a stream, if the message matched it then.
-    func stream(matching message: RoutedMessage) -> Recipient? {
+    mutating func stream(matching message: RoutedMessage) -> Recipient? {
         guard
-            let row = rows.inForce(at: message.sequence), let recipient = streams[row.afterSequence]
+            let row = rows.inForce(at: message.sequence), let recipient = recipient(row), recipient.receives(message)
         else { return nil }
-        return recipient.receives(message) ? recipient : nil
+        return recipient
+    }
+
+    private mutating func recipient(_ row: OwedRow) -> Recipient? {
+        if let last, last.row == row.afterSequence { return last.recipient }
+        let installation = try? row.installation
+        let recipient = installation.flatMap { $0.platform == .stream ? try? Recipient($0) : nil }
+        last = (row.afterSequence, recipient)
+        return recipient
+    }
+}
+
+extension EventEncoding {
+    /// Whether a gap takes the place of a message.
+    fileprivate func isTooLarge(_ asked: AskedMessage, for recipient: Recipient) -> Bool {
+        // To render it for each of many would take long, and few templates can make so much of it.
+        recipient.maximumBytes(ofBody: asked.message.logged.body.count) > Self.maximumMessageBytes
+            && encode(asked.routed, for: recipient)?.isGap == true
     }
 }
 
