@@ -59,6 +59,11 @@ extension Schema {
         CREATE INDEX tombstone_at ON tombstone (at);
         """
 
+    /// What lists and exports show: a hub may have a million registrations of agents, which they leave out, and no others.
+    static let version6 = """
+        CREATE INDEX registration_page ON registration (hubID, registrationID) WHERE platform <> 'stream';
+        """
+
     /// Gives the installations of the schemas before their registrations.
     ///
     /// With statements of its own: a later schema changes those of the store.

@@ -22,6 +22,9 @@ enum Schema {
         migrator.registerMigration("5 hubs and the namespace") { db in
             try db.execute(sql: version5)
         }
+        migrator.registerMigration("6 pages of registrations") { db in
+            try db.execute(sql: version6)
+        }
         return migrator
     }
 
