@@ -235,19 +235,14 @@ struct TLSTests {
         let scratch = try Scratch()
         let (first, second) = (try Scratch(), try Scratch())
         let files = CertificateFiles(certificate: "\(scratch.folder)/chain.pem", key: "\(scratch.folder)/key.pem")
-        func install(_ from: Scratch) throws {
-            let identity = try LocalCertificates(directory: from.folder, names: Self.names).identity(at: Date())
-            try identity.chain.write(toFile: files.certificate, atomically: true, encoding: .utf8)
-            try identity.privateKey.write(toFile: files.key, atomically: true, encoding: .utf8)
-        }
-        try install(first)
+        try write(first, to: files)
         try await run(scratch) {
             $0.certificate = .files(files)
         } _: { hub in
             let tls = try #require(hub.service.tls)
             let old = try await Connection.open(hub.port, tls: try client(first, offering: []))
             try await old.send(hub.request("GET", "/healthz", as: nil))
-            try install(second)
+            try write(second, to: files)
             tls.look()
             try await withHTTP(trusting: authority(second)) { http in
                 let reply = try await get("https://localhost:\(hub.port)/healthz", http)
@@ -256,6 +251,53 @@ struct TLSTests {
             try await old.send(hub.request("GET", "/healthz", as: nil, headers: ["Connection": "close"]))
             #expect(try await old.reply(after: 1).status == 200)
         }
+    }
+
+    private func write(_ from: Scratch, to files: CertificateFiles) throws {
+        let identity = try LocalCertificates(directory: from.folder, names: Self.names).identity(at: Date())
+        try identity.chain.write(toFile: files.certificate, atomically: true, encoding: .utf8)
+        try identity.privateKey.write(toFile: files.key, atomically: true, encoding: .utf8)
+    }
+
+    @Test func `connections have their certificate while the files are looked at`() throws {
+        let scratch = try Scratch()
+        let (keeper, seen) = (Kept<TLSKeeper?>(nil), Kept<Int>(0))
+        let local = LocalCertificates(directory: scratch.folder, names: Self.names)
+        let tls = try TLSKeeper(
+            .local(local),
+            now: {
+                // In the middle of a look.
+                if keeper.value?.context != nil { seen.change { $0 += 1 } }
+                return Date()
+            },
+            logger: .quiet
+        )
+        keeper.change { $0 = tls }
+        tls.look()
+        #expect(seen.value == 1)
+        keeper.change { $0 = nil }
+    }
+
+    @Test func `a certificate that TLS refuses is told of once, and is tried again`() throws {
+        let scratch = try Scratch()
+        let (first, second) = (try Scratch(), try Scratch())
+        let files = CertificateFiles(certificate: "\(scratch.folder)/chain.pem", key: "\(scratch.folder)/key.pem")
+        try write(first, to: files)
+        let (lines, refuses) = (LogLines(), Kept(false))
+        let tls = try TLSKeeper(.files(files), now: { Date() }, logger: lines.logger) { identity in
+            if refuses.value { throw JobFailure("TLS does not like it") }
+            return try TLSKeeper.context(identity)
+        }
+        let former = tls.context
+        try write(second, to: files)
+        refuses.change { $0 = true }
+        for _ in 0..<5 { tls.look() }
+        #expect(tls.context === former)
+        #expect(lines.all.count == 1)
+        #expect(lines.all.first?.contains("TLS does not like it") == true)
+        refuses.change { $0 = false }
+        tls.look()
+        #expect(tls.context !== former)
     }
 
     @Test func `an authority that ends with its last certificate is told of at the start`() throws {

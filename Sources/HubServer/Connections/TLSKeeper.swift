@@ -2,6 +2,7 @@ import Certificates
 import Foundation
 import Logging
 import NIOCore
+import NIOPosix
 import NIOSSL
 import ServiceLifecycle
 import Synchronization
@@ -14,9 +15,8 @@ final class TLSKeeper: Service {
     /// How long a client has to end TLS in an orderly way.
     private static let shutdownTimeout = TimeAmount.seconds(2)
 
-    private struct State {
+    private struct Looks {
         var watch: CertificateWatch
-        var context: NIOSSLContext
         /// What is wrong with the files, as it was last seen and as it was last said.
         var seen: String?
         var said: String?
@@ -25,20 +25,27 @@ final class TLSKeeper: Service {
     private let source: CertificateSource
     private let now: @Sendable () -> Date
     private let logger: Logger
-    private let state: Mutex<State>
+    private let makeContext: @Sendable (ServerIdentity) throws -> NIOSSLContext
+    /// Held while files are read, which may take long.
+    private let looks: Mutex<Looks>
+    /// Event loops take it, and must not wait for a disk.
+    private let current: Mutex<NIOSSLContext>
 
     /// - Throws: ``CertificateProblem`` when there is no certificate to begin with.
     init(
         _ source: CertificateSource,
         now: @escaping @Sendable () -> Date,
-        logger: Logger
+        logger: Logger,
+        makeContext: @escaping @Sendable (ServerIdentity) throws -> NIOSSLContext = TLSKeeper.context
     ) throws {
         self.source = source
         self.now = now
         self.logger = logger
+        self.makeContext = makeContext
         var watch = CertificateWatch(source)
         guard let identity = try watch.look(at: now()) else { preconditionFailure("a first look finds one or throws") }
-        state = Mutex(State(watch: watch, context: try Self.context(identity)))
+        current = Mutex(try makeContext(identity))
+        looks = Mutex(Looks(watch: watch))
         if case .local(let local) = source, identity.renewAt == nil {
             logger.warning(
                 "the authority of the TLS certificate ends; without ca.pem and ca-key.pem the next start makes another one",
@@ -50,21 +57,26 @@ final class TLSKeeper: Service {
     }
 
     /// For the next connection.
-    var context: NIOSSLContext { state.withLock { $0.context } }
+    var context: NIOSSLContext { current.withLock { $0 } }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    while (try? await Task.sleep(for: Self.interval)) != nil { self.look() }
+                    while (try? await Task.sleep(for: Self.interval)) != nil { await self.lookAside() }
                 }
                 // A terminal that goes ends a hub without files, as it always did.
                 guard case .files = self.source else { return }
                 group.addTask {
-                    for await _ in await UnixSignalsSequence(trapping: .sighup) { self.look() }
+                    for await _ in await UnixSignalsSequence(trapping: .sighup) { await self.lookAside() }
                 }
             }
         }
+    }
+
+    /// Looks from a thread that may wait for a disk.
+    private func lookAside() async {
+        try? await NIOThreadPool.singleton.runIfActive { self.look() }
     }
 
     /// Takes another certificate where there is one; a broken one leaves the former in force.
@@ -72,23 +84,25 @@ final class TLSKeeper: Service {
     /// Certificate and key are two files, which change one after the other: what is wrong is said when the next look finds it
     /// unchanged, and once.
     func look() {
-        let identity: ServerIdentity? = state.withLock { state in
+        let identity: ServerIdentity? = looks.withLock { looks in
             do {
-                guard let identity = try state.watch.look(at: now()) else { return nil }
-                state.context = try Self.context(identity)
-                state.seen = nil
-                state.said = nil
+                var watch = looks.watch
+                guard let identity = try watch.look(at: now()) else { return nil }
+                let context = try makeContext(identity)
+                current.withLock { $0 = context }
+                // Only now: of a certificate that TLS refuses the watch must tell again.
+                looks = Looks(watch: watch)
                 return identity
             } catch {
                 let reason = "\(error)"
-                if state.seen == reason, state.said != reason {
-                    state.said = reason
+                if looks.seen == reason, looks.said != reason {
+                    looks.said = reason
                     logger.error(
                         "the new TLS certificate cannot be used, and the former stays in force",
                         metadata: ["error.reason": "\(reason)"]
                     )
                 }
-                state.seen = reason
+                looks.seen = reason
                 return nil
             }
         }
@@ -102,7 +116,7 @@ final class TLSKeeper: Service {
         )
     }
 
-    private static func context(_ identity: ServerIdentity) throws -> NIOSSLContext {
+    static func context(_ identity: ServerIdentity) throws -> NIOSSLContext {
         let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.chain.utf8))
         let key = try NIOSSLPrivateKey(bytes: Array(identity.privateKey.utf8), format: .pem)
         var configuration = TLSConfiguration.makeServerConfiguration(
