@@ -171,11 +171,20 @@ final class Housekeeping: Service {
         }
     }
 
-    /// Passes over hubs that are deleted meanwhile.
+    /// Passes over hubs that are deleted meanwhile; what fails at one hub is thrown when the others had their turn.
     private func forEachHub(_ work: (Hub) async throws -> Void) async throws {
+        var failure: (any Error)?
         for hub in hubs {
-            do { try await work(hub) } catch  where hub.writer.isClosed {}
+            do {
+                try await work(hub)
+            } catch let error as CancellationError {
+                throw error
+            } catch  where hub.writer.isClosed {
+            } catch {
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
     }
 
     /// Lets what was noted before the clock jumped jump with it, so that nothing is older than it was.

@@ -29,8 +29,10 @@ extension HubStore {
         }
     }
 
+    /// A registration that can be shown.
     package func registration(hub: Int64, id: RegistrationID) async throws -> StoredRegistration? {
-        try await pool.read { db in try Transaction(db).registration(hub: hub, id: id) }
+        let stored = try await pool.read { db in try Transaction(db).registration(hub: hub, id: id) }
+        return stored.flatMap { $0.isReadable ? $0 : nil }
     }
 
     /// Registrations in the order of their ids, from behind one on; those of platform `stream`, which no client of the
@@ -42,13 +44,13 @@ extension HubStore {
             // One that cannot be shown must not end the list: what counts is what was found.
             let page = found.prefix(limit)
             return RegistrationPage(
-                registrations: try page.compactMap { try StoredRegistration(row: $0) },
+                registrations: page.compactMap { StoredRegistration(row: $0) }.filter(\.isReadable),
                 next: found.count > limit ? page.last?["registrationID"] : nil
             )
         }
     }
 
-    /// Those of some ordinals that are there, in the order of the ordinals.
+    /// Those of some ordinals that are there and can be shown, in the order of the ordinals.
     package func registrations(ordinals: [Int64]) async throws -> [StoredRegistration] {
         try await pool.read { db in try Transaction(db).registrations(ordinals: ordinals) }
     }
@@ -76,7 +78,7 @@ extension HubStore {
             var found: [StoredRegistration] = []
             while found.count < limit, let row = try rows.next() {
                 guard
-                    let stored = try StoredRegistration(row: row),
+                    let stored = StoredRegistration(row: row), stored.isReadable,
                     stored.registration.pushChannel.isAddressed(by: handle), isMeant(stored)
                 else { continue }
                 found.append(stored)
@@ -89,7 +91,7 @@ extension HubStore {
     package func registrations(ofInstallation ordinal: Int64) async throws -> [StoredRegistration] {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.fullOfInstallation)
-            return try Row.fetchAll(statement, arguments: [ordinal]).compactMap { try StoredRegistration(row: $0) }
+            return try Row.fetchAll(statement, arguments: [ordinal]).compactMap { StoredRegistration(row: $0) }
         }
     }
 
@@ -100,16 +102,19 @@ extension HubStore {
         try await pool.read { db in
             let arguments: StatementArguments = [hub, PushChannel.key(handle), sequence, limit]
             return try Row.fetchAll(try db.cachedStatement(sql: RegistrationQuery.former), arguments: arguments)
-                .map { row in
+                .compactMap { row -> FormerRegistration? in
                     let record: Data = row[5]
                     let (id, platform): (String, String) = (row[1], row[3])
+                    // One that cannot be read must not hide the others.
+                    let registration = try? Registration(
+                        id: RegistrationID(id),
+                        tags: row[4],
+                        platform: Platform(rawValue: platform),
+                        record: record
+                    )
+                    guard let registration else { return nil }
                     return FormerRegistration(
-                        registration: try Registration(
-                            id: RegistrationID(id),
-                            tags: row[4],
-                            platform: Platform(rawValue: platform),
-                            record: record
-                        ),
+                        registration: registration,
                         ordinal: row[0],
                         after: row[6],
                         through: row[2]
@@ -125,7 +130,7 @@ extension HubStore {
             try String.fetchAll(
                 try db.cachedStatement(sql: RegistrationQuery.expired),
                 arguments: [hub, now, limit]
-            ).map { try RegistrationID($0) }
+            ).compactMap { try? RegistrationID($0) }
         }
     }
 
@@ -135,7 +140,7 @@ extension HubStore {
             try String.fetchAll(
                 try db.cachedStatement(sql: RegistrationQuery.expiredInstallations),
                 arguments: [hub, now, limit]
-            ).map { try InstallationID($0) }
+            ).compactMap { try? InstallationID($0) }
         }
     }
 }
@@ -143,7 +148,7 @@ extension HubStore {
 /// The statements of registrations, apart so that a test can ask for their plans.
 enum RegistrationQuery {
     private static let columns = """
-        SELECT r.ordinal, r.registrationID, r.etag, r.platform, r.tags, r.record, r.createdAfter, r.changedAfter,
+        SELECT r.ordinal, r.registrationID, r.etag, r.platform, r.isTemplate, r.tags, r.record, r.createdAfter, r.changedAfter,
             r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record AS installation, i.installationID
         FROM registration AS r LEFT JOIN installation AS i ON i.ordinal = r.installation
         """
@@ -204,8 +209,8 @@ extension Registration {
 
 extension StoredRegistration {
     /// `nil` for a part of an installation that has no channel, or that cannot be read.
-    init?(row: Row) throws {
-        let id = try RegistrationID(row["registrationID"])
+    init?(row: Row) {
+        guard let id = try? RegistrationID(row["registrationID"]) else { return nil }
         let etag: Int = row["etag"]
         if let record: Data = row["installation"] {
             guard let installation = try? Installation(record: record), let text: String = row["part"],
@@ -213,19 +218,24 @@ extension StoredRegistration {
                 let registration = installation.registration(of: part, id: id, etag: etag)
             else { return nil }
             self.init(row: row, registration, installation: (installation.id, part))
-        } else {
-            let platform: String = row["platform"]
-            var registration = try Registration(
-                id: id,
-                etag: etag,
-                tags: row["tags"],
-                platform: Platform(rawValue: platform),
-                record: row["record"]
-            )
-            let expiresAt: Int64? = row["expiresAt"]
-            registration.expirationTime = expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1000) }
-            self.init(row: row, registration, installation: nil)
+            return
         }
+        let (name, tags): (String, String) = (row["platform"], row["tags"])
+        let platform = Platform(rawValue: name)
+        let known = try? Registration(id: id, etag: etag, tags: tags, platform: platform, record: row["record"])
+        var registration = known ?? Registration(id: id, etag: etag, platform: platform, pushChannel: .handle(""))
+        let expiresAt: Int64? = row["expiresAt"]
+        registration.expirationTime = expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+        self.init(row: row, registration, installation: nil)
+        guard known == nil else { return }
+        unreadable = Target(
+            ordinal: ordinal,
+            platform: platform,
+            isTemplate: row["isTemplate"],
+            tags: tags,
+            installation: nil,
+            isMain: false
+        )
     }
 
     private init(

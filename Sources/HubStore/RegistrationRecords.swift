@@ -28,6 +28,7 @@ package struct TargetChange: Sendable, Equatable {
 /// A registration as it stands, with what only the hub knows of it.
 package struct StoredRegistration: Sendable, Equatable {
     package let ordinal: Int64
+    /// Without tags and handle if ``isReadable`` is false.
     package let registration: Registration
     /// The installation that it stands for; `nil` for one that was registered by itself.
     package let installation: (id: InstallationID, part: InstallationPart)?
@@ -38,6 +39,11 @@ package struct StoredRegistration: Sendable, Equatable {
     package let changedAfter: Int64
     /// It was not there for messages up to this sequence.
     package let createdAfter: Int64
+    /// What routing has of one that cannot be read.
+    var unreadable: Target?
+
+    /// Its row could be read; if not, it stands in no list, and a new one can be put in its place.
+    package var isReadable: Bool { unreadable == nil }
 
     package static func == (left: StoredRegistration, right: StoredRegistration) -> Bool {
         left.ordinal == right.ordinal && left.registration == right.registration
@@ -45,7 +51,8 @@ package struct StoredRegistration: Sendable, Equatable {
     }
 
     var target: Target {
-        Target(
+        if let unreadable { return unreadable }
+        return Target(
             ordinal: ordinal,
             platform: registration.platform,
             isTemplate: registration.template != nil,

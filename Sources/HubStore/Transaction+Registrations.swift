@@ -6,17 +6,18 @@ extension Transaction {
     /// Former states of one registration that are kept; the oldest go first.
     package static let maximumFormer = 16
 
+    /// A registration, also one that cannot be read.
     package func registration(hub: Int64, id: RegistrationID) throws -> StoredRegistration? {
         let statement = try db.cachedStatement(sql: RegistrationQuery.one)
-        return try Row.fetchOne(statement, arguments: [hub, id.text]).flatMap { try StoredRegistration(row: $0) }
+        return try Row.fetchOne(statement, arguments: [hub, id.text]).flatMap { StoredRegistration(row: $0) }
     }
 
-    /// Those of some ordinals that are there, in the order of the ordinals.
+    /// Those of some ordinals that are there and can be shown, in the order of the ordinals.
     package func registrations(ordinals: [Int64]) throws -> [StoredRegistration] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinal)
         return try ordinals.compactMap { ordinal in
-            try Row.fetchOne(statement, arguments: [ordinal]).flatMap { try StoredRegistration(row: $0) }
-        }
+            try Row.fetchOne(statement, arguments: [ordinal]).flatMap { StoredRegistration(row: $0) }
+        }.filter(\.isReadable)
     }
 
     /// Stores a registration, new or in the place of one that was registered by itself.
@@ -117,6 +118,7 @@ extension Transaction {
 
     /// Keeps what a registration was, if a message came while it was so.
     private func keepFormer(_ current: StoredRegistration, hub: Int64, through: Int64) throws {
+        guard current.isReadable else { return }
         let statement = try db.cachedStatement(sql: RegistrationQuery.lastMessage)
         let last = try Int64.fetchOne(statement, arguments: [hub]) ?? 0
         guard last > current.changedAfter else { return }

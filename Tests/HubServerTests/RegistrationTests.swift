@@ -83,6 +83,33 @@ struct RegistrationTests {
         }
     }
 
+    @Test func `a registration that cannot be read is no other's failure, and can be replaced`() async throws {
+        let scratch = try Scratch()
+        try await TestHub.run(scratch) { hub in
+            let all = try (0..<3).map { try Registration.apple("AA\($0)", tags: ["World", "t\($0)"]) }
+            for registration in all { try await hub.put(registration) }
+            let spoil = "UPDATE registration SET record = 'nonsense' WHERE registrationID = '\(all[1].id)'"
+            try await scratch.damage(spoil)
+            #expect(try await hub.list(.all).count == 2)
+            #expect(try await hub.list(.tag(Tag("World"))).count == 2)
+            #expect(try await hub.list(.handle(HandleFilter(parsing: "ChannelUri eq 'AA1'"))).isEmpty)
+            await #expect(throws: ProtocolError.noRegistration) { try await hub.hub.registration(all[1].id) }
+            #expect(hub.hub.recipients(of: nil, .apple).total == 3)
+
+            #expect(try await hub.put(all[1]).registration.etag == 2)
+            #expect(try await hub.list(.all).count == 3)
+            #expect(hub.hub.recipients(of: nil, .apple).total == 3, "the former one is forgotten")
+            try await scratch.damage(spoil)
+            try await hub.hub.delete(all[1].id, if: .none)
+            #expect(hub.hub.recipients(of: nil, .apple).total == 2)
+            #expect(hub.hub.recipients(of: try TagExpression(parsing: "t1"), .apple).total == 0)
+
+            try await scratch.damage("UPDATE registration SET tags = 'no tag', expiresAt = 5")
+            #expect(try await hub.hub.endExpiredRegistrations(at: 5, limit: 10) == 2)
+            #expect(try await hub.hub.endExpiredRegistrations(at: 5, limit: 10) == 0)
+        }
+    }
+
     @Test func `registrations survive a restart, in lists and in what messages match`() async throws {
         let scratch = try Scratch()
         let kept = try Registration.apple("AA11", tags: ["World"], template: #"{"aps":{"alert":"$(a)"}}"#)

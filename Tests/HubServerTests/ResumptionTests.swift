@@ -322,13 +322,6 @@ struct ResumptionTests {
     }
 }
 
-extension Scratch {
-    /// Changes the file beside the hub.
-    fileprivate func damage(_ sql: String) async throws {
-        try await DatabaseQueue(path: path).write { try $0.execute(sql: sql) }
-    }
-}
-
 extension Probe {
     fileprivate var gaps: [StreamGap] {
         get throws {

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import HubProtocol
 import HubStore
 import Logging
@@ -29,6 +30,11 @@ final class Scratch: Sendable {
     func restoreHub(from name: String) throws {
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
         try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: path)
+    }
+
+    /// Changes the file beside the hub.
+    func damage(_ sql: String) async throws {
+        try await DatabaseQueue(path: path).write { try $0.execute(sql: sql) }
     }
 }
 
