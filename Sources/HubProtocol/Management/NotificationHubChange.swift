@@ -168,7 +168,7 @@ extension NotificationHubChange {
     ///   - stored: `nil` to make one.
     ///   - now: Milliseconds since 1970.
     /// - Returns: The whole description.
-    /// - Throws: ``ProtocolError`` 400 for a credential or a rule that lacks something.
+    /// - Throws: ``ProtocolError`` 400 for a credential or a rule that lacks something, and for too many of them.
     package func applied(
         to stored: NotificationHubDescription?,
         at now: Int64
@@ -202,6 +202,12 @@ extension NotificationHubChange {
             !hub.rules.contains { $0.rule.name.lowercased() == rule.name.lowercased() }
         }
         hub.rules = missing.map { AuthorizationRule($0, createdAt: now, modifiedAt: now) } + hub.rules
+        // Read, it could not be sent back otherwise.
+        guard hub.rules.count <= AuthorizationRule.maximumCount else {
+            throw .badRequest(
+                "A hub has at most \(AuthorizationRule.maximumCount) rules, with the two standard ones \(hub.rules.count)."
+            )
+        }
         return hub
     }
 }

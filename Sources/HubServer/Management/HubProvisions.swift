@@ -32,7 +32,7 @@ package enum HubProvisionError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .tooManyRules(let hub, let count):
-            "hub '\(hub)' would have \(count) rules with those of the configuration, and \(AuthorizationRule.maximumCount) are the most; delete some with an SDK"
+            "hub '\(hub)' would have \(count) rules with those of the configuration, and \(AuthorizationRule.maximumCount) are the most: name fewer, or delete some with an SDK"
         case .tooManyHubs:
             "there would be more than \(HubManagement.maximumHubs) hubs with those of the configuration"
         }
@@ -92,6 +92,10 @@ extension HubProvisions {
 extension HubProvisions.Hub {
     fileprivate func make(_ transaction: Transaction, at now: Int64) throws -> StoredHub {
         let standard = AccessRule.standardRules().filter { rule in !rules.contains { $0.name == rule.name } }
+        let count = standard.count + rules.count
+        guard count <= AuthorizationRule.maximumCount else {
+            throw HubProvisionError.tooManyRules(hub: name, count: count)
+        }
         let description = NotificationHubDescription(
             registrationTimeToLive: registrationTimeToLive ?? .unlimited,
             rules: (standard + rules).map { AuthorizationRule($0, createdAt: now, modifiedAt: now) }

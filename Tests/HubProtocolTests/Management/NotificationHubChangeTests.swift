@@ -103,6 +103,16 @@ import Testing
         #expect(hub.rules[2].rule.primaryKey.utf8.count == 44)
     }
 
+    @Test func `a new hub has no more rules than can be sent back`() throws {
+        func made(_ count: Int) throws -> NotificationHubDescription {
+            try Self.changed(nil, Self.rules((0..<count).map { Self.rule("A\($0)", ["Send"]) }.joined()))
+        }
+        #expect(throws: ProtocolError.self) { try made(11) }
+        let hub = try made(10)
+        #expect(hub.rules.count == 12)
+        #expect(try NotificationHubChange(xml: hub.xml.bytes).applied(to: hub, at: Self.now) == hub)
+    }
+
     // MARK: Round trips
 
     @Test func `what a client reads, changes and sends back loses nothing`() throws {

@@ -106,6 +106,15 @@ struct ProvisionTests {
         #expect(try service.directory.hub(named: "orders").registrationLifetime == nil)
     }
 
+    @Test func `a new hub has room for its standard rules, too`() async throws {
+        let scratch = try Scratch()
+        let rules = (0..<11).map { AccessRule.generated(name: "R\($0)", rights: .send) }
+        let error = await #expect(throws: HubProvisionError.self) { try await start(scratch, try provisions(rules)) }
+        #expect(error.map { "\($0)".contains("13 rules") } == true)
+        let (service, _) = try await start(scratch, try provisions([Self.listen] + rules.dropLast()))
+        #expect(try service.directory.hub(named: "orders").rules.count == 12)
+    }
+
     @Test func `whoever keeps connection strings hears of changed keys`() async throws {
         let scratch = try Scratch()
         let changed = Lines()
