@@ -221,7 +221,7 @@ enum HubPurge {
 
     /// What the rows of a step have in the count of the log.
     fileprivate static func bytes(_ step: Step) -> String {
-        "SELECT sum(\(Query.rowBytes)) FROM log WHERE sequence IN (\(step.rows))"
+        "SELECT sum(\(MessageRecord.rowBytes)) FROM log WHERE sequence IN (\(step.rows))"
     }
 }
 

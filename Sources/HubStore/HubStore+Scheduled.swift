@@ -98,8 +98,7 @@ enum ScheduledQuery {
         SELECT dueAt FROM scheduledMessage WHERE hubID = ? AND canceledAt IS NULL ORDER BY dueAt LIMIT 1
         """
     static let load = """
-        SELECT count(*), ifnull(sum(length(body) + ifnull(length(tags), 0) + ifnull(length(headers), 0)
-            + ifnull(length(targets), 0)), 0), min(dueAt)
+        SELECT count(*), ifnull(sum(\(MessageRecord.rowBytes)), 0), min(dueAt)
         FROM scheduledMessage WHERE hubID = ? AND canceledAt IS NULL
         """
     static let boundCanceled = """

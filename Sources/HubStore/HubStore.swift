@@ -233,10 +233,6 @@ extension HubStore {
 
 /// The statements of the hot paths, apart so that a test can ask for their plans.
 enum Query {
-    /// What a row of the log counts for.
-    static let rowBytes = """
-        ifnull(length(body), 0) + ifnull(length(tags), 0) + ifnull(length(headers), 0) + ifnull(length(targets), 0)
-        """
     static let owedRows = "SELECT afterSequence, record FROM owed WHERE ordinal = ? ORDER BY afterSequence"
     static let messages = """
         SELECT sequence, \(MessageRecord.columns) FROM log
@@ -268,10 +264,10 @@ enum Query {
         SELECT afterSequence, length(record) FROM owed WHERE ordinal = ? ORDER BY afterSequence DESC
         """
     static let oldestRows = """
-        SELECT sequence, at, \(rowBytes), ordinal FROM log
+        SELECT sequence, at, \(MessageRecord.rowBytes), ordinal FROM log
         ORDER BY sequence LIMIT ?
         """
-    static let bytesAfter = "SELECT sum(\(rowBytes)) FROM log WHERE sequence > ?"
+    static let bytesAfter = "SELECT sum(\(MessageRecord.rowBytes)) FROM log WHERE sequence > ?"
     static let dropOwed = "DELETE FROM owed WHERE ordinal = ? AND afterSequence < ?"
 }
 

@@ -166,6 +166,12 @@ extension MessageRecord {
         [messageID, tags, Data(body), formatName, headersText, targetsText]
     }
 
+    /// ``bytes`` of a row of `log` or of `scheduledMessage`; the length of a text would be that of its characters.
+    static let rowBytes = """
+        ifnull(length(body), 0) + ifnull(length(CAST(tags AS BLOB)), 0) + ifnull(length(CAST(headers AS BLOB)), 0)
+            + ifnull(length(CAST(targets AS BLOB)), 0)
+        """
+
     /// What it takes in the file, near enough.
     package var bytes: Int {
         body.count + (tags?.utf8.count ?? 0) + (headersText?.utf8.count ?? 0) + (targetsText?.utf8.count ?? 0)

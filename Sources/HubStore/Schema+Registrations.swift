@@ -60,7 +60,10 @@ extension Schema {
         """
 
     /// What lists and exports show: a hub may have a million registrations of agents, which they leave out, and no others.
+    ///
+    /// The log is counted anew: its characters were counted before, and its bytes are.
     static let version6 = """
+        UPDATE retention SET countedThrough = 0, countedBytes = 0;
         CREATE INDEX registration_page ON registration (hubID, registrationID) WHERE platform <> 'stream';
         """
 

@@ -47,6 +47,32 @@ struct ScheduledTests {
         #expect(try await store.scheduledMessages(hub: hub, limit: 9).map(\.record) == [second])
     }
 
+    @Test func `what is not ASCII counts as the bytes that it takes, in the log and before`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        var targets = MessageTargets()
+        targets.handles = [.handle("日本")]
+        let record = try MessageRecord(
+            id: .random(),
+            tags: "日本 || Köln",
+            body: Array(#"{"a":"日本"}"#.utf8),
+            headers: ForwardedHeaders(values: ["a": "ä"]),
+            targets: targets
+        )
+        try await store.change { try $0.schedule(record, hub: hub, dueAt: 20, at: 2) }
+        #expect(try await store.scheduledLoad(hub: hub).bytes == record.bytes)
+        let copy = try MessageRecord(
+            id: .random(),
+            tags: record.tags,
+            body: record.body,
+            headers: record.headers,
+            targets: record.targets
+        )
+        _ = try await store.change { try $0.appendMessage(copy, hub: hub, at: 7) }
+        #expect(try await store.logSize().bytes == Int64(record.bytes))
+        #expect(try await store.change { try $0.countBytes() } == Int64(record.bytes))
+    }
+
     @Test func `of a canceled message only that it was is kept, and of the newest of them`() async throws {
         let (store, hub) = try await Scratch().store()
         var messages: [ScheduledMessage] = []
