@@ -34,9 +34,20 @@ struct JobRun {
 
     /// Does the job, or what is left of it.
     ///
-    /// - Throws: `CancellationError` when the server stops; then the next start goes on. Nothing else: what goes wrong is
-    ///   the job's failure.
+    /// What goes wrong is the job's failure.
+    ///
+    /// - Throws: `CancellationError` when the server stops; then the next start goes on. Else what keeps the store from noting
+    ///   how far the job is.
     mutating func run() async throws {
+        do {
+            try await workOrFail()
+        } catch  where hub.writer.isClosed && !(error is CancellationError) {
+            // There is nobody to tell: the hub was deleted, with what its jobs have written.
+            try? await files.remove(job: stored.job.id)
+        }
+    }
+
+    private mutating func workOrFail() async throws {
         do {
             stored.job.status = .running
             switch stored.job.request.kind {
@@ -49,10 +60,7 @@ struct JobRun {
             try await end(.completed)
         } catch let error as CancellationError {
             throw error
-        } catch  where hub.writer.isClosed {
-            // There is nobody to tell: the hub was deleted, with what its jobs have written.
-            try? await files.remove(job: stored.job.id)
-        } catch {
+        } catch  where !hub.writer.isClosed {
             stored.job.failure = Self.reason(error, checkpoint, stored.job.request.kind)
             try await end(.failed)
         }

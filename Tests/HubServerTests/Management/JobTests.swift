@@ -347,6 +347,31 @@ struct JobTests {
         }
     }
 
+    @Test func `a job that fails while its hub is deleted is nobody's failure`() async throws {
+        let scratch = try Scratch()
+        try await TestHub.held(scratch) { hub in
+            let job = NotificationHubJob(
+                id: NotificationHubJob.newID(at: 1),
+                request: .init(kind: .importCreateRegistrations, outputContainerURI: "c", importFileURI: "missing"),
+                createdAt: 1,
+                updatedAt: 1
+            )
+            let files = JobFiles(hub.configuration.jobsFolder, hub: hub.record.name)
+            let running = Task {
+                var run = JobRun(StoredJob(hub: hub.record.id, job: job), hub: hub, files: files)
+                try await run.run()
+            }
+            // The failure waits to be noted.
+            let patience = ContinuousClock.now + .seconds(60)
+            while hub.writer.backlog.changes == 0 {
+                try #require(ContinuousClock.now < patience)
+                await Task.yield()
+            }
+            hub.writer.close()
+            return { try await running.value }
+        }
+    }
+
     private func interrupted(_ scratch: Scratch, _ id: String) async throws -> (
         job: NotificationHubJob, checkpoint: JobCheckpoint
     ) {
