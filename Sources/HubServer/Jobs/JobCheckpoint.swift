@@ -35,11 +35,12 @@ struct JobCheckpoint: Codable, Sendable, Equatable {
 
     init() {}
 
-    init?(text: String?) {
-        guard let text, let known = try? JSONDecoder().decode(JobCheckpoint.self, from: Data(text.utf8)) else {
-            return nil
-        }
-        self = known
+    /// Reads what ``text`` wrote; of a job that has not begun there is nothing.
+    ///
+    /// - Throws: What another version wrote, and this one cannot read: to begin anew would do again what is done.
+    init(text: String?) throws {
+        guard let text else { return }
+        self = try JSONDecoder().decode(JobCheckpoint.self, from: Data(text.utf8))
     }
 
     var text: String {

@@ -23,13 +23,12 @@ struct JobRun {
     let hub: Hub
     let files: JobFiles
     private(set) var stored: StoredJob
-    private var checkpoint: JobCheckpoint
+    private var checkpoint = JobCheckpoint()
 
     init(_ stored: StoredJob, hub: Hub, files: JobFiles) {
         self.hub = hub
         self.files = files
         self.stored = stored
-        checkpoint = JobCheckpoint(text: stored.checkpoint) ?? JobCheckpoint()
     }
 
     /// Does the job, or what is left of it.
@@ -50,6 +49,11 @@ struct JobRun {
     private mutating func workOrFail() async throws {
         do {
             stored.job.status = .running
+            do { checkpoint = try JobCheckpoint(text: stored.checkpoint) } catch {
+                throw JobFailure(
+                    "This version of newswire cannot read how far the job was; its files tell what was done. Submit the rest again."
+                )
+            }
             switch stored.job.request.kind {
             case .exportRegistrations: try await export()
             case .importCreateRegistrations, .importUpdateRegistrations, .importDeleteRegistrations,

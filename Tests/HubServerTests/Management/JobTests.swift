@@ -347,6 +347,23 @@ struct JobTests {
         }
     }
 
+    @Test func `a job whose place cannot be read fails, and does nothing twice`() async throws {
+        let scratch = try Scratch()
+        let id = try await TestHub.run(scratch) { hub in
+            try hub.write(TestHub.line("1-1-1", tags: "x"), to: "in.txt")
+            let done = try await hub.work("ImportCreateRegistrations", "in.txt")
+            #expect(done.counts == ["1", "0"])
+            return try #require(done.jobID)
+        }
+        try await scratch.damage("UPDATE job SET status = 'Running', progress = 5, checkpoint = '{\"new\":1}'")
+        try await TestHub.run(scratch) { hub in
+            let done = try await hub.end(of: id)
+            #expect(done.contains("<Status>Failed</Status>"), "\(done)")
+            #expect(done.contains("cannot read how far the job was"), "\(done)")
+            #expect(try hub.output(done).count == 1, "what was done stands in its file")
+        }
+    }
+
     @Test func `a job that fails while its hub is deleted is nobody's failure`() async throws {
         let scratch = try Scratch()
         try await TestHub.held(scratch) { hub in
@@ -378,7 +395,7 @@ struct JobTests {
         let store = try HubStore(path: scratch.path)
         let hub = try #require(try await store.hubs().first)
         let stored = try #require(try await store.job(hub: hub.id, id: id))
-        let checkpoint = try #require(JobCheckpoint(text: stored.checkpoint))
+        let checkpoint = try JobCheckpoint(text: stored.checkpoint)
         try store.close()
         return (stored.job, checkpoint)
     }
