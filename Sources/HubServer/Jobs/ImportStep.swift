@@ -21,11 +21,15 @@ struct ImportStep: Sendable {
 
     /// Lines for a file.
     struct Lines: Sendable {
-        private(set) var text: String?
+        private var bytes: [UInt8] = []
         private(set) var count = 0
 
+        /// `nil` for none.
+        var text: String? { count == 0 ? nil : String(decoding: bytes, as: UTF8.self) }
+
         mutating func append(_ line: [UInt8]) {
-            text = (text ?? "") + String(decoding: line, as: UTF8.self) + "\n"
+            bytes += line
+            bytes.append(UInt8(ascii: "\n"))
             count += 1
         }
     }
@@ -112,5 +116,27 @@ struct ImportStep: Sendable {
             )
             return (stored.registration.exportLine, .put(change))
         }
+    }
+}
+
+/// Records of one transaction of an import: the hub's other changes wait for no more, and what it has done stands in one
+/// checkpoint.
+struct ImportChunk {
+    struct Limits: Sendable {
+        let records: Int
+        let bytes: Int
+    }
+
+    private let limits: Limits
+    private(set) var records: [RegistrationRecords.Record] = []
+    private var bytes = 0
+
+    init(_ limits: Limits) { self.limits = limits }
+
+    var isFull: Bool { records.count >= limits.records || bytes >= limits.bytes }
+
+    mutating func append(_ record: RegistrationRecords.Record) {
+        records.append(record)
+        bytes += record.bytes.count
     }
 }

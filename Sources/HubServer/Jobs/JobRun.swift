@@ -10,8 +10,8 @@ import Synchronization
 struct JobRun {
     /// Registrations that an export reads at once.
     static let exportPage = 500
-    /// Records of one transaction of an import: the hub's other changes wait for no more.
-    static let importChunk = 200
+    /// What one transaction of an import takes at most; one record is always taken.
+    static let importLimits = ImportChunk.Limits(records: 200, bytes: 256 << 10)
     /// Bytes of a file that are read at once.
     static let readBytes = 128 << 10
     /// How often an export notes how far it is.
@@ -137,8 +137,8 @@ struct JobRun {
         var isAtEnd = false
         while true {
             try Task.checkCancellation()
-            var chunk: [RegistrationRecords.Record] = []
-            while chunk.count < Self.importChunk {
+            var chunk = ImportChunk(Self.importLimits)
+            while !chunk.isFull {
                 if let record = records.nextRecord() {
                     chunk.append(record)
                 } else if isAtEnd {
@@ -152,9 +152,9 @@ struct JobRun {
                     if isAtEnd { records.finish() }
                 }
             }
-            guard let last = chunk.last else { break }
+            guard let last = chunk.records.last else { break }
             let begun = ContinuousClock.now
-            try await commit(chunk, through: last.end, of: max(identity.bytes, 1))
+            try await commit(chunk.records, through: last.end, of: max(identity.bytes, 1))
             let taken = ContinuousClock.now - begun
             try await write(output, failed)
             // The writer is the others' for as long.

@@ -255,6 +255,20 @@ struct JobTests {
         }
     }
 
+    @Test func `one transaction takes so many records, and fewer of large ones`() throws {
+        func taken(_ bytes: Int) throws -> Int {
+            var records = RegistrationRecords(at: RegistrationRecords.Position())
+            records.append(Array(repeating: UInt8(ascii: "x"), count: bytes) + [UInt8(ascii: "\n")])
+            let next = records.nextRecord()
+            let record = try #require(next)
+            var chunk = ImportChunk(JobRun.importLimits)
+            while !chunk.isFull { chunk.append(record) }
+            return chunk.records.count
+        }
+        #expect(try taken(100) == 200)
+        #expect(try taken(64 << 10) == 4)
+    }
+
     // MARK: Interruptions
 
     @Test func `an import that a stop interrupts goes on and does each line once`() async throws {
