@@ -43,6 +43,16 @@ struct RequestMannersTests {
         }
     }
 
+    @Test func `the largest batch is asked for`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let connection = try await Connection.open(hub.port)
+            var bytes = connection.bytes.makeAsyncIterator()
+            let headers = ["Content-Length: \(SendRequest.Kind.batch.maximumBytes)", "Expect: 100-continue"]
+            try await connection.send(head(hub, "POST", "/news/messages/$batch", headers))
+            #expect(await read(&bytes) { $0.hasSuffix("\r\n\r\n") } == Self.goOn)
+        }
+    }
+
     @Test func `a body that is too large is not asked for, and the refusal says that the connection ends`() async throws
     {
         try await TestHub.run(try Scratch()) { hub in

@@ -24,8 +24,8 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         case http2
     }
 
-    /// Bytes of a body that is worth being asked for: no route takes one that is larger.
-    static let maximumExpected = 1 << 20
+    /// Bytes of a body that is worth being asked for: a batch is the largest that a route takes.
+    static let maximumExpected = SendRequest.Kind.batch.maximumBytes
     /// Bytes of an answered request that are read so that its connection can go on.
     static let maximumRest = 1 << 20
     /// How long a client that goes on sending has to read its answer.
