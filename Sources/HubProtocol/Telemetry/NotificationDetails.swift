@@ -75,6 +75,9 @@ extension NotificationDetails {
         (counts ?? [:]).filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
     }
 
+    /// The most targets of one outcome that are believed; sums of them must fit.
+    private static let maximumCount = 1_000_000_000_000
+
     private func add(_ counts: [OutcomeName: Int]?, as element: String, to document: inout XMLDocumentText) {
         let counts = Self.shown(counts)
         guard !counts.isEmpty else { return }
@@ -107,21 +110,16 @@ extension NotificationDetails {
         // The service's newer name of what it calls gcm elsewhere.
         for (element, platform) in Self.counts + [("FcmOutcomeCounts", .gcm)] + Self.laterCounts {
             for outcome in root.first(element)?.all("Outcome") ?? [] {
-                guard let name = outcome.first("Name")?.text,
-                    let count = outcome.first("Count").flatMap({ Int($0.text) })
-                else { continue }
-                note(count, OutcomeName(rawValue: name), platform)
+                note(outcome.first("Name")?.text, outcome.first("Count")?.text, platform)
             }
         }
         for stream in root.first(Self.streamCounts.element)?.all(Self.streamCounts.each) ?? [] {
-            guard let name = stream.attribute("outcome"), let count = stream.attribute("count").flatMap({ Int($0) })
-            else { continue }
-            note(count, OutcomeName(rawValue: name), .stream)
+            note(stream.attribute("outcome"), stream.attribute("count"), .stream)
         }
     }
 
-    /// A hub's numbers are a stranger's, so their sum may be anything, but no crash.
-    private mutating func note(_ count: Int, _ name: OutcomeName, _ platform: Platform) {
-        outcomes[platform, default: [:]][name, default: 0] &+= count
+    private mutating func note(_ name: String?, _ count: String?, _ platform: Platform) {
+        guard let name, let count = count.flatMap({ Int($0) }), (0...Self.maximumCount).contains(count) else { return }
+        outcomes[platform, default: [:]][OutcomeName(rawValue: name), default: 0] += count
     }
 }
