@@ -31,8 +31,8 @@ final class Housekeeping: Service {
         let milliseconds: Int64
         /// The instants that move.
         let noted: ClosedRange<Int64>
-        /// The log was followed up to this sequence, `nil` before the first step.
-        var through: Int64?
+        /// The log was followed up to this sequence and registrations up to this ordinal, `nil` before the first step.
+        var through: (sequence: Int64, ordinal: Int64)?
 
         /// After a jump back it cannot be told whether an instant below the new time was noted before or after it;
         /// those stay, and live a little longer.
@@ -190,20 +190,33 @@ final class Housekeeping: Service {
     /// Lets what was noted before the clock jumped jump with it, so that nothing is older than it was.
     private func followJumps() async throws {
         while let jump = state.withLock({ $0.jumps.first }) {
+            let after = jump.through ?? (0, 0)
             let last = try await writer.perform(bytes: 0) { transaction in
                 if jump.through == nil { try transaction.moveKeys(by: jump.milliseconds, noted: jump.noted) }
-                return try transaction.moveInstants(
-                    by: jump.milliseconds,
-                    noted: jump.noted,
-                    after: jump.through ?? 0,
-                    limit: Self.purgeRows
+                return (
+                    sequence: try transaction.moveInstants(
+                        by: jump.milliseconds,
+                        noted: jump.noted,
+                        after: after.sequence,
+                        limit: Self.purgeRows
+                    ),
+                    ordinal: try transaction.moveRegistrations(
+                        by: jump.milliseconds,
+                        noted: jump.noted,
+                        after: after.ordinal,
+                        limit: Self.purgeRows
+                    )
                 )
             } apply: { last in
                 self.state.withLock { state in
-                    if let last { state.jumps[0].through = last } else { state.jumps.removeFirst() }
+                    if last.sequence == nil && last.ordinal == nil {
+                        state.jumps.removeFirst()
+                    } else {
+                        state.jumps[0].through = (last.sequence ?? after.sequence, last.ordinal ?? after.ordinal)
+                    }
                 }
             }
-            if last == nil {
+            if last.sequence == nil && last.ordinal == nil {
                 logger.debug(
                     "the log follows the clock",
                     metadata: ["clock.jump.seconds": "\(jump.milliseconds / 1000)"]

@@ -184,6 +184,35 @@ extension Transaction {
         return last
     }
 
+    /// The same for registrations that live for a time after their last write; those of installations say themselves until
+    /// when.
+    ///
+    /// - Returns: The ordinal of the last row that was looked at, `nil` when there are no more.
+    package func moveRegistrations(
+        by jump: Int64,
+        noted: ClosedRange<Int64>,
+        after ordinal: Int64,
+        limit: Int
+    ) throws -> Int64? {
+        let last = try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT max(ordinal) FROM (SELECT ordinal FROM registration WHERE ordinal > ? ORDER BY ordinal LIMIT ?)
+                """,
+            arguments: [ordinal, limit]
+        )
+        guard let last else { return nil }
+        try execute(
+            """
+            UPDATE registration SET expiresAt = expiresAt + ?1, updatedAt = updatedAt + ?1
+            WHERE ordinal > ?2 AND ordinal <= ?3 AND expiresAt IS NOT NULL AND installation IS NULL
+            AND updatedAt BETWEEN ?4 AND ?5
+            """,
+            [jump, ordinal, last, noted.lowerBound, noted.upperBound]
+        )
+        return last
+    }
+
     /// The same for idempotency keys.
     package func moveKeys(by jump: Int64, noted: ClosedRange<Int64>) throws {
         try execute(
