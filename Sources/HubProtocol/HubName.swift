@@ -30,6 +30,13 @@ package struct HubName: Sendable, Codable, CustomStringConvertible {
         self.text = text
     }
 
+    /// Reads the first segment of a path, as it was sent.
+    ///
+    /// - Throws: As ``init(_:)``.
+    package init(pathSegment: String) throws(ProtocolError) {
+        try self.init(PercentEncoding.decode(pathSegment) ?? pathSegment)
+    }
+
     package var description: String { text }
 
     package init(from decoder: any Decoder) throws {

@@ -48,4 +48,9 @@ extension ProtocolError {
     static func noHub(_ name: String) -> ProtocolError {
         .notFound("There is no hub named '\(String(name.prefix(HubName.maximumLength)).excerpt)' here.")
     }
+
+    /// `pathSegment` is as it was sent.
+    static func noHub(pathSegment: String) -> ProtocolError {
+        .noHub(PercentEncoding.decode(pathSegment) ?? pathSegment)
+    }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import HubProtocol
 import HubStore
 import NIOCore
@@ -70,9 +69,9 @@ final class HubDirectory: Sendable {
     ///
     /// - Throws: 404 when there is none of this name.
     func member(named name: String) throws(ProtocolError) -> Member {
-        guard let text = name.removingPercentEncoding, let known = try? HubName(text),
-            let member = state.withLock({ $0.members[known] })
-        else { throw .noHub(name.removingPercentEncoding ?? name) }
+        guard let known = try? HubName(pathSegment: name), let member = state.withLock({ $0.members[known] }) else {
+            throw .noHub(pathSegment: name)
+        }
         return member
     }
 

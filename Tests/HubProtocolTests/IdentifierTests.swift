@@ -12,6 +12,12 @@ import Testing
         #expect(try name.hashValue == HubName(text.uppercased()).hashValue)
     }
 
+    @Test func `a hub name is read from a path as it was sent`() throws {
+        #expect(try HubName(pathSegment: "%6Eews") == HubName("news"))
+        #expect(throws: ProtocolError.self) { try HubName(pathSegment: "n%2Fews") }
+        #expect(throws: ProtocolError.self) { try HubName(pathSegment: "100%") }
+    }
+
     @Test(arguments: [
         "", "api", "API", "healthz", "ReadyZ", "metrics", "$Resources", "$resources", "a/b", "a b", ".", "..", "-a",
         "é", "a?",

@@ -46,7 +46,7 @@ enum JobRoutes {
 extension NamespaceRequest {
     fileprivate var presentHub: Hub {
         get throws(ProtocolError) {
-            guard let hub else { throw .noHub(name.removingPercentEncoding ?? name) }
+            guard let hub else { throw .noHub(pathSegment: name) }
             return hub
         }
     }

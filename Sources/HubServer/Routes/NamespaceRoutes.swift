@@ -40,7 +40,7 @@ enum NamespaceRoutes {
                 let stored = try await request.hubs.update(hub, NotificationHubChange(xml: body), bytes: body.count)
                 return request.entry(of: stored, status: .ok)
             }
-            let name = try HubName(request.name.removingPercentEncoding ?? request.name)
+            let name = try HubName(pathSegment: request.name)
             let stored = try await request.hubs.create(name, NotificationHubChange(xml: body), bytes: body.count)
             return request.entry(of: stored, status: .created)
         },
@@ -79,7 +79,7 @@ enum NamespaceRoutes {
 }
 
 extension NamespaceRequest {
-    fileprivate var noHub: ProtocolError { .noHub(name.removingPercentEncoding ?? name) }
+    fileprivate var noHub: ProtocolError { .noHub(pathSegment: name) }
 
     /// The version that was asked for, which the entries of a list name.
     fileprivate var version: String { query["api-version"].map { "?api-version=\($0)" } ?? "" }

@@ -118,7 +118,7 @@ enum RouteTable {
     ) throws(ProtocolError) -> NamespaceRequest {
         let name = context.parameters.get("hub")
         let hub = name.flatMap { name in try? hubs.directory.hub(named: name) }
-        if hub == nil, route.scope == .hub, route.method != .put { throw .noHub(name?.removingPercentEncoding ?? "") }
+        if hub == nil, route.scope == .hub, route.method != .put { throw .noHub(pathSegment: name ?? "") }
         let rules = route.scope == .hub ? hub?.accessRules : nil
         let grant: Grant
         do throws(ProtocolError) {
