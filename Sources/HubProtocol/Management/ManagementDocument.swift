@@ -54,8 +54,7 @@ enum ManagementDocument {
         records: [],
         space: { namespace, _ in
             switch namespace {
-            case nil, AtomNames.serviceBus, AtomNames.atom, arraysNamespace: ""
-            case "https" + AtomNames.serviceBus.dropFirst(4): ""
+            case nil, AtomNames.serviceBus, AtomNames.secureServiceBus, AtomNames.atom, arraysNamespace: ""
             case AtomNames.instance: "i"
             default: "other"
             }

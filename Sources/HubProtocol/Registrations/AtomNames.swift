@@ -1,11 +1,13 @@
 import Markup
 
-/// Names of the Atom documents in which registrations travel.
+/// Names of the documents that the service speaks: Atom around registrations, hubs and jobs, and telemetry.
 ///
 /// Source: protocol §2.
 enum AtomNames {
     static let atom = "http://www.w3.org/2005/Atom"
     static let serviceBus = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
+    /// The service's own documentation spells it like this (§2).
+    static let secureServiceBus = "https" + serviceBus.dropFirst(4)
     static let instance = "http://www.w3.org/2001/XMLSchema-instance"
     static let metadata = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
 
@@ -19,8 +21,7 @@ enum AtomNames {
         space: { namespace, prefix in
             switch namespace {
             case atom: "atom"
-            // The service's own documentation spells it with https (§2).
-            case serviceBus, "https://schemas.microsoft.com/netservices/2010/10/servicebus/connect": "sb"
+            case serviceBus, secureServiceBus: "sb"
             case instance: "i"
             default: namespace ?? prefix ?? ""
             }

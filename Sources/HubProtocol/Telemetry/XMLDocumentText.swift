@@ -2,10 +2,6 @@
 ///
 /// Source: protocol §0.7, §0.8.
 struct XMLDocumentText {
-    /// What descriptions and telemetry are in.
-    static let connect = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
-    static let instance = "http://www.w3.org/2001/XMLSchema-instance"
-
     private(set) var content = ""
 
     /// An element of text; nothing for `nil` and for no text.
@@ -35,6 +31,6 @@ struct XMLDocumentText {
     static func document(_ root: String, _ build: (inout XMLDocumentText) -> Void) -> String {
         var inner = XMLDocumentText()
         build(&inner)
-        return "<\(root) xmlns=\"\(connect)\" xmlns:i=\"\(instance)\">\(inner.content)</\(root)>"
+        return "<\(root) xmlns=\"\(AtomNames.serviceBus)\" xmlns:i=\"\(AtomNames.instance)\">\(inner.content)</\(root)>"
     }
 }
