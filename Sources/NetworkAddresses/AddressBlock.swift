@@ -20,10 +20,6 @@ package struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
     }
 
     package func contains(_ other: NetworkAddress) -> Bool {
-        guard other.bytes.count == address.bytes.count else { return false }
-        return other.bytes.indices.allSatisfy { index in
-            let mask = UInt8(truncatingIfNeeded: 0xFF00 >> max(0, min(8, bits - index * 8)))
-            return other.bytes[index] & mask == address.bytes[index] & mask
-        }
+        other.bytes.count == address.bytes.count && AddressPrefix(address.bytes, bits).contains(other.bytes)
     }
 }

@@ -70,62 +70,42 @@ package struct NetworkAddress: Sendable, Hashable {
 
     private static let loopback6 = [UInt8](repeating: 0, count: 15) + [1]
 
-    private static let special4: [Block] = [
-        Block([0], 8),  // this network; 0.0.0.0 connects to the machine itself
-        Block([10], 8),
-        Block([100, 64], 10),  // carrier-grade NAT, and the metadata service of one cloud
-        Block([127], 8),
-        Block([168, 63, 129, 16], 32),  // a cloud's host agent on an otherwise public address
-        Block([169, 254], 16),  // link-local, metadata services
-        Block([172, 16], 12),
-        Block([192, 0, 0], 24),
-        Block([192, 0, 2], 24),
-        Block([192, 88, 99], 24),
-        Block([192, 168], 16),
-        Block([198, 18], 15),
-        Block([198, 51, 100], 24),
-        Block([203, 0, 113], 24),
-        Block([224], 4),  // multicast
-        Block([240], 4),  // reserved, broadcast
+    private static let special4: [AddressPrefix] = [
+        AddressPrefix([0], 8),  // this network; 0.0.0.0 connects to the machine itself
+        AddressPrefix([10], 8),
+        AddressPrefix([100, 64], 10),  // carrier-grade NAT, and the metadata service of one cloud
+        AddressPrefix([127], 8),
+        AddressPrefix([168, 63, 129, 16], 32),  // a cloud's host agent on an otherwise public address
+        AddressPrefix([169, 254], 16),  // link-local, metadata services
+        AddressPrefix([172, 16], 12),
+        AddressPrefix([192, 0, 0], 24),
+        AddressPrefix([192, 0, 2], 24),
+        AddressPrefix([192, 88, 99], 24),
+        AddressPrefix([192, 168], 16),
+        AddressPrefix([198, 18], 15),
+        AddressPrefix([198, 51, 100], 24),
+        AddressPrefix([203, 0, 113], 24),
+        AddressPrefix([224], 4),  // multicast
+        AddressPrefix([240], 4),  // reserved, broadcast
     ]
 
     /// IPv4 addresses in the clothes of IPv6, `::ffff:0:0/96`.
-    private static let mapped = Block([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 96)
+    private static let mapped = AddressPrefix([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 96)
 
     /// `64:ff9b::/96`, through which networks without IPv4 reach all of it.
-    private static let translated = Block([0, 0x64, 0xFF, 0x9B], 96)
+    private static let translated = AddressPrefix([0, 0x64, 0xFF, 0x9B], 96)
 
     /// `2000::/3`.
     ///
     /// Loopback, unique local, link-local, site-local, multicast and the rest lie outside.
-    private static let globalUnicast = Block([0x20], 3)
+    private static let globalUnicast = AddressPrefix([0x20], 3)
 
-    private static let special6: [Block] = [
-        Block([0x20, 0x01], 23),  // protocol assignments: Teredo, benchmarking, ORCHID
-        Block([0x20, 0x01, 0x0D, 0xB8], 32),  // documentation
-        Block([0x20, 0x02], 16),  // 6to4 carries any IPv4 address
-        Block([0x3F, 0xFF], 20),  // documentation
+    private static let special6: [AddressPrefix] = [
+        AddressPrefix([0x20, 0x01], 23),  // protocol assignments: Teredo, benchmarking, ORCHID
+        AddressPrefix([0x20, 0x01, 0x0D, 0xB8], 32),  // documentation
+        AddressPrefix([0x20, 0x02], 16),  // 6to4 carries any IPv4 address
+        AddressPrefix([0x3F, 0xFF], 20),  // documentation
     ]
-
-    private struct Block {
-        let prefix: [UInt8]
-        let bits: Int
-
-        init(_ prefix: [UInt8], _ bits: Int) {
-            self.prefix = prefix
-            self.bits = bits
-        }
-
-        func contains(_ address: [UInt8]) -> Bool {
-            guard address.count * 8 >= bits else { return false }
-            for index in 0..<((bits + 7) / 8) {
-                let expected = index < prefix.count ? prefix[index] : 0
-                let mask = UInt8(truncatingIfNeeded: 0xFF00 >> min(8, bits - index * 8))
-                guard address[index] & mask == expected & mask else { return false }
-            }
-            return true
-        }
-    }
 }
 
 extension NetworkAddress: CustomStringConvertible {
