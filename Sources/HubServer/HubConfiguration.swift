@@ -29,7 +29,7 @@ package struct HubConfiguration: Sendable {
     package var provisions = HubProvisions()
     /// How long a message is owed.
     package var timeToLive = Duration.seconds(72 * 3600)
-    /// Bytes of bodies and tags that the log may hold before messages are dropped unexpired.
+    /// Bytes of messages that the log may hold, with tags, headers and targets, before some are dropped unexpired.
     package var maximumLogBytes: Int64 = 1 << 30
     /// How long an idempotency key is remembered.
     package var keyLifetime = Duration.seconds(7 * 86_400)

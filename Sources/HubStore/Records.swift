@@ -65,7 +65,7 @@ package struct LogExtent: Sendable, Equatable {
 
 /// What the log holds, for people who watch it.
 package struct LogSize: Sendable, Equatable {
-    /// Bodies and tags.
+    /// What messages were sent with: bodies, tags, headers and targets.
     package let bytes: Int64
     /// When the oldest row was written; `nil` in an empty log.
     package let oldest: Int64?
@@ -136,6 +136,6 @@ package struct DroppedRows: Sendable, Equatable {
     package var bySize = 0
     /// The log holds nothing up to this sequence; `nil` when nothing was dropped.
     package var through: Int64?
-    /// Bytes of bodies and tags that are left.
+    /// Bytes of messages that are left, as in ``LogSize/bytes``.
     package var bytesLeft: Int64 = 0
 }

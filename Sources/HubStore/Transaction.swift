@@ -117,7 +117,7 @@ extension Transaction {
     /// Drops the oldest rows of the log, at most `limit` of them, and what only they needed.
     ///
     /// Rows noted before `cutoff` have expired (`nil` while no clock can be trusted). Rows are dropped, expired or not,
-    /// while more than `maximumBytes` of bodies and tags are left.
+    /// while more than `maximumBytes` of messages are left.
     ///
     /// - Returns: What was dropped; `rows` below `limit` means that there is no more to drop.
     package func dropOldest(expiredBefore cutoff: Int64?, maximumBytes: Int64, limit: Int) throws -> DroppedRows {
@@ -145,7 +145,7 @@ extension Transaction {
         return dropped
     }
 
-    /// Bytes of bodies and tags in the log; adds up only what has come since the last time.
+    /// Bytes of what the log's messages were sent with; adds up only what has come since the last time.
     func countBytes() throws -> Int64 {
         guard let counted = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes FROM retention") else {
             return 0

@@ -144,7 +144,7 @@ struct MetricsPage: Sendable {
     private func addLog(to page: inout PrometheusText) async throws {
         let log = try await store.logSize()
         let age = log.oldest.map { Double(max(configuration.nowMilliseconds - $0, 0)) / 1000 } ?? 0
-        page.add("newswire_log_bytes", .gauge, "Bodies and tags that the log holds.", [.init(log.bytes)])
+        page.add("newswire_log_bytes", .gauge, "What the messages take that the log holds.", [.init(log.bytes)])
         page.add(
             "newswire_log_limit_bytes",
             .gauge,

@@ -16,7 +16,7 @@ import Testing
                     applicationPlatform: "apple",
                     pnsHandle: "62BC",
                     registrationID: "5338-2-1",
-                    outcome: RegistrationResult.success
+                    outcome: "The Notification was successfully sent to the Push Notification System"
                 )
             ]
         )
