@@ -37,8 +37,13 @@ struct Registry: Sendable {
     private var templates = OrdinalSet()
     /// The installation of each target of platform `stream`.
     private var owners: [Int64: Int64] = [:]
-    /// The templates of `stream` installations with several: they count once.
-    private var shared = OrdinalSet()
+    /// All but one template of each `stream` installation that has several with the same tags: those match together, and
+    /// count once.
+    private var further = OrdinalSet()
+    /// All templates of `stream` installations that have several with different tags: which of them match is to be seen.
+    private var mixed = OrdinalSet()
+    /// The hashes of the tags of `stream` templates, until all targets are in.
+    private var loadedTags: [Int64: Int]? = [:]
     /// Changes so far, to tell whether there was one between two looks.
     private(set) var changes = 0
     /// Installations of each platform, by its name in lower case.
@@ -75,7 +80,11 @@ struct Registry: Sendable {
             if let new = change.new { insert(new) }
         }
         let streamTemplates = changes.compactMap(\.new).filter { $0.platform == .stream && $0.isTemplate }
-        for target in streamTemplates where streamTemplates.count > 1 { shared.insert(target.ordinal) }
+        if let first = streamTemplates.first, streamTemplates.allSatisfy({ $0.tags == first.tags }) {
+            for target in streamTemplates.dropFirst() { further.insert(target.ordinal) }
+        } else {
+            for target in streamTemplates { mixed.insert(target.ordinal) }
+        }
         self.changes += 1
     }
 
@@ -84,7 +93,9 @@ struct Registry: Sendable {
         kinds[Kind(target), default: OrdinalSet()].insert(target.ordinal)
         if target.isTemplate { templates.insert(target.ordinal) }
         if target.isMain { installationCounts[Kind(target).platform, default: 0] += 1 }
-        if target.platform == .stream { owners[target.ordinal] = target.installation }
+        guard target.platform == .stream else { return }
+        owners[target.ordinal] = target.installation
+        if target.isTemplate { loadedTags?[target.ordinal] = target.tags.hashValue }
     }
 
     private mutating func remove(_ target: Target) {
@@ -92,18 +103,29 @@ struct Registry: Sendable {
         kinds[Kind(target)]?.remove(target.ordinal)
         if target.isTemplate { templates.remove(target.ordinal) }
         if target.isMain { installationCounts[Kind(target).platform, default: 0] -= 1 }
-        if owners.removeValue(forKey: target.ordinal) != nil { shared.remove(target.ordinal) }
+        guard owners.removeValue(forKey: target.ordinal) != nil else { return }
+        further.remove(target.ordinal)
+        mixed.remove(target.ordinal)
     }
 
     /// Finds the `stream` installations with several templates, once all targets are in.
     mutating func finishLoading() {
         var first: [Int64: Int64] = [:]
-        for (target, owner) in owners where templates.contains(target) {
-            if let other = first.updateValue(target, forKey: owner) {
-                shared.insert(other)
-                shared.insert(target)
+        var mixedOwners: Set<Int64> = []
+        for target in (loadedTags ?? [:]).keys {
+            guard let owner = owners[target] else { continue }
+            guard let other = first[owner] else {
+                first[owner] = target
+                continue
             }
+            further.insert(target)
+            if loadedTags?[other] != loadedTags?[target] { mixedOwners.insert(owner) }
         }
+        for (target, owner) in owners where mixedOwners.contains(owner) && templates.contains(target) {
+            further.remove(target)
+            mixed.insert(target)
+        }
+        loadedTags = nil
     }
 
     // MARK: - Matching
@@ -166,8 +188,8 @@ struct Registry: Sendable {
 
     /// How many of some targets are further templates of a `stream` installation that is among them already.
     private func repeated(_ targets: OrdinalSet) -> Int {
-        let several = targets.intersection(shared)
-        return several.count - Set(several.lazy.compactMap { owners[$0] }).count
+        let several = targets.intersection(mixed)
+        return targets.intersectionCount(further) + several.count - Set(several.lazy.compactMap { owners[$0] }).count
     }
 
     /// The registrations that carry a tag, ascending from behind one on; without those of platform `stream`.
