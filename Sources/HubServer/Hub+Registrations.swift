@@ -21,8 +21,8 @@ extension Hub {
     ///   - bytes: The size of the request's body.
     ///   - grant: Whether reserved tags may change.
     /// - Returns: What is stored.
-    /// - Throws: 404 and 412 when the condition does not hold, 410 for an id that has ended by itself, 401 when a
-    ///   reserved tag would change without Manage, 400 for a registration that an installation stands for.
+    /// - Throws: 404 and 412 when the condition does not hold, 410 for an id that has ended by itself and for one that is
+    ///   an installation's, 401 when a reserved tag would change without Manage.
     func put(
         _ registration: Registration,
         if condition: ETagCondition,
@@ -60,10 +60,11 @@ extension Hub {
         let current = try transaction.registration(hub: hub, id: registration.id)
         try condition.check(current?.registration.etag)
         if let installation = current?.installation {
-            throw ProtocolError.badRequest(
+            throw ProtocolError.gone(
                 """
-                The registration '\(registration.id)' is a part of the installation '\(installation.id)'; change \
-                that with PUT or PATCH of /installations/\(installation.id).
+                The registration '\(registration.id)' is a part of the installation '\(installation.id)'; ask for a \
+                new registration id and use that, or change the installation with PUT or PATCH of \
+                /installations/\(installation.id).
                 """
             )
         }
