@@ -43,7 +43,8 @@ extension Hub {
     ///   - registration: Its ETag is the hub's to say.
     ///   - condition: What must stand there.
     ///   - mayManage: Whether reserved tags may change.
-    ///   - keepsExpiration: Whether its own expiration time, if it has one, counts before the hub's.
+    ///   - isImport: An operator wants it as it is: its own expiration time, if it has one, counts before the hub's, and
+    ///     an id that has ended may be used again.
     ///   - at: Milliseconds since 1970.
     ///   - transaction: The writer's.
     /// - Returns: What is stored, and what becomes of the target after the commit.
@@ -52,13 +53,13 @@ extension Hub {
         _ registration: Registration,
         if condition: ETagCondition,
         mayManage: Bool,
-        keepsExpiration: Bool = false,
+        isImport: Bool = false,
         at: Int64,
         _ transaction: Transaction
     ) throws -> (StoredRegistration, TargetChange) {
         let hub = record.id
         let current = try transaction.registration(hub: hub, id: registration.id)
-        try condition.check(current?.registration.etag)
+        // The SDKs of devices ask for a new id after 410, and after nothing else.
         if let installation = current?.installation {
             throw ProtocolError.gone(
                 """
@@ -68,21 +69,24 @@ extension Hub {
                 """
             )
         }
-        if current == nil, try transaction.hasEnded(hub: hub, id: registration.id) {
+        let hasEnded = try current == nil && transaction.hasEnded(hub: hub, id: registration.id)
+        if hasEnded, !isImport {
             throw ProtocolError.gone(
                 """
-                The registration '\(registration.id)' has expired, or its push handle was refused by the push \
-                service; ask for a new registration id and use that.
+                The registration '\(registration.id)' has expired, went with its installation, or its push handle was \
+                refused by the push service; ask for a new registration id and use that.
                 """
             )
         }
+        try condition.check(current?.registration.etag)
         var wanted = registration
         if !mayManage { try wanted.keepReservedTags(of: current?.registration, configuration.reservedTags) }
-        if !keepsExpiration || wanted.expirationTime == nil {
+        if !isImport || wanted.expirationTime == nil {
             wanted.expirationTime = registrationLifetime.map {
                 Date(timeIntervalSince1970: Double(at + $0.milliseconds) / 1000)
             }
         }
+        if hasEnded { try transaction.revive(registration.id, hub: hub) }
         return try transaction.put(wanted, replacing: current, hub: hub, at: at)
     }
 
@@ -94,7 +98,8 @@ extension Hub {
     /// Removes a registration.
     ///
     /// One that an installation stands for goes with what it is of it: the template, the tile, or, the native one, the
-    /// installation.
+    /// installation. One that has gone so before, or has expired, is no error: clients delete one by one what they have
+    /// listed.
     ///
     /// - Throws: 404 when it is not there, 412 when the condition does not hold.
     func delete(_ id: RegistrationID, if condition: ETagCondition) async throws {
@@ -117,21 +122,24 @@ extension Hub {
         guard
             let current = try transaction.registration(hub: hub, id: id),
             current.registration.platform != .stream
-        else { throw ProtocolError.noRegistration }
+        else {
+            guard try transaction.hasEnded(hub: hub, id: id) else { throw ProtocolError.noRegistration }
+            return RegistrationRemoval(registration: nil, kind: .none)
+        }
         try condition.check(current.registration.etag)
-        guard let (id, part) = current.installation else {
+        guard let (installationID, part) = current.installation else {
             let change = try transaction.delete(current, tombstone: false, hub: hub, at: at)
             return RegistrationRemoval(registration: current.registration, kind: .single(change))
         }
-        guard let installation = try transaction.installation(hub: hub, id: id) else {
+        guard let installation = try transaction.installation(hub: hub, id: installationID) else {
             throw ProtocolError.noRegistration
         }
         if part == .main {
-            let removal = try InstallationRemoval(of: installation, from: hub, at: at, transaction)
+            let removal = try InstallationRemoval(of: installation, from: hub, at: at, deleted: id, transaction)
             return RegistrationRemoval(registration: current.registration, kind: .installation(removal))
         }
         let rest = installation.installation.without(part)
-        let change = try write(rest, replacing: installation, at: at, transaction)
+        let change = try write(rest, replacing: installation, at: at, deleted: id, transaction)
         return RegistrationRemoval(registration: current.registration, kind: .part(change))
     }
 
@@ -140,6 +148,7 @@ extension Hub {
         case .single(let change): apply([change])
         case .installation(let removal): apply(removal)
         case .part(let change): apply(change)
+        case .none: break
         }
     }
 
@@ -172,10 +181,12 @@ struct RegistrationRemoval: Sendable {
         case single(TargetChange)
         case installation(InstallationRemoval)
         case part(RegistryChange)
+        /// It had ended before.
+        case none
     }
 
-    /// As it was.
-    let registration: Registration
+    /// As it was; `nil` for one that had ended before.
+    let registration: Registration?
     fileprivate let kind: Kind
 }
 

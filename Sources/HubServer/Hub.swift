@@ -184,18 +184,26 @@ extension Hub {
         }
     }
 
-    /// Stores an installation that was checked.
+    /// Stores an installation that was checked; `deleted` is the registration of it whose deletion this is.
     func write(
         _ installation: Installation,
         replacing current: StoredInstallation?,
         at: Int64,
+        deleted: RegistrationID? = nil,
         _ transaction: Transaction
     ) throws -> RegistryChange {
         let digest = try installation.streamChannelDigest(keeping: current)
         let hub = record.id
         let write =
             if let current {
-                try transaction.update(current, to: installation, channelDigest: digest, hub: hub, at: at)
+                try transaction.update(
+                    current,
+                    to: installation,
+                    channelDigest: digest,
+                    hub: hub,
+                    at: at,
+                    deleted: deleted
+                )
             } else {
                 try transaction.insert(installation, channelDigest: digest, hub: hub, at: at)
             }
@@ -275,9 +283,16 @@ struct InstallationRemoval: Sendable {
     private let sequence: Int64
     private let changes: [TargetChange]
 
-    init(of current: StoredInstallation, from hub: Int64, at: Int64, _ transaction: Transaction) throws {
+    /// `deleted` is the registration whose deletion this is.
+    init(
+        of current: StoredInstallation,
+        from hub: Int64,
+        at: Int64,
+        deleted: RegistrationID? = nil,
+        _ transaction: Transaction
+    ) throws {
         ordinal = current.ordinal
-        (sequence, changes) = try transaction.delete(current, hub: hub, at: at)
+        (sequence, changes) = try transaction.delete(current, hub: hub, at: at, deleted: deleted)
     }
 
     fileprivate func apply(to state: inout Hub.State) {

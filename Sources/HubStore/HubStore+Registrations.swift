@@ -164,7 +164,7 @@ enum RegistrationQuery {
     static let byHandle = "\(columns) WHERE r.hubID = ? AND r.handleKey = ? AND r.ordinal > ? ORDER BY r.ordinal"
     static let fullOfInstallation = "\(columns) WHERE r.installation = ? ORDER BY r.ordinal"
     static let ofInstallation = """
-        SELECT ordinal, platform, isTemplate, tags, part FROM registration WHERE installation = ?
+        SELECT ordinal, platform, isTemplate, tags, part, registrationID FROM registration WHERE installation = ?
         """
     static let former = """
         SELECT ordinal, registrationID, throughSequence, platform, tags, record, afterSequence FROM formerRegistration
@@ -184,6 +184,9 @@ enum RegistrationQuery {
         SELECT installationID FROM installation WHERE expiresAt <= ?2 AND +hubID = ?1 LIMIT ?3
         """
     static let tombstone = "SELECT 1 FROM tombstone WHERE hubID = ? AND registrationID = ?"
+    static let boundTombstones = """
+        DELETE FROM tombstone WHERE at < (SELECT at FROM tombstone ORDER BY at DESC LIMIT 1 OFFSET ?)
+        """
     static let lastMessage = """
         SELECT sequence FROM log WHERE hubID = ? AND messageID IS NOT NULL ORDER BY sequence DESC LIMIT 1
         """

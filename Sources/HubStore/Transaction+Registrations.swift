@@ -92,23 +92,34 @@ extension Transaction {
     ) throws -> TargetChange {
         try keepFormer(current, hub: hub, through: top())
         try execute("DELETE FROM registration WHERE ordinal = ?", [current.ordinal])
-        if tombstone {
-            try execute(
-                "INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?)",
-                [hub, current.registration.id.text, at]
-            )
-        }
+        if tombstone { try retire(current.registration.id.text, hub: hub, at: at) }
         return TargetChange(old: current.target, new: nil)
     }
 
-    /// Whether a registration of this id has ended by itself.
+    /// Notes that an id has ended without its owner's having asked for that.
+    private func retire(_ id: String, hub: Int64, at: Int64) throws {
+        try execute("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?)", [hub, id, at])
+    }
+
+    /// Lets an id that has ended be used again.
+    package func revive(_ id: RegistrationID, hub: Int64) throws {
+        try execute("DELETE FROM tombstone WHERE hubID = ? AND registrationID = ?", [hub, id.text])
+    }
+
+    /// Whether a registration of this id has ended by itself, or with the installation that it stood for.
     package func hasEnded(hub: Int64, id: RegistrationID) throws -> Bool {
         let statement = try db.cachedStatement(sql: RegistrationQuery.tombstone)
         return try Bool.fetchOne(statement, arguments: [hub, id.text]) ?? false
     }
 
-    package func dropTombstones(notedBefore cutoff: Int64) throws {
+    /// Ids that have ended and are remembered, of all hubs together: clients that make and delete over and over must not
+    /// fill the disk.
+    package static let maximumTombstones = 1_000_000
+
+    /// Forgets ids that ended before an instant, and the oldest beyond `limit`.
+    package func dropTombstones(notedBefore cutoff: Int64, limit: Int = Self.maximumTombstones) throws {
         try execute("DELETE FROM tombstone WHERE at < ?", [cutoff])
+        try execute(RegistrationQuery.boundTombstones, [limit - 1])
     }
 
     /// Drops former states that no message of the log needs any more.
@@ -140,26 +151,40 @@ extension Transaction {
 extension Transaction {
     /// Lets the registrations that an installation stands for follow it.
     ///
+    /// Those that nobody has written keep their ETags: a client may change the next one with what it has read.
+    ///
+    /// - Parameters:
+    ///   - installation: As it is now.
+    ///   - former: As it was; `nil` for a new one.
+    ///   - ordinal: The installation's.
+    ///   - hub: Its hub.
+    ///   - at: Milliseconds since 1970.
+    ///   - deleted: The registration that is itself deleted, if that is the change; others that go end with it.
     /// - Returns: What became of each of them, also of those that are as they were.
-    func materialise(_ installation: Installation, ordinal: Int64, hub: Int64, at: Int64) throws -> [TargetChange] {
-        var old: [String: Target] = [:]
-        let statement = try db.cachedStatement(sql: RegistrationQuery.ofInstallation)
-        for row in try Row.fetchAll(statement, arguments: [ordinal]) {
-            old[row[4]] = Target(
-                ordinal: row[0],
-                platform: Platform(rawValue: row[1]),
-                isTemplate: row[2],
-                tags: row[3],
-                installation: ordinal,
-                isMain: row[4] == ""
-            )
-        }
+    /// - Throws: What SQLite says.
+    func materialise(
+        _ installation: Installation,
+        replacing former: Installation?,
+        ordinal: Int64,
+        hub: Int64,
+        at: Int64,
+        deleted: RegistrationID?
+    ) throws -> [TargetChange] {
+        var old = try parts(ofInstallation: ordinal)
         let top = try top()
         var changes: [TargetChange] = []
         for part in installation.parts {
             let (text, tags) = (part.text, installation.tags(of: part).joined)
             let channel = part.tile.map { installation.secondaryTiles[$0]?.pushChannel } ?? installation.pushChannel
             let known = old.removeValue(forKey: text)
+            // Tags are equal in any case of letters, but shown as they were written.
+            if let known, known.target.tags == tags,
+                let before = former?.registration(of: part, id: known.id, etag: 0),
+                before == installation.registration(of: part, id: known.id, etag: 0)
+            {
+                changes.append(TargetChange(old: known.target, new: known.target))
+                continue
+            }
             // The secret of a 'stream' installation is no handle.
             let key = installation.platform == .stream ? nil : channel?.key
             let expiresAt = installation.expirationTime?.milliseconds
@@ -170,7 +195,7 @@ extension Transaction {
                         updatedAt = ?, expiresAt = ?
                     WHERE ordinal = ?
                     """,
-                    [installation.platform.rawValue, tags, key, top, at, expiresAt, known.ordinal]
+                    [installation.platform.rawValue, tags, key, top, at, expiresAt, known.target.ordinal]
                 )
             } else {
                 try execute(
@@ -186,26 +211,39 @@ extension Transaction {
                 )
             }
             let new = Target(
-                ordinal: known?.ordinal ?? db.lastInsertedRowID,
+                ordinal: known?.target.ordinal ?? db.lastInsertedRowID,
                 platform: installation.platform,
                 isTemplate: part.template != nil,
                 tags: tags,
                 installation: ordinal,
                 isMain: part == .main
             )
-            changes.append(TargetChange(old: known, new: new))
+            changes.append(TargetChange(old: known?.target, new: new))
         }
-        for gone in old.values {
-            try execute("DELETE FROM registration WHERE ordinal = ?", [gone.ordinal])
-            changes.append(TargetChange(old: gone, new: nil))
-        }
-        return changes
+        return try changes + old.values.map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
 
-    /// The registrations of an installation that goes, which go with it.
-    func targets(ofInstallation ordinal: Int64) throws -> [TargetChange] {
+    /// Ends the registrations of an installation that goes.
+    ///
+    /// `deleted` is the one that is itself deleted, if that is why.
+    func endRegistrations(
+        ofInstallation ordinal: Int64,
+        hub: Int64,
+        at: Int64,
+        deleted: RegistrationID?
+    ) throws -> [TargetChange] {
+        try parts(ofInstallation: ordinal).values.map { try end($0, hub: hub, at: at, deleted: deleted) }
+    }
+
+    private struct Part {
+        let id: RegistrationID
+        let target: Target
+    }
+
+    /// By their ``InstallationPart/text``.
+    private func parts(ofInstallation ordinal: Int64) throws -> [String: Part] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.ofInstallation)
-        return try Row.fetchAll(statement, arguments: [ordinal]).map { row in
+        return try Row.fetchAll(statement, arguments: [ordinal]).reduce(into: [:]) { parts, row in
             let target = Target(
                 ordinal: row[0],
                 platform: Platform(rawValue: row[1]),
@@ -214,7 +252,14 @@ extension Transaction {
                 installation: ordinal,
                 isMain: row[4] == ""
             )
-            return TargetChange(old: target, new: nil)
+            parts[row[4]] = Part(id: try RegistrationID(row[5]), target: target)
         }
+    }
+
+    private func end(_ part: Part, hub: Int64, at: Int64, deleted: RegistrationID?) throws -> TargetChange {
+        try execute("DELETE FROM registration WHERE ordinal = ?", [part.target.ordinal])
+        // No client has ever seen the ids of agents' registrations.
+        if part.id != deleted, part.target.platform != .stream { try retire(part.id.text, hub: hub, at: at) }
+        return TargetChange(old: part.target, new: nil)
     }
 }

@@ -285,17 +285,27 @@ extension Transaction {
             channelDigest: channelDigest,
             createdSequence: sequence
         )
-        let changes = try materialise(installation, ordinal: ordinal, hub: hub, at: at)
+        let changes = try materialise(
+            installation,
+            replacing: nil,
+            ordinal: ordinal,
+            hub: hub,
+            at: at,
+            deleted: nil
+        )
         return InstallationWrite(stored: stored, sequence: sequence, changes: changes)
     }
 
     /// Replaces an installation's record, or only its channel.
+    ///
+    /// `deleted` is the registration of it whose deletion this is: its id does not count as one that has ended.
     package func update(
         _ current: StoredInstallation,
         to installation: Installation,
         channelDigest: [UInt8]?,
         hub: Int64,
-        at: Int64
+        at: Int64,
+        deleted: RegistrationID? = nil
     ) throws -> InstallationWrite {
         let record = try installation.record
         let stored = StoredInstallation(
@@ -320,7 +330,14 @@ extension Transaction {
         let sequence = try appendChange(hub: hub, ordinal: current.ordinal, at: at)
         try execute("INSERT INTO owed VALUES (?, ?, ?)", [current.ordinal, sequence, record])
         try boundOwed(to: current)
-        let changes = try materialise(installation, ordinal: current.ordinal, hub: hub, at: at)
+        let changes = try materialise(
+            installation,
+            replacing: current.installation,
+            ordinal: current.ordinal,
+            hub: hub,
+            at: at,
+            deleted: deleted
+        )
         return InstallationWrite(stored: stored, sequence: sequence, changes: changes)
     }
 
@@ -349,13 +366,21 @@ extension Transaction {
     }
 
     /// Removes an installation, its registrations and all that it was owed.
+    ///
+    /// `deleted` is the registration whose deletion this is; the ids of the others have ended.
     package func delete(
         _ installation: StoredInstallation,
         hub: Int64,
-        at: Int64
+        at: Int64,
+        deleted: RegistrationID? = nil
     ) throws -> (sequence: Int64, changes: [TargetChange]) {
         let sequence = try appendChange(hub: hub, ordinal: installation.ordinal, at: at)
-        let changes = try targets(ofInstallation: installation.ordinal)
+        let changes = try endRegistrations(
+            ofInstallation: installation.ordinal,
+            hub: hub,
+            at: at,
+            deleted: deleted
+        )
         try execute("DELETE FROM installation WHERE ordinal = ?", [installation.ordinal])
         return (sequence, changes)
     }

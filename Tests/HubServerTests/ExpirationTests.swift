@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubStore
 import Synchronization
 import Testing
 
@@ -43,6 +44,30 @@ struct ExpirationTests {
             try await hub.register(later)
             try await hub.pass(86_400, of: time)
             #expect(hub.count == 2, "one has expired, one no longer does")
+        }
+    }
+
+    @Test func `the registrations of an installation that has expired have ended`() async throws {
+        let clock = TestClock()
+        try await TestHub.run(try Scratch(), clock: clock) { hub in
+            let expiry = ISODateTime.format(clock.now.addingTimeInterval(3_600))
+            let phone = #"{"installationId":"p","platform":"gcm","pushChannel":"g","expirationTime":"\#(expiry)"}"#
+            #expect(try await hub.send("PUT", "installations/p", as: hub.listen, phone).status == 200)
+            let page = try await hub.hub.registrations(.all, from: nil, limit: 2).registrations
+            let path = "registrations/\(try #require(page.first).registration.id)"
+            try await hub.pass(3_600, of: TestTime())
+            #expect(hub.count == 0)
+            let entry = """
+                <entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><GcmRegistrationDescription \
+                xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"><GcmRegistrationId>g\
+                </GcmRegistrationId></GcmRegistrationDescription></content></entry>
+                """
+            for headers in [[:], ["If-Match": "*"], ["If-Match": "\"1\""]] {
+                let gone = try await hub.send("PUT", path, as: hub.listen, headers: headers, entry)
+                #expect(gone.status == 410, "\(headers)")
+            }
+            #expect(try await hub.send("GET", path, as: hub.listen).status == 404)
+            #expect(try await hub.send("DELETE", path, as: hub.listen, headers: ["If-Match": "*"]).status == 200)
         }
     }
 

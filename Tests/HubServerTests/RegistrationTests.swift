@@ -175,6 +175,110 @@ struct RegistrationTests {
         }
     }
 
+    /// Native and template first of an installation and its tile, in both orders.
+    @Test(arguments: [false, true], [nil, "*", "\"1\""])
+    func `a client deletes one by one what it has listed of a handle`(
+        nativeFirst: Bool,
+        condition: String?
+    ) async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            try await hub.installDesk()
+            let filter = try HandleFilter(parsing: "ChannelUri eq 'https://wns.example/1'")
+            let listed = try await hub.list(.handle(filter)).map(\.registration)
+            #expect(listed.count == 4)
+            let first = listed.filter { ($0.template == nil) == nativeFirst }
+            for registration in first + listed.filter({ !first.contains($0) }) {
+                try await hub.hub.delete(registration.id, if: ETagCondition(ifMatch: condition))
+            }
+            #expect(try await hub.list(.all).isEmpty)
+            #expect(hub.hub.recipients(of: nil, .template).total == 0)
+        }
+    }
+
+    @Test func `an id that went with its installation has ended, one that was deleted itself has not`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            for isByID in [true, false] {
+                try await hub.install("phone", tags: ["World"])
+                let parts = try await hub.list(.all).map(\.registration)
+                let native = try #require(parts.first { $0.template == nil })
+                let template = try #require(parts.first { $0.template != nil })
+                if isByID {
+                    try await hub.hub.delete(native.id, if: .none)
+                    await #expect(throws: ProtocolError.noRegistration) {
+                        try await hub.hub.delete(native.id, if: .none)
+                    }
+                } else {
+                    try await hub.hub.delete(InstallationID("phone"), grant: hub.listenGrant, channel: nil)
+                    try await hub.hub.delete(native.id, if: .exists)
+                }
+                for _ in 0..<2 { try await hub.hub.delete(template.id, if: ETagCondition(ifMatch: "7")) }
+                for condition in [ETagCondition.none, .exists, ETagCondition(ifMatch: "1")] {
+                    let gone = try await #require(throws: ProtocolError.self) {
+                        try await hub.put(template, if: condition)
+                    }
+                    #expect(gone.status == 410 && gone.detail.contains("new registration id"))
+                }
+                await #expect(throws: ProtocolError.noRegistration) { try await hub.hub.registration(template.id) }
+            }
+        }
+    }
+
+    @Test func `a template or tile that a change takes away ends its registrations, not those of others`() async throws
+    {
+        try await TestHub.run(try Scratch()) { hub in
+            try await hub.installDesk()
+            let before = try await hub.list(.all)
+            let patch = try InstallationPatch(json: Array(#"[{"op":"remove","path":"/secondaryTiles/s"}]"#.utf8))
+            try await hub.hub.patch(InstallationID("desk"), patch, bytes: 0, grant: hub.listenGrant, channel: nil)
+            let gone = before.filter { $0.registration.secondaryTileName != nil }
+            #expect(gone.count == 2)
+            for stored in gone { try await hub.hub.delete(stored.registration.id, if: .none) }
+            #expect(
+                try await hub.list(.all) == before.filter { $0.registration.secondaryTileName == nil },
+                "nobody has written these"
+            )
+        }
+    }
+
+    @Test func `what of an installation nobody has written keeps its ETag and its time`() async throws {
+        let clock = TestClock()
+        try await TestHub.run(try Scratch(), clock: clock) { hub in
+            try await hub.install("phone", tags: ["World"])
+            _ = try await hub.accept("first", tags: "World")
+            let before = try await hub.list(.all)
+            clock.advance(by: 60)
+            let operations = #"[{"op":"add","path":"/templates/loud/tags","value":"Louder"}]"#
+            try await hub.hub.patch(
+                InstallationID("phone"),
+                try InstallationPatch(json: Array(operations.utf8)),
+                bytes: 0,
+                grant: hub.listenGrant,
+                channel: nil
+            )
+            for (old, new) in zip(before, try await hub.list(.all)) {
+                #expect(old.registration.id == new.registration.id)
+                let isWritten = new.registration.template != nil
+                #expect(new.registration.etag == (isWritten ? 2 : 1))
+                #expect(new.updatedAt == old.updatedAt + (isWritten ? 60_000 : 0))
+                #expect((new.changedAfter > old.changedAfter) == isWritten)
+            }
+            #expect(hub.hub.recipients(of: try TagExpression(parsing: "Louder"), .template).total == 1)
+            #expect(hub.hub.recipients(of: try TagExpression(parsing: "World"), .apple).total == 1)
+            try await hub.install("phone", tags: ["WORLD"])
+            #expect(Set(try await hub.list(.all).map(\.registration.etag)) == [2, 3], "shown as it was written")
+            // All of them have these.
+            let variables = #"[{"op":"add","path":"/pushVariables/a","value":"b"}]"#
+            try await hub.hub.patch(
+                InstallationID("phone"),
+                try InstallationPatch(json: Array(variables.utf8)),
+                bytes: 0,
+                grant: hub.listenGrant,
+                channel: nil
+            )
+            #expect(Set(try await hub.list(.all).map(\.registration.etag)) == [3, 4])
+        }
+    }
+
     @Test func `Listen sets no reserved tag, and does not take one away`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             var registration = try Registration.apple("AA11", tags: ["username:ann", "World"])
@@ -252,6 +356,20 @@ extension TestHub {
             pushChannel: .handle("AABB"),
             tags: try tags.map { try Tag($0) },
             templates: ["loud": InstallationTemplate(body: #"{"aps":{"alert":"$(a)"}}"#, tags: [try Tag("Loud")])]
+        )
+        try await hub.put(installation, bytes: 0, grant: listenGrant, channel: nil)
+    }
+
+    /// Stores an installation with a template and a tile that has one, too, all on one channel.
+    fileprivate func installDesk() async throws {
+        let toast = InstallationTemplate(body: "<toast/>", headers: ["X-WNS-Type": "wns/toast"])
+        let channel = PushChannel.handle("https://wns.example/1")
+        let installation = Installation(
+            id: try InstallationID("desk"),
+            platform: .wns,
+            pushChannel: channel,
+            templates: ["t": toast],
+            secondaryTiles: ["s": SecondaryTile(pushChannel: channel, templates: ["u": toast])]
         )
         try await hub.put(installation, bytes: 0, grant: listenGrant, channel: nil)
     }

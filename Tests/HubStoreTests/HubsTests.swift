@@ -197,6 +197,31 @@ extension Scratch {
 }
 
 struct RegistrationListTests {
+    @Test func `ids that have ended are remembered for a time, and only so many`() async throws {
+        let (store, hub) = try await Scratch().store()
+        let registrations = try (1...9).map { number in
+            Registration(id: try RegistrationID("\(number)-1-1"), platform: .apns, pushChannel: .handle("ab"))
+        }
+        func remembered() async throws -> [String] {
+            try await store.change { transaction in
+                try registrations.map(\.id).filter { try transaction.hasEnded(hub: hub, id: $0) }
+                    .map { "\($0.text.prefix(1))" }
+            }
+        }
+        try await store.change { transaction in
+            for (index, registration) in registrations.enumerated() {
+                let stored = try transaction.put(registration, replacing: nil, hub: hub, at: 1).stored
+                _ = try transaction.delete(stored, tombstone: true, hub: hub, at: Int64(index + 1))
+            }
+        }
+        try await store.change { try $0.dropTombstones(notedBefore: 3) }
+        #expect(try await remembered() == ["3", "4", "5", "6", "7", "8", "9"])
+        try await store.change { try $0.dropTombstones(notedBefore: 3, limit: 3) }
+        #expect(try await remembered() == ["7", "8", "9"])
+        try await store.change { try $0.revive(registrations[8].id, hub: hub) }
+        #expect(try await remembered() == ["7", "8"])
+    }
+
     @Test func `a registration that cannot be shown does not end the list`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()

@@ -77,7 +77,7 @@ struct ImportStep: Sendable {
         var outcome = Outcome()
         for (record, wanted) in records {
             do {
-                let (line, change) = try stage(wanted.get(), transaction, at: at)
+                let (line, change) = try stage(wanted.get(), of: record, transaction, at: at)
                 outcome.output.append(line)
                 outcome.changes.append(change)
             } catch let refusal as ProtocolError {
@@ -90,11 +90,16 @@ struct ImportStep: Sendable {
     }
 
     /// Refusals come before anything is written, so that they leave nothing behind.
-    private func stage(_ wanted: Wanted, _ transaction: Transaction, at: Int64) throws -> ([UInt8], Change) {
+    private func stage(
+        _ wanted: Wanted,
+        of record: RegistrationRecords.Record,
+        _ transaction: Transaction,
+        at: Int64
+    ) throws -> ([UInt8], Change) {
         switch wanted {
         case .delete(let id):
             let removal = try hub.stageDeletion(of: id, if: .none, at: at, transaction)
-            return (removal.registration.exportLine, .removed(removal))
+            return (removal.registration?.exportLine ?? record.bytes, .removed(removal))
         case .put(let registration):
             if let expiration = registration.expirationTime, expiration.milliseconds <= at {
                 throw ProtocolError.badRequest("The registration has expired: its ExpirationTime is over.")
@@ -110,7 +115,7 @@ struct ImportStep: Sendable {
                 registration,
                 if: .none,
                 mayManage: true,
-                keepsExpiration: true,
+                isImport: true,
                 at: at,
                 transaction
             )

@@ -143,6 +143,28 @@ struct JobTests {
         }
     }
 
+    @Test func `what was exported of an installation is deleted line by line, and can be imported again`() async throws
+    {
+        try await TestHub.run(try Scratch()) { hub in
+            let phone = #"""
+                {"installationId":"p","platform":"apns","pushChannel":"CD","templates":{"t":{"body":"{}"},"u":{"body":"{}"}}}
+                """#
+            #expect(try await hub.send("PUT", "installations/p", as: hub.listen, phone).status == 200)
+            let text = try await hub.export().text
+            try hub.write(text, to: "in.txt")
+            let deleted = try await hub.work("ImportDeleteRegistrations", "in.txt")
+            #expect(deleted.counts == ["3", "0"], "\(deleted)")
+            let ids = try hub.output(deleted).compactMap { RegistrationLine.statedID(in: Array($0.utf8)) }
+            #expect(Set(ids).count == 3)
+            let created = try await hub.work("ImportCreateRegistrations", "in.txt")
+            #expect(created.counts == ["3", "0"], "the operator wants these ids")
+            for id in ids {
+                #expect(try await hub.send("DELETE", "registrations/\(id)", as: hub.listen).status == 200)
+                #expect(try await hub.send("DELETE", "registrations/\(id)", as: hub.listen).status == 404)
+            }
+        }
+    }
+
     @Test func `a file is named in many ways, and only this hub's`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             _ = try await hub.make("other")
