@@ -229,7 +229,9 @@ extension Hub {
         limit: Int
     ) async throws -> RegistrationPage {
         switch selection {
-        case .all: return try await store.registrations(hub: record.id, after: position, limit: limit)
+        case .all:
+            guard position.map({ (try? RegistrationID($0)) != nil }) ?? true else { throw Self.strangePosition }
+            return try await store.registrations(hub: record.id, after: position, limit: limit)
         case .tag(let tag):
             let after = try Self.ordinal(position)
             let ordinals = state.withLock {
@@ -263,10 +265,14 @@ extension Hub {
     /// A position is a stranger's text: what was never an ordinal is no place to go on behind.
     private static func ordinal(_ position: String?) throws(ProtocolError) -> Int64 {
         guard let ordinal = position.map({ Int64($0) }) ?? 0, (0..<Int64.max).contains(ordinal) else {
-            throw .badRequest("The continuation token is of another list; begin again without it.")
+            throw strangePosition
         }
         return ordinal
     }
+
+    private static let strangePosition = ProtocolError.badRequest(
+        "The continuation token is of another list; begin again without it."
+    )
 }
 
 extension ProtocolError {

@@ -279,6 +279,22 @@ struct RegistrationTests {
         }
     }
 
+    @Test func `a list does not begin where another one's token points`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            for number in 10..<13 { _ = try await hub.put(try .apple("AA\(number)", tags: ["World"])) }
+            for (selection, other) in [
+                (RegistrationSelection.all, RegistrationSelection.tag(try Tag("World"))),
+                (.tag(try Tag("World")), .all),
+            ] {
+                let next = try #require(try await hub.hub.registrations(other, from: nil, limit: 1).next)
+                let refusal = try await #require(throws: ProtocolError.self) {
+                    _ = try await hub.hub.registrations(selection, from: next, limit: 1)
+                }
+                #expect(refusal.status == 400 && refusal.detail.contains("of another list"))
+            }
+        }
+    }
+
     @Test func `Listen sets no reserved tag, and does not take one away`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             var registration = try Registration.apple("AA11", tags: ["username:ann", "World"])
