@@ -33,7 +33,7 @@ struct NamespaceRequest: AllowedRequest {
 enum NamespaceRoutes {
     static let routes = [
         Route(method: .put, address: "/:hub", scope: .hub) { request in
-            let isUpdate = request.request.headers[.ifMatch] != nil
+            let isUpdate = ETagCondition(ifMatch: request.request.headers[.ifMatch]) != .none
             let body = try await request.body(limit: NotificationHubDescription.maximumBytes)
             if isUpdate {
                 guard let hub = request.hub else { throw request.noHub }
