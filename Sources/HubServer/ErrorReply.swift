@@ -61,6 +61,7 @@ struct ErrorReply {
                 Content-Type: \(Self.contentType)\r
                 Content-Length: \(body.utf8.count)\r
                 TrackingId: \(trackingID)\r
+                \(HeaderName.correlationID): \(Self.newTrackingID())\r
                 \(retry)Connection: close\r
                 \r
                 \(body)
