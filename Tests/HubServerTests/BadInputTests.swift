@@ -99,8 +99,40 @@ struct BadInputTests {
             testDescription: "id with a space",
             method: "GET",
             path: "installations/a%20b",
+            status: 404,
+            says: "Installation not found"
+        ),
+        Case(testDescription: "DELETE of such an id", method: "DELETE", path: "installations/a%20b", status: 404),
+        Case(
+            testDescription: "PUT of such an id",
+            method: "PUT",
+            path: "installations/a%20b",
+            body: #"{"installationId":"a b","platform":"gcm","pushChannel":"x"}"#,
             status: 400,
             says: "'a b'"
+        ),
+        Case(
+            testDescription: "PATCH of such an id",
+            method: "PATCH",
+            path: "installations/a%20b",
+            body: "[]",
+            status: 400,
+            says: "'a b'"
+        ),
+        Case(
+            testDescription: "registration of a made-up form",
+            method: "GET",
+            path: "registrations/mine",
+            status: 404,
+            says: "Registration not found"
+        ),
+        Case(testDescription: "DELETE of such a one", method: "DELETE", path: "registrations/mine", status: 404),
+        Case(
+            testDescription: "PUT of such a one",
+            method: "PUT",
+            path: "registrations/mine",
+            status: 400,
+            says: "'mine' is not a registration id"
         ),
         Case(testDescription: "id of bad percent-encoding", method: "GET", path: "installations/a%zz", status: 400),
         Case(
@@ -113,7 +145,7 @@ struct BadInputTests {
             testDescription: "id too long",
             method: "GET",
             path: "installations/\(String(repeating: "a", count: 121))",
-            status: 400
+            status: 404
         ),
         Case(testDescription: "patch of an object", method: "PATCH", path: "installations/x", body: "{}", status: 400),
         Case(

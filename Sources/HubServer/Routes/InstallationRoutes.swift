@@ -21,7 +21,7 @@ enum InstallationRoutes {
         },
         Route(method: .get, path: "/installations/:id", right: .listen) { request, _ in
             let installation = try await request.hub.installation(
-                try request.installationID(),
+                try request.installationIDToFind(),
                 grant: request.grant,
                 channel: request.channel
             )
@@ -40,7 +40,7 @@ enum InstallationRoutes {
             return Response(status: .ok, headers: [.contentType: emptyType])
         },
         Route(method: .delete, path: "/installations/:id", right: .listen) { request, _ in
-            let id = try request.installationID()
+            let id = try request.installationIDToFind()
             try await request.hub.delete(id, grant: request.grant, channel: request.channel)
             return Response(status: .noContent)
         },
@@ -48,6 +48,15 @@ enum InstallationRoutes {
 
     /// What the original labels its empty bodies with.
     private static let emptyType = "application/xml; charset=utf-8"
+}
+
+extension HubRequest {
+    /// - Throws: 404 for what can be no id: SDKs answer "is there one?" by it.
+    fileprivate func installationIDToFind() throws(ProtocolError) -> InstallationID {
+        let text = try parameter("id")
+        guard let id = try? InstallationID(text) else { throw .noInstallation }
+        return id
+    }
 }
 
 extension Response {

@@ -24,12 +24,12 @@ enum RegistrationRoutes {
             )
         },
         Route(method: .get, path: "/registrations/:id", right: .listen) { request, _ in
-            let stored = try await request.hub.registration(try request.registrationID())
+            let stored = try await request.hub.registration(try request.registrationIDToFind())
             return entry(of: stored, at: request.address.url, request)
         },
         Route(method: .delete, path: "/registrations/:id", right: .listen) { request, _ in
             let condition = ETagCondition(ifMatch: request.request.headers[.ifMatch])
-            try await request.hub.delete(try request.registrationID(), if: condition)
+            try await request.hub.delete(try request.registrationIDToFind(), if: condition)
             return Response(status: .ok)
         },
         Route(
@@ -94,6 +94,13 @@ enum RegistrationRoutes {
 extension HubRequest {
     fileprivate func registrationID() throws(ProtocolError) -> RegistrationID {
         try RegistrationID(try parameter("id"))
+    }
+
+    /// - Throws: 404 for what can be no id: SDKs answer "is there one?" by it.
+    fileprivate func registrationIDToFind() throws(ProtocolError) -> RegistrationID {
+        let text = try parameter("id")
+        guard let id = try? RegistrationID(text) else { throw .noRegistration }
+        return id
     }
 }
 
