@@ -71,7 +71,7 @@ extension InstallationChange.TargetChange {
     func apply(to target: inout SecondaryTile) {
         switch self {
         case .pushChannel(let channel):
-            target.pushChannel = channel
+            target.pushChannel = channel.spelled(as: target.pushChannel)
             // A new address has not failed yet.
             target.pushChannelExpired = false
         case .tags(nil, let change): change.apply(to: &target.tags)

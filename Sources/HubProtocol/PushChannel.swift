@@ -74,6 +74,23 @@ extension PushChannel {
     }
 }
 
+extension PushChannel {
+    /// The same channel, a browser's in the form of another one, which clients have stored and read back.
+    ///
+    /// A patch's value is a string in every client, also in the one that stores an object (protocol §4.4).
+    func spelled(as other: PushChannel?) -> PushChannel {
+        guard case .browser(let browser) = self, case .browser(let model) = other else { return self }
+        return .browser(
+            BrowserPushChannel(
+                endpoint: browser.endpoint,
+                p256dh: browser.p256dh,
+                auth: browser.auth,
+                isText: model.isText
+            )
+        )
+    }
+}
+
 extension PushChannel: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

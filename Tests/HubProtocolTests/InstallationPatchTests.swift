@@ -179,6 +179,21 @@ import Testing
         #expect(throws: ProtocolError.self) { try xml.applied(to: agent) }
     }
 
+    @Test func `a browser's channel keeps the form that its client has stored`() throws {
+        let stored = #"{"endpoint":"https://push.example/1","p256dh":"BA","auth":"AU"}"#
+        let new = #"{"endpoint":"https://push.example/2","p256dh":"BB","auth":"AV"}"#
+        for form in [stored, JSONText.string(stored)] {
+            let json = #"{"installationId":"a","pushChannel":\#(form),"platform":"browser"}"#
+            for value in [new, JSONText.string(new)] {
+                let patch = try InstallationPatch(
+                    json: #"[{"op":"replace","path":"/pushChannel","value":\#(value)}]"#.bytes
+                )
+                let patched = try patch.applied(to: Installation(json: json.bytes)).encodedJSON(as: .request)
+                #expect(patched == json.replacing(form, with: form == stored ? new : JSONText.string(new)))
+            }
+        }
+    }
+
     @Test func `patches are bounded`() throws {
         let one = #"{"op":"add","path":"/tags/a"}"#
         let many = Array(repeating: one, count: 201).joined(separator: ",")
