@@ -51,7 +51,7 @@ struct InstallationOperationReader {
             let name = path[path.startIndex + 1]
             if isRemoval { return .tile(name: name, nil) }
             guard let members = object() else { return nil }
-            return accepted(.tile(name: name, SecondaryTile(members, at: "\(label): ", &problems)))
+            return accepted(.tile(name: name, SecondaryTile(members, .request, at: "\(label): ", &problems)))
         case ("secondaryTiles", 3...):
             let name = path[path.startIndex + 1]
             return targetChange(path.dropFirst(2)).map { .target(tile: name, $0) }

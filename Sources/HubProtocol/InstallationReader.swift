@@ -61,10 +61,7 @@ extension Installation {
         let secondaryTiles: [String: SecondaryTile]
 
         init(_ members: JSONMembers, _ direction: Direction, _ problems: inout ProblemList) {
-            var target = SecondaryTile(members, at: "", &problems)
-            // Read-only in effect: a client cannot declare its own channel dead or alive (§4.2).
-            if direction == .request { target.pushChannelExpired = false }
-            self.target = target
+            target = SecondaryTile(members, direction, at: "", &problems)
             expirationTime = members.text("expirationTime", &problems).flatMap { text in
                 let date = ISODateTime.parse(text)
                 if date == nil { problems.add("expirationTime '\(text.excerpt)' is not an ISO 8601 date-time") }
@@ -75,7 +72,7 @@ extension Installation {
                 name,
                 tile,
                 problems in
-                SecondaryTile(tile, at: "secondaryTiles/\(name.excerpt)/", &problems)
+                SecondaryTile(tile, direction, at: "secondaryTiles/\(name.excerpt)/", &problems)
             }
         }
     }
@@ -85,10 +82,16 @@ extension SecondaryTile {
     /// Reads the members that an installation and a secondary tile have in common.
     ///
     /// `label` stands before a member's name in a problem: empty, or a path that ends in `/`.
-    init(_ members: JSONMembers, at label: String, _ problems: inout ProblemList) {
+    init(
+        _ members: JSONMembers,
+        _ direction: Installation.Direction,
+        at label: String,
+        _ problems: inout ProblemList
+    ) {
         self.init(
             pushChannel: members["pushChannel"].flatMap { PushChannel($0, at: "\(label)pushChannel", &problems) },
-            pushChannelExpired: members["pushChannelExpired"]?.content == .bool(true),
+            // Read-only in effect: a client cannot declare its own channel dead or alive (§4.2).
+            pushChannelExpired: direction == .reply && members["pushChannelExpired"]?.content == .bool(true),
             tags: members["tags"].map { TagList.read($0, at: "\(label)tags", &problems) } ?? [],
             templates: members.objects("templates", at: "\(label)templates", &problems) { name, template, problems in
                 InstallationTemplate(template, at: "\(label)templates/\(name.excerpt)", &problems)

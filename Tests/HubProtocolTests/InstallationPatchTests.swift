@@ -83,6 +83,10 @@ import Testing
             #"{"op":"add","path":"/secondaryTiles/n","value":"{\"pushChannel\":\"https://n\"}"}"#,
             #"{"n":{"pushChannel":"https://n""#
         ),
+        (
+            #"{"op":"add","path":"/secondaryTiles/s","value":{"pushChannel":"https://n","pushChannelExpired":true}}"#,
+            #"{"s":{"pushChannel":"https://n","pushChannelExpired":false}}"#
+        ),
         (#"{"op":"remove","path":"/secondaryTiles/s"}"#, #""tags":["q"]}}}"#),
         (
             #"{"op":"remove","path":"/secondaryTiles/absent/tags/z"}"#,
