@@ -8,7 +8,7 @@ package import FoundationEssentials
 package struct Installation: Sendable, Equatable, Codable {
     /// Largest JSON document, in bytes; the protocol's limit for a request.
     package static let maximumBytes = 65_536
-    /// Tags of an installation together with those of one template (§3.8).
+    /// Tags of an installation together with those of one template, where a hub does not say otherwise (§3.8).
     package static let maximumTags = 60
     /// Length of all tags joined by commas, in characters (§3.8).
     package static let maximumTagsLength = 8_000

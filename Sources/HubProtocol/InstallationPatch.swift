@@ -38,10 +38,13 @@ package struct InstallationPatch: Sendable, Equatable {
     /// The installation with every operation applied in order.
     ///
     /// - Throws: ``ProtocolError`` 400 naming every rule that the result would break; the original is untouched.
-    package func applied(to installation: Installation) throws(ProtocolError) -> Installation {
+    package func applied(
+        to installation: Installation,
+        maximumTags: Int = Installation.maximumTags
+    ) throws(ProtocolError) -> Installation {
         var result = installation
         for change in changes { change.apply(to: &result) }
-        try result.validate(replacing: installation)
+        try result.validate(replacing: installation, maximumTags: maximumTags)
         return result
     }
 

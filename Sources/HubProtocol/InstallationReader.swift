@@ -9,11 +9,13 @@ extension Installation {
     ///   - json: The body.
     ///   - id: The id of the request's path, which the document's must equal.
     ///   - direction: Whose document it is.
+    ///   - maximumTags: Of a request: the most that it may hold together with one template.
     /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a document above ``maximumBytes``.
     package init(
         json: [UInt8],
         id: InstallationID? = nil,
-        as direction: Direction = .request
+        as direction: Direction = .request,
+        maximumTags: Int = Self.maximumTags
     ) throws(ProtocolError) {
         let document = try JSONDocument.object(json, maximumBytes: Self.maximumBytes, called: "the installation")
         let members = JSONMembers(document)
@@ -50,7 +52,7 @@ extension Installation {
             templates: read.target.templates,
             secondaryTiles: read.secondaryTiles
         )
-        if direction == .request { checkRules(&problems) }
+        if direction == .request { checkRules(&problems, maximumTags: maximumTags) }
         try problems.throwIfAny()
     }
 

@@ -4,13 +4,13 @@ extension Installation {
     /// Source: protocol §3.8, §4.2; design §6 for platform `stream`.
     ///
     /// A channel is not required where only its digest is kept, outside this record.
-    func checkRules(_ problems: inout ProblemList, requiresPushChannel: Bool = true) {
+    func checkRules(_ problems: inout ProblemList, maximumTags: Int, requiresPushChannel: Bool = true) {
         guard platform.isKnown else {
             let names = Platform.known.map(\.rawValue).joined(separator: ", ")
             problems.add("platform '\(platform.rawValue.excerpt)' is none of \(names)")
             return
         }
-        let rules = TargetRules(platform: platform)
+        let rules = TargetRules(platform: platform, maximumTags: maximumTags)
         let target = SecondaryTile(pushChannel: pushChannel, tags: tags, templates: templates)
         if requiresPushChannel || pushChannel != nil { rules.checkChannel(target, at: "", &problems) }
         rules.check(target, at: "", &problems)
@@ -32,11 +32,14 @@ extension Installation {
     /// Looks at an installation that was put together from another one.
     ///
     /// - Throws: ``ProtocolError`` 400 naming every rule that it breaks.
-    package func validate(replacing current: Installation) throws(ProtocolError) {
+    package func validate(
+        replacing current: Installation,
+        maximumTags: Int = Self.maximumTags
+    ) throws(ProtocolError) {
         var problems = ProblemList()
         // A hub keeps only the digest of a stream's channel, so there is none to look at unless a change brings one.
         let hasHiddenChannel = current.platform == .stream && pushChannel == nil
-        checkRules(&problems, requiresPushChannel: !hasHiddenChannel)
+        checkRules(&problems, maximumTags: maximumTags, requiresPushChannel: !hasHiddenChannel)
         if encodedJSON(as: .request).utf8.count > Self.maximumBytes {
             problems.add("the installation would be larger than \(Self.maximumBytes) bytes")
         }
@@ -47,6 +50,7 @@ extension Installation {
 /// What is asked of an installation's own channel and of each secondary tile.
 private struct TargetRules {
     let platform: Platform
+    let maximumTags: Int
 
     func checkChannel(_ target: SecondaryTile, at label: String, _ problems: inout ProblemList) {
         if let channel = target.pushChannel {
@@ -58,7 +62,7 @@ private struct TargetRules {
     }
 
     func check(_ target: SecondaryTile, at label: String, _ problems: inout ProblemList) {
-        TagRules.check(target.tags, at: "\(label)tags", &problems)
+        TagRules.check(target.tags, maximum: maximumTags, at: "\(label)tags", &problems)
         if target.templates.count > Installation.maximumTemplates {
             problems.add("\(label)templates are more than \(Installation.maximumTemplates)")
         }
@@ -69,7 +73,7 @@ private struct TargetRules {
                     "\(place): a template's name has 1 to \(Installation.maximumTemplateNameLength) characters"
                 )
             }
-            TagRules.check(target.tags + template.tags, at: "\(place)/tags", &problems)
+            TagRules.check(target.tags + template.tags, maximum: maximumTags, at: "\(place)/tags", &problems)
             let rules = TemplateRules(platform: platform, places: TemplatePlaces(installation: place))
             rules.check(RegistrationTemplate(template, name: name), &problems)
         }

@@ -61,9 +61,9 @@ struct PlatformRules {
 ///
 /// Source: protocol §3.8.
 enum TagRules {
-    static func check(_ tags: [Tag], at label: String, _ problems: inout ProblemList) {
-        if tags.count > Installation.maximumTags, Set(tags).count > Installation.maximumTags {
-            problems.add("\(label): more than \(Installation.maximumTags) tags")
+    static func check(_ tags: [Tag], maximum: Int, at label: String, _ problems: inout ProblemList) {
+        if tags.count > maximum, Set(tags).count > maximum {
+            problems.add("\(label): more than \(maximum) tags")
         }
         let length = tags.reduce(max(0, tags.count - 1)) { $0 + $1.text.unicodeScalars.count }
         if length > Installation.maximumTagsLength {

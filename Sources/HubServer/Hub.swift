@@ -155,11 +155,12 @@ extension Hub {
         grant: Grant,
         channel: PushChannelSecret?
     ) async throws {
+        let maximumTags = configuration.maximumTags
         try await change(id, bytes: bytes, grant) { current in
             guard let current, current.isReadable, current.isOpen(to: grant, channel: channel) else {
                 throw ProtocolError.noInstallation
             }
-            return (try patch.applied(to: current.installation), patch.removedTags)
+            return (try patch.applied(to: current.installation, maximumTags: maximumTags), patch.removedTags)
         }
     }
 
@@ -171,12 +172,17 @@ extension Hub {
     ) async throws {
         let hub = record.id
         let at = configuration.nowMilliseconds
-        let reserved = configuration.reservedTags
+        let (reserved, maximumTags) = (configuration.reservedTags, configuration.maximumTags)
         _ = try await writer.perform(bytes: bytes) { transaction -> RegistryChange in
             let current = try transaction.installation(hub: hub, id: id)
             var (installation, removed) = try wanted(current)
             if !grant.mayManage {
-                try installation.keepReservedTags(of: current?.installation, reserved, removed: removed)
+                try installation.keepReservedTags(
+                    of: current?.installation,
+                    reserved,
+                    removed: removed,
+                    maximumTags: maximumTags
+                )
             }
             return try self.write(installation, replacing: current, at: at, transaction)
         } apply: { change in

@@ -33,6 +33,8 @@ package struct HubConfiguration: Sendable {
     package var maximumLogBytes: Int64 = 1 << 30
     /// How long an idempotency key is remembered.
     package var keyLifetime = Duration.seconds(7 * 86_400)
+    /// Tags that a registration may have, or an installation together with one template.
+    package var maximumTags = Installation.maximumTags
     /// Tags with these prefixes may be set and removed with Manage only.
     package var reservedTags = ReservedTagPrefixes.standard
     /// How long a stop may take.

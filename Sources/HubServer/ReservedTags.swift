@@ -6,14 +6,16 @@ extension Installation {
     ///
     /// A tag on one template counts for that template only, so it gives no right to the same tag anywhere else.
     ///
-    /// `current` is what stands under the id now; `removed` are tags whose removal was asked for by name.
+    /// `current` is what stands under the id now; `removed` are tags whose removal was asked for by name; `maximumTags`
+    /// is what an installation may have together with one template.
     ///
     /// - Throws: 401 when a reserved tag would be set, or removed by name; 400 when what stays breaks a rule beside what
     ///   was asked for.
     mutating func keepReservedTags(
         of current: Installation?,
         _ reserved: ReservedTagPrefixes,
-        removed: [Tag]
+        removed: [Tag],
+        maximumTags: Int
     ) throws(ProtocolError) {
         let held = current.map(\.tagPlaces) ?? []
         for place in tagPlaces where reserved.contains(place.tag) && !held.contains(place) {
@@ -24,7 +26,7 @@ extension Installation {
         let asked = self
         for place in current.tagPlaces where reserved.contains(place.tag) { keep(place, of: current) }
         keepTags(of: current) { reserved.contains($0) }
-        if self != asked { try validate(replacing: current) }
+        if self != asked { try validate(replacing: current, maximumTags: maximumTags) }
     }
 
     /// Puts back the template or tile that bears a tag, if it is gone.

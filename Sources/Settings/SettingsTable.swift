@@ -66,6 +66,13 @@ package enum HubSettings {
         1 << 30,
         "How much the message log may hold before messages are dropped unexpired."
     )
+    package static let maximumTags = Setting(
+        .hub,
+        "maximum-tags",
+        .wholeNumber(1...4_000),
+        60,
+        "How many tags a registration may have, or an installation together with one of its templates. All of them together have at most 8,000 characters in any case."
+    )
     package static let reservedTagPrefixes = Setting(
         .hub,
         "reserved-tag-prefixes",
@@ -91,8 +98,8 @@ package enum HubSettings {
 
     static let entries = [
         listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
-        trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, reservedTagPrefixes.entry,
-        drain.entry, logLevel.entry,
+        trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
+        reservedTagPrefixes.entry, drain.entry, logLevel.entry,
     ]
 }
 

@@ -88,6 +88,9 @@ struct HubServe: AsyncParsableCommand {
     @Option(HubSettings.logSize)
     var logSize: Int64?
 
+    @Option(HubSettings.maximumTags)
+    var maximumTags: Int?
+
     @Option(HubSettings.reservedTagPrefixes)
     var reservedTagPrefixes: ReservedTagPrefixes?
 
@@ -132,6 +135,7 @@ struct HubServe: AsyncParsableCommand {
         configuration.trustedProxies = settings.value(HubSettings.trustedProxies, flag: trustedProxies) ?? []
         configuration.timeToLive = settings.value(HubSettings.timeToLive, flag: timeToLive)
         configuration.maximumLogBytes = settings.value(HubSettings.logSize, flag: logSize)
+        configuration.maximumTags = settings.value(HubSettings.maximumTags, flag: maximumTags)
         configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
         configuration.drain = settings.value(HubSettings.drain, flag: drain)
         return configuration

@@ -182,6 +182,15 @@ import Testing
         func tags(_ count: Int) -> String { (0..<count).map { "\"t\($0)\"" }.joined(separator: ",") }
         #expect(Self.problems(Self.agent(",\"tags\":[\(tags(60))]")) == "")
         #expect(Self.problems(Self.agent(",\"tags\":[\(tags(61))]")).contains("more than 60 tags"))
+        #expect(
+            throws: Never.self,
+            performing: { try Installation(json: Self.agent(",\"tags\":[\(tags(61))]"), maximumTags: 61) }
+        )
+        #expect {
+            try Installation(json: Self.agent(",\"tags\":[\(tags(3))]"), maximumTags: 2)
+        } throws: {
+            "\($0)".contains("more than 2 tags")
+        }
         let template = #""t":{"body":"{}","tags":["x"]}"#
         #expect(
             Self.problems(Self.agent(",\"tags\":[\(tags(60))],\"templates\":{\(template)}"))

@@ -123,6 +123,27 @@ struct RegistrationRouteTests {
         }
     }
 
+    @Test func `how many tags there may be is the operator's to say`() async throws {
+        try await TestHub.run(try Scratch()) {
+            $0.maximumTags = 70
+        } _: { hub in
+            func tags(_ count: Int) -> [String] { (0..<count).map { "t\($0)" } }
+            for (count, status) in [(70, 200), (71, 400)] {
+                let entry = Self.entry("AA11", tags: tags(count).joined(separator: ","))
+                #expect(try await hub.send("PUT", "registrations/1-1-1", as: hub.listen, entry).status == status)
+                let list = tags(count).map { "\"\($0)\"" }.joined(separator: ",")
+                let phone = #"{"installationId":"p","platform":"gcm","pushChannel":"g","tags":[\#(list)]}"#
+                #expect(try await hub.send("PUT", "installations/p", as: hub.listen, phone).status == status)
+            }
+            for (tag, status) in [("t1", 200), ("t70", 400)] {
+                let patch = #"[{"op":"add","path":"/tags/\#(tag)"}]"#
+                let reply = try await hub.send("PATCH", "installations/p", as: hub.listen, patch)
+                #expect(reply.status == status)
+                if status == 400 { #expect(reply.body.contains("more than 70 tags")) }
+            }
+        }
+    }
+
     @Test func `what has expired is gone for its owner, what was deleted can be written anew`() async throws {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in

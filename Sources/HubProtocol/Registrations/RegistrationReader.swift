@@ -13,8 +13,13 @@ extension Registration {
     /// - Parameters:
     ///   - body: The body in any encoding that its first bytes tell, whatever it declares.
     ///   - id: The id of the request's path, or a new one.
+    ///   - maximumTags: The most that it may have.
     /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a body above ``maximumBytes``.
-    package init(entry body: [UInt8], id: RegistrationID) throws(ProtocolError) {
+    package init(
+        entry body: [UInt8],
+        id: RegistrationID,
+        maximumTags: Int = Installation.maximumTags
+    ) throws(ProtocolError) {
         let root = try Self.root(of: body)
         guard root.name == AtomNames.entry else {
             throw .badRequest(
@@ -31,7 +36,7 @@ extension Registration {
         }
         var problems = ProblemList()
         let reader = try RegistrationReader(description, &problems)
-        self = try reader.registration(id: id, &problems)
+        self = try reader.registration(id: id, maximumTags: maximumTags, &problems)
     }
 
     /// Reads one description without an entry around it: a line of an import file or of an export (protocol §8.1).
@@ -39,12 +44,15 @@ extension Registration {
     /// The registration is the one that the line names, a new one where it names none, and expires when it says.
     ///
     /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a line above ``maximumBytes``.
-    package init(description line: [UInt8]) throws(ProtocolError) {
+    package init(
+        description line: [UInt8],
+        maximumTags: Int = Installation.maximumTags
+    ) throws(ProtocolError) {
         var problems = ProblemList()
         let reader = try RegistrationReader(try Self.root(of: line), &problems)
         let id = reader.statedID(&problems)
         let expirationTime = reader.statedExpirationTime(&problems)
-        self = try reader.registration(id: id ?? .random(), &problems)
+        self = try reader.registration(id: id ?? .random(), maximumTags: maximumTags, &problems)
         self.expirationTime = expirationTime
     }
 
@@ -97,6 +105,7 @@ private struct RegistrationReader {
 
     func registration(
         id: RegistrationID,
+        maximumTags: Int,
         _ problems: inout ProblemList
     ) throws(ProtocolError) -> Registration {
         let channel = channel(&problems)
@@ -115,7 +124,7 @@ private struct RegistrationReader {
             template: template,
             isFcm: type.isFcm
         )
-        registration.checkRules(requiresPushChannel: channel != nil, &problems)
+        registration.checkRules(requiresPushChannel: channel != nil, maximumTags: maximumTags, &problems)
         try problems.throwIfAny()
         return registration
     }

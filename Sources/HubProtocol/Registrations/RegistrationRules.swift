@@ -2,13 +2,13 @@ extension Registration {
     /// Notes everything about this registration that a hub must refuse.
     ///
     /// Source: protocol §3.8.
-    func checkRules(requiresPushChannel: Bool = true, _ problems: inout ProblemList) {
+    func checkRules(requiresPushChannel: Bool = true, maximumTags: Int, _ problems: inout ProblemList) {
         let type = RegistrationType.of(platform, isFcm: isFcm)
         if requiresPushChannel, let reason = PlatformRules(platform: platform).problem(of: pushChannel) {
             let fields = type?.handleFields ?? []
             problems.add("\(fields.isEmpty ? "the push handle" : fields.map(\.name).joined(separator: "-")) \(reason)")
         }
-        checkTags(&problems)
+        checkTags(maximumTags, &problems)
         PushVariableRules.check(pushVariables, at: "PushVariables", &problems)
         guard let template else { return }
         if template.name.unicodeScalars.count > Installation.maximumTemplateNameLength {
@@ -18,9 +18,9 @@ extension Registration {
             .check(template, &problems)
     }
 
-    private func checkTags(_ problems: inout ProblemList) {
+    private func checkTags(_ maximum: Int, _ problems: inout ProblemList) {
         guard !tags.isEmpty else { return }
-        TagRules.check(tags, at: "Tags", &problems)
+        TagRules.check(tags, maximum: maximum, at: "Tags", &problems)
         for name in ServerAssignedTag.names
         where tags.count(where: { $0.isServerAssigned && $0.text.hasPrefix(name) }) > 1 {
             problems.add("Tags hold more than one \(name)…}")

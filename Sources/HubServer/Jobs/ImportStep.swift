@@ -54,13 +54,19 @@ struct ImportStep: Sendable {
         self.kind = kind
         self.hub = hub
         self.records = records.map { record in
-            (record, Result { () throws(ProtocolError) in try Self.read(record, kind) })
+            (
+                record,
+                Result { () throws(ProtocolError) in
+                    try Self.read(record, kind, maximumTags: hub.configuration.maximumTags)
+                }
+            )
         }
     }
 
     private static func read(
         _ record: RegistrationRecords.Record,
-        _ kind: NotificationHubJob.Kind
+        _ kind: NotificationHubJob.Kind,
+        maximumTags: Int
     ) throws(ProtocolError) -> Wanted {
         guard !record.isTooLong else {
             throw .tooLarge("The line is longer than \(RegistrationRecords.maximumBytes) bytes.")
@@ -70,7 +76,7 @@ struct ImportStep: Sendable {
             throw .badRequest("The line names no RegistrationId.")
         }
         if kind == .importDeleteRegistrations, let stated { return .delete(stated) }
-        return .put(try Registration(description: record.bytes))
+        return .put(try Registration(description: record.bytes, maximumTags: maximumTags))
     }
 
     func stage(_ transaction: Transaction, at: Int64) throws -> Outcome {

@@ -11,7 +11,7 @@ enum InstallationRoutes {
             let id = try request.installationID()
             let body = try await request.body(limit: Installation.maximumBytes)
             try await request.hub.put(
-                try Installation(json: body, id: id),
+                try Installation(json: body, id: id, maximumTags: request.hub.configuration.maximumTags),
                 bytes: body.count,
                 grant: request.grant,
                 channel: request.channel

@@ -54,7 +54,8 @@ enum RegistrationRoutes {
         _ request: HubRequest
     ) async throws -> StoredRegistration {
         let body = try await request.body(limit: Registration.maximumBytes)
-        let registration = try Registration(entry: body, id: id)
+        let maximumTags = request.hub.configuration.maximumTags
+        let registration = try Registration(entry: body, id: id, maximumTags: maximumTags)
         return try await request.hub.put(registration, if: condition, bytes: body.count, grant: request.grant)
     }
 

@@ -222,7 +222,7 @@ import Testing
         func problems(_ tags: String) -> String { Texts.problems("GcmRegistrationDescription", tags + Self.gcm) }
         #expect(problems(tags(60)) == "")
         #expect(problems(tags(61)) == "400 Tags: more than 60 tags")
-        // 60 tags have at most 7,259 characters, so the second limit shows beside the first only.
+        // 60 tags have at most 7,259 characters, so the second limit shows beside the first only, where none was set.
         #expect(problems(tags(100, 118)).hasSuffix("Tags: the tags are longer than 8000 characters together"))
         #expect(
             problems("<Tags>\(String(repeating: "t", count: 121))</Tags>").hasSuffix("is longer than 120 characters")
