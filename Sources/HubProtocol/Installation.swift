@@ -36,7 +36,7 @@ package struct Installation: Sendable, Equatable, Codable {
     package var expirationTime: Date?
     /// Without the server-assigned ones, in the client's order, no two equal.
     package var tags: [Tag]
-    /// The device's own values for template properties; no two names differ in case only.
+    /// The device's own values for template properties.
     package var pushVariables: [String: String]
     package var templates: [String: InstallationTemplate]
     package var secondaryTiles: [String: SecondaryTile]

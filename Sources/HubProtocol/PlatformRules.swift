@@ -31,7 +31,7 @@ struct PlatformRules {
             let isToken = text.utf8.allSatisfy { Hexadecimal.value($0) != nil } && text.utf8.count.isMultiple(of: 2)
             return isToken ? nil : "is not an even number of hexadecimal digits"
         case .wns, .mpns:
-            return Self.isURI(text, schemes: ["https", "http"]) ? nil : "is not an absolute http or https URI"
+            return Self.isAbsoluteURI(text) ? nil : "is not an absolute URI"
         case .stream:
             return (try? PushChannelSecret(text)) == nil
                 ? "is not \(PushChannelSecret.length) characters of base64url" : nil
@@ -39,6 +39,17 @@ struct PlatformRules {
             return text.unicodeScalars.contains { $0.value <= 0x20 || $0.value == 0x7F }
                 ? "holds a space or a control character" : nil
         }
+    }
+
+    /// Of any scheme, which need not have a host.
+    private static func isAbsoluteURI(_ text: String) -> Bool {
+        let scheme = text.prefix { $0 != ":" }
+        if ["https", "http"].contains(scheme.lowercased()) { return isURI(text, schemes: ["https", "http"]) }
+        guard let first = scheme.unicodeScalars.first, first.isASCIILetterOrDigit, !("0"..."9").contains(first),
+            scheme.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || "+-.".unicodeScalars.contains($0) }),
+            scheme.utf8.count + 1 < text.utf8.count
+        else { return false }
+        return text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
     }
 
     private static func isURI(_ text: String, schemes: [String]) -> Bool {
@@ -72,19 +83,11 @@ enum TagRules {
     }
 }
 
-/// What the hub asks of a device's own values for template properties.
+/// What the hub asks of a device's own values for template properties: a name that no template can write harms nobody.
 enum PushVariableRules {
     static func check(_ variables: [String: String], at label: String, _ problems: inout ProblemList) {
         if variables.count > Installation.maximumPushVariables {
             problems.add("there are more than \(Installation.maximumPushVariables) \(label)")
-        }
-        var seen: Set<String> = []
-        for name in variables.keys.sorted() {
-            if !MessageProperties.isName(name) {
-                problems.add("\(label)/\(name.excerpt) needs a name of letters A-Z, digits or '_'")
-            } else if !seen.insert(name.lowercased()).inserted {
-                problems.add("\(label)/\(name) differs from another in case only")
-            }
         }
     }
 }

@@ -49,7 +49,9 @@ extension TemplateTerm.Property {
         if let value = message.value(lowercased: name) { return value }
         if !variables.isEmpty {
             if let value = variables[name] { return value }
-            if let other = variables.first(where: { $0.key.lowercased() == name }) { return other.value }
+            // Of several that differ in case only, always the same one.
+            let others = variables.filter { $0.key.lowercased() == name }
+            if let other = others.min(by: { $0.key < $1.key }) { return other.value }
         }
         return fallback ?? ""
     }

@@ -69,7 +69,14 @@ import Testing
         (#"{"installationId":"a","platform":"stream","pushChannel":"short"}"#, "43 characters"),
         (#"{"installationId":"a","platform":"apns","pushChannel":"62B"}"#, "hexadecimal"),
         (#"{"installationId":"a","platform":"apns","pushChannel":"zz"}"#, "hexadecimal"),
-        (#"{"installationId":"a","platform":"wns","pushChannel":"nowhere"}"#, "absolute http"),
+        (#"{"installationId":"a","platform":"wns","pushChannel":"nowhere"}"#, "absolute URI"),
+        (#"{"installationId":"a","platform":"wns","pushChannel":"https:x"}"#, "absolute URI"),
+        (#"{"installationId":"a","platform":"wns","pushChannel":"https://"}"#, "absolute URI"),
+        (#"{"installationId":"a","platform":"mpns","pushChannel":"urn:"}"#, "absolute URI"),
+        (#"{"installationId":"a","platform":"mpns","pushChannel":"urn:a b"}"#, "absolute URI"),
+        (#"{"installationId":"a","platform":"mpns","pushChannel":"1a:b"}"#, "absolute URI"),
+        (#"{"installationId":"a","platform":"mpns","pushChannel":"a/b:c"}"#, "absolute URI"),
+        (#"{"installationId":"a","platform":"mpns","pushChannel":":x"}"#, "absolute URI"),
         (#"{"installationId":"a","platform":"gcm","pushChannel":""}"#, "is empty"),
         (
             #"{"installationId":"a","platform":"gcm","pushChannel":{"endpoint":"https://x","p256dh":"a","auth":"b"}}"#,
@@ -85,8 +92,6 @@ import Testing
             #"{"installationId":"a","platform":"gcm","pushChannel":"x","secondaryTiles":{"t":{"pushChannel":"https://x"}}}"#,
             "wns only"
         ),
-        (#"{"installationId":"a","platform":"gcm","pushChannel":"x","pushVariables":{"a-b":""}}"#, "pushVariables/a-b"),
-        (#"{"installationId":"a","platform":"gcm","pushChannel":"x","pushVariables":{"a":"","A":""}}"#, "case only"),
         (
             #"{"installationId":"a","platform":"gcm","pushChannel":"x","templates":{"t":{"body":"<a/>"}}}"#,
             "not a JSON object"

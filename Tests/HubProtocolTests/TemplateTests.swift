@@ -141,6 +141,8 @@ private let message = MessageProperties(["name": "A & \"B\"", "n": "40", "t": "T
         #expect(template.render(MessageProperties(["city": "Oslo"]), variables: variables) == #"{"v":"Oslo"}"#)
         #expect(template.render(MessageProperties(["city": ""]), variables: variables) == #"{"v":""}"#)
         #expect(template.render(MessageProperties([:]), variables: variables) == #"{"v":"Rome"}"#)
+        let several = ["City": "1", "cITY": "2", "CITy": "3", "a b": "4"]
+        #expect(template.render(MessageProperties([:]), variables: several) == #"{"v":"3"}"#, "the first in order")
         #expect(template.render(MessageProperties([:])) == #"{"v":"nowhere"}"#)
     }
 
