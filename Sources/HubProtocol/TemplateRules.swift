@@ -23,27 +23,12 @@ struct TemplateRules {
     private func checkBody(_ template: RegistrationTemplate, _ problems: inout ProblemList) {
         do {
             let syntax = try Template(parsing: template.body).syntax
-            if platform.takesXML ? (syntax == .json && !isRaw(template)) : syntax == .xml {
-                let wanted = platform.takesXML ? "an XML document" : "a JSON object"
-                problems.add("\(places.body) is not \(wanted), which platform \(platform) needs")
+            // Platforms of XML take either, as recorded from the service: a raw notification is the app's own business.
+            if syntax == .xml, !platform.takesXML {
+                problems.add("\(places.body) is not a JSON object, which platform \(platform) needs")
             }
         } catch {
             problems.add("\(places.body): \(error)")
-        }
-    }
-
-    /// Whether the body is the app's own business, so that it may be JSON on a platform of XML.
-    ///
-    /// WNS says it by name, MPNS by the class of delivery: of each ten, the first two are tile and toast.
-    private func isRaw(_ template: RegistrationTemplate) -> Bool {
-        switch platform {
-        case .wns: return template.header("X-WNS-Type")?.lowercased() == "wns/raw"
-        case .mpns:
-            return switch template.header("X-NotificationClass").flatMap({ Int($0) }) ?? 0 {
-            case 3...10, 13...20, 23...31: true
-            default: false
-            }
-        default: return false
         }
     }
 

@@ -102,10 +102,6 @@ import Testing
         ),
         (#"{"installationId":"a","platform":"gcm","pushChannel":"x","templates":{"":{"body":"{}"}}}"#, "1 to 200"),
         (
-            #"{"installationId":"a","platform":"mpns","pushChannel":"http://x","templates":{"t":{"body":"{}"}}}"#,
-            "not an XML"
-        ),
-        (
             #"{"installationId":"a","platform":"wns","pushChannel":"https://x","templates":{"t":{"body":"<a/>"}}}"#,
             "X-WNS-Type"
         ),
@@ -153,6 +149,12 @@ import Testing
         #"{"installationId":"a","platform":"wns","pushChannel":"https://x","templates":{"t":{"body":"<toast/>","headers":{"x-wns-type":"wns/toast"}}}}"#,
         #"{"installationId":"a","platform":"wns","pushChannel":"https://x","templates":{"t":{"body":"{}","headers":{"X-WNS-Type":"wns/raw"}}}}"#,
         #"{"installationId":"a","platform":"mpns","pushChannel":"https://x","templates":{"t":{"body":"{}","headers":{"X-NotificationClass":"3"}}}}"#,
+        #"{"installationId":"a","platform":"mpns","pushChannel":"http://x","templates":{"t":{"body":"{}"}}}"#,
+        // As recorded (protocol §3.8).
+        #"{"installationId":"a","platform":"wns","pushChannel":"https://some.url/","templates":{"t":{"body":"{\"aps\":{\"alert\":\"alert!\"}}","headers":{"X-WNS-Type":"wns/toast"}}}}"#,
+        #"{"installationId":"a","platform":"wns","pushChannel":"urn:uuid:6e8bc430-9c3a-11d9-9669-0800200c9a66"}"#,
+        #"{"installationId":"a","platform":"mpns","pushChannel":"X-a+b.1://"}"#,
+        #"{"installationId":"a","platform":"gcm","pushChannel":"x","pushVariables":{"a-b":"1","é c":"2","a":"3","A":"4","":"5"}}"#,
         #"{"installationId":"a","platform":"fcmV1","pushChannel":"x:y_z-1","expirationTime":"2019-01-01T10:00+0000"}"#,
         #"{"installationId":"a","platform":"wns","pushChannel":"https://x","secondaryTiles":{"t":{"pushChannel":"https://y","tags":["a"]}}}"#,
     ])

@@ -34,9 +34,4 @@ extension RegistrationTemplate {
     init(_ template: InstallationTemplate, name: String) {
         self.init(name: name, body: template.body, headers: template.headers, expiry: template.expiry)
     }
-
-    /// The value of a header, whose name is compared as HTTP does.
-    func header(_ name: String) -> String? {
-        headers[name] ?? headers.first { $0.key.lowercased() == name.lowercased() }?.value
-    }
 }

@@ -96,16 +96,6 @@ import Testing
             "WnsHeaders lack X-WNS-Type, which platform wns needs"
         ),
         (
-            "WindowsTemplateRegistrationDescription",
-            "\(windows)<BodyTemplate>{}</BodyTemplate>\(header("Wns", "X-WNS-Type", "wns/toast"))",
-            "BodyTemplate is not an XML document, which platform wns needs"
-        ),
-        (
-            "MpnsTemplateRegistrationDescription",
-            "\(windows)<BodyTemplate>{}</BodyTemplate>\(header("Mpns", "X-NotificationClass", "12"))",
-            "BodyTemplate is not an XML document, which platform mpns needs"
-        ),
-        (
             "AppleTemplateRegistrationDescription", "\(apple)\(header("Apns", "x-y", "1"))",
             "ApnsHeaders/x-y: a header of platform apns begins with 'apns-'"
         ),
@@ -193,6 +183,16 @@ import Testing
             "MpnsTemplateRegistrationDescription",
             "\(windows)<BodyTemplate>{}</BodyTemplate>\(header("Mpns", "X-NotificationClass", "3"))"
         ),
+        (
+            "WindowsTemplateRegistrationDescription",
+            "\(windows)<BodyTemplate>{}</BodyTemplate>\(header("Wns", "X-WNS-Type", "wns/toast"))"
+        ),
+        (
+            "MpnsTemplateRegistrationDescription",
+            "\(windows)<BodyTemplate>{}</BodyTemplate>\(header("Mpns", "X-NotificationClass", "12"))"
+        ),
+        ("WindowsRegistrationDescription", "<ChannelUri>x-other:anything</ChannelUri>"),
+        ("GcmRegistrationDescription", "<PushVariables>{\"b-c\":\"1\",\"d\":\"2\",\"D\":\"3\"}</PushVariables>\(gcm)"),
         ("WindowsRegistrationDescription", "\(windows)<SecondaryTileName/>"),
     ])
     func `what the limits allow is taken`(root: String, rest: String) {
