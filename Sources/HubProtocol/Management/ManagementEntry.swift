@@ -56,18 +56,18 @@ package struct ManagementFeed: Sendable, Equatable {
 
 /// What the root of a namespace answers: the names of its hubs and where they are.
 ///
-/// .NET takes the titles and asks for each hub (protocol §8).
+/// .NET takes the titles and asks for each hub (protocol §8). The links' `http` and the generator are the service's own.
 package struct PublicServiceList: Sendable, Equatable {
     package static let contentType = ManagementFeed.contentType
 
-    /// `https://host`, without a slash at the end.
-    package let root: String
+    /// The host, with its port if it has one.
+    package let host: String
     package let hubs: [HubName]
     /// Milliseconds since 1970.
     package let at: Int64
 
-    package init(root: String, hubs: [HubName], at: Int64) {
-        self.root = root
+    package init(host: String, hubs: [HubName], at: Int64) {
+        self.host = host
         self.hubs = hubs
         self.at = at
     }
@@ -75,13 +75,15 @@ package struct PublicServiceList: Sendable, Equatable {
     package var xml: String {
         let updated = "<updated>\(ServiceTime.second(at))</updated>"
         let entries = hubs.map { hub in
-            "<entry><id>\(XMLText.escaped("\(root)/\(hub)"))</id><title type=\"text\">\(XMLText.escaped(hub.text))</title>"
-                + "\(updated)<link rel=\"alternate\" href=\"\(XMLText.escapedAttribute("\(root)/\(hub)"))\"/></entry>"
+            "<entry><id>\(XMLText.escaped("https://\(host)/\(hub)"))</id>"
+                + "<title type=\"text\">\(XMLText.escaped(hub.text))</title>\(updated)<link rel=\"alternate\" "
+                + "href=\"\(XMLText.escapedAttribute("http://\(host)/\(hub)"))\"/></entry>"
         }
         return "<feed xmlns=\"\(AtomNames.atom)\">"
             + "<title type=\"text\">Publicly Listed Services</title>"
             + "<subtitle type=\"text\">This is the list of publicly-listed services currently available.</subtitle>"
-            + "<id>\(XMLText.escaped("\(root)/"))</id>\(updated)" + entries.joined() + "</feed>"
+            + "<id>\(XMLText.escaped("https://\(host)/"))</id>\(updated)<generator>Service Bus 1.1</generator>"
+            + entries.joined() + "</feed>"
     }
 }
 

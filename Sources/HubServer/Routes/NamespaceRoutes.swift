@@ -69,7 +69,7 @@ enum NamespaceRoutes {
         },
         Route(method: .get, address: "/", scope: .namespace) { request in
             let list = PublicServiceList(
-                root: request.root,
+                host: "\(request.authority)",
                 hubs: request.hubs.directory.all.map(\.hub.record.name),
                 at: request.hubs.configuration.nowMilliseconds
             )
