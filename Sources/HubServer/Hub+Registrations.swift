@@ -276,5 +276,5 @@ extension Hub {
 }
 
 extension ProtocolError {
-    static let noRegistration = ProtocolError.notFound("Registration not found.")
+    static let noRegistration = ProtocolError.notFound("Registration not found")
 }

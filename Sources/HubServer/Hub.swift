@@ -330,7 +330,7 @@ extension Registry.Entry {
 }
 
 extension ProtocolError {
-    static let noInstallation = ProtocolError.notFound("Installation not found.")
+    static let noInstallation = ProtocolError.notFound("Installation not found")
 }
 
 extension StoredInstallation {
