@@ -112,7 +112,6 @@ extension Installation {
     package func encodedJSON(as direction: Direction) -> String {
         let isReply = direction == .reply
         var members = [("installationId", JSONText.string(id.text))]
-        if let userID { members.append(("userId", JSONText.string(userID.text))) }
         if let pushChannel, !(isReply && platform == .stream) { members.append(("pushChannel", pushChannel.json)) }
         if isReply { members.append(("pushChannelExpired", pushChannelExpired ? "true" : "false")) }
         members.append(("platform", JSONText.string(platform.rawValue)))
@@ -128,6 +127,7 @@ extension Installation {
             let tiles = secondaryTiles.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) }
             members.append(("secondaryTiles", JSONText.object(tiles)))
         }
+        if let userID { members.append(("userId", JSONText.string(userID.text))) }
         return JSONText.object(members)
     }
 }

@@ -162,6 +162,25 @@ import Testing
         #expect(Self.problems(json.bytes) == "")
     }
 
+    @Test func `the service's reply with a user is written alike`() throws {
+        let reply = #"""
+            {"installationId":"08c88ecf","pushChannel":"62BCD348","pushChannelExpired":false,"platform":"apns",\#
+            "expirationTime":"9999-12-31T23:59:59.9999999Z","userId":"d798d460"}
+            """#
+        #expect(try Installation(json: reply.bytes, as: .reply).encodedJSON(as: .reply) == reply)
+    }
+
+    @Test func `a client cannot declare a channel dead, a tile's neither`() throws {
+        let json = #"""
+            {"installationId":"a","pushChannel":"https://x","pushChannelExpired":true,"platform":"wns",\#
+            "expirationTime":"9999-12-31T23:59:59.9999999Z",\#
+            "secondaryTiles":{"t":{"pushChannel":"https://y","pushChannelExpired":true}}}
+            """#
+        let sent = try Installation(json: json.bytes)
+        #expect(!sent.pushChannelExpired && sent.secondaryTiles["t"]?.pushChannelExpired == false)
+        #expect(try Installation(json: json.bytes, as: .reply).encodedJSON(as: .reply) == json, "a hub is believed")
+    }
+
     @Test func `a browser's channel goes back as it came, as object or as text`() throws {
         let object = #"{"endpoint":"https://push.example/x","p256dh":"BAb-_","auth":"c2"}"#
         for channel in [object, JSONText.string(object)] {
