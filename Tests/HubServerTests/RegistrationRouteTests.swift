@@ -66,6 +66,159 @@ struct RegistrationRouteTests {
         }
     }
 
+    private static func head(_ status: Int, _ fields: String, _ body: String = "") -> String {
+        """
+        \(status)
+        \(fields)
+        server: newswire
+        trackingid: {guid}
+        x-ms-correlation-request-id: {guid}
+
+        \(body)
+        """
+    }
+
+    private static func entry(
+        _ id: String,
+        etag: Int,
+        at url: String,
+        namespace: String = "",
+        _ type: String,
+        _ rest: String
+    ) -> String {
+        """
+        <entry a:etag="W/&quot;\(etag)&quot;"\(namespace) \
+        xmlns:a="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"><id>\(url)</id>\
+        <title type="text">\(id)</title><published>2030-03-17T17:46:40Z</published><updated>2030-03-17T17:46:40Z</updated>\
+        <link rel="self" href="\(url)"/><content type="application/xml"><\(type)RegistrationDescription \
+        xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" \
+        xmlns:i="http://www.w3.org/2001/XMLSchema-instance"><ETag>\(etag)</ETag>\
+        <ExpirationTime>9999-12-31T23:59:59.999Z</ExpirationTime><RegistrationId>\(id)</RegistrationId>\(rest)\
+        </\(type)RegistrationDescription></content></entry>
+        """
+    }
+
+    /// Recorded from the service (protocol §3.7).
+    private static let windows = """
+        <Tags>tag1</Tags><PushVariables>{"var1":"value1"}</PushVariables><ChannelUri>https://some.url/</ChannelUri>\
+        <SecondaryTileName>Tile name</SecondaryTileName><BodyTemplate><![CDATA[<toast><visual>\
+        <binding template="ToastText01"><text id="1">bodyText</text></binding>  </visual></toast>]]></BodyTemplate>\
+        <WnsHeaders><WnsHeader><Header>X-WNS-Type</Header><Value>wns/toast</Value></WnsHeader></WnsHeaders>\
+        <TemplateName>Template Name</TemplateName>
+        """
+
+    @Test func `a registration is written, read and removed with the service's own replies`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let made = try await hub.send("POST", "/news/registrationids?api-version=2017-04", as: hub.listen)
+            let id = made.headers["location"]?.split(separator: "/").last?.prefix { $0 != "?" }.description ?? ""
+            #expect(
+                made.whole
+                    == Self.head(
+                        201,
+                        """
+                        content-length: {length}
+                        date: {date}
+                        location: https://h/news/registrationids/\(id)?api-version=2017-04
+                        """
+                    )
+            )
+            let query = "?api-version=2017-04"
+            let sent = """
+                <entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">\
+                <WindowsTemplateRegistrationDescription xmlns:i="http://www.w3.org/2001/XMLSchema-instance" \
+                xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect">\(Self.windows)\
+                </WindowsTemplateRegistrationDescription></content></entry>
+                """
+            let path = "/news/registrations/\(id)\(query)"
+            func reply(_ id: String, etag: Int) -> String {
+                let url = "https://h/news/registrations/\(id)\(query)"
+                let atom = " xmlns=\"http://www.w3.org/2005/Atom\""
+                return Self.head(
+                    200,
+                    """
+                    content-length: {length}
+                    content-location: \(url)
+                    content-type: application/atom+xml; type=entry; charset=utf-8
+                    date: {date}
+                    etag: W/"\(etag)"
+                    """,
+                    Self.entry(id, etag: etag, at: url, namespace: atom, "WindowsTemplate", Self.windows)
+                )
+            }
+            for etag in 1...2 {
+                #expect(try await hub.send("PUT", path, as: hub.listen, sent).whole == reply(id, etag: etag))
+            }
+            #expect(try await hub.send("GET", path, as: hub.listen).whole == reply(id, etag: 2))
+            let created = try await hub.send("POST", "/news/registrations/\(query)", as: hub.listen, sent)
+            let other = created.body.split(separator: "<RegistrationId>").last?.prefix { $0 != "<" }.description ?? ""
+            #expect(created.whole == reply(other, etag: 1))
+            let removed = try await hub.send("DELETE", path, as: hub.listen, headers: ["If-Match": "*"])
+            #expect(removed.whole == Self.head(200, "content-length: {length}\ndate: {date}"))
+        }
+    }
+
+    @Test func `an installation is listed as its native registration and its templates, page by page`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let phone = #"""
+                {"installationId":"p","platform":"apns","pushChannel":"62BC","userId":"ann","tags":["tag1"],\#
+                "pushVariables":{"var1":"value1"},"templates":{"Template Name":{"body":"{\"aps\":{\"alert\":\"$(a)\"}}",\#
+                "headers":{"apns-topic":"app","apns-priority":"5"},"expiry":"0","tags":["Loud"]}}}
+                """#
+            #expect(try await hub.send("PUT", "installations/p", as: hub.listen, phone).status == 200)
+            let parts = try await hub.hub.registrations(.tag(Tag("tag1")), from: nil, limit: 9).registrations
+            let ids = parts.map(\.registration.id.text)
+            try #require(ids.count == 2)
+            let tags = "$InstallationId:{p},$UserId:{ann},tag1"
+            let middle = "<PushVariables>{\"var1\":\"value1\"}</PushVariables><DeviceToken>62BC</DeviceToken>"
+            func entries(_ query: String) -> [String] {
+                let urls = ids.map { "https://h/news/tags/tag1/registrations/\($0)?\(query)" }
+                return [
+                    Self.entry(ids[0], etag: 1, at: urls[0], "Apple", "<Tags>\(tags)</Tags>\(middle)"),
+                    Self.entry(
+                        ids[1],
+                        etag: 1,
+                        at: urls[1],
+                        "AppleTemplate",
+                        """
+                        <Tags>\(tags),Loud</Tags>\(middle)<BodyTemplate><![CDATA[{"aps":{"alert":"$(a)"}}]]></BodyTemplate>\
+                        <Expiry>0</Expiry><TemplateName>Template Name</TemplateName><ApnsHeaders><ApnsHeader>\
+                        <Header>apns-priority</Header><Value>5</Value></ApnsHeader><ApnsHeader><Header>apns-topic</Header>\
+                        <Value>app</Value></ApnsHeader></ApnsHeaders>
+                        """
+                    ),
+                ]
+            }
+            func feed(_ query: String, _ entries: [String], next: String?) -> String {
+                let url = "https://h/news/tags/tag1/registrations"
+                let link = next.map { "<link rel=\"next\" href=\"\(url)?api-version=2017-04&amp;$top=1&amp;\($0)\"/>" }
+                let token = next.map { "\nx-ms-continuationtoken: \($0.split(separator: "=").last ?? "")" }
+                return """
+                    200
+                    content-length: {length}
+                    content-type: application/atom+xml; type=feed; charset=utf-8
+                    date: {date}
+                    server: newswire
+                    trackingid: {guid}\(token ?? "")
+                    x-ms-correlation-request-id: {guid}
+
+                    <feed xmlns="http://www.w3.org/2005/Atom"><title type="text">Registrations</title>\
+                    <id>\(url)?\(query)</id><updated>2030-03-17T17:46:40Z</updated><link rel="self" \
+                    href="\(url)?\(query)"/>\(link ?? "")\(entries.joined())</feed>
+                    """
+            }
+            let path = "/news/tags/tag1/registrations?api-version=2017-04"
+            let all = try await hub.send("GET", path, as: hub.full)
+            #expect(all.whole == feed("api-version=2017-04", entries("api-version=2017-04"), next: nil))
+            let first = try await hub.send("GET", "\(path)&$top=1", as: hub.full)
+            let next = "continuationtoken=\(first.headers["x-ms-continuationtoken"] ?? "")"
+            let one = "api-version=2017-04&amp;$top=1"
+            #expect(first.whole == feed(one, [entries(one)[0]], next: next))
+            let second = try await hub.send("GET", "\(path)&$top=1&\(next)", as: hub.full)
+            let rest = "\(one)&amp;\(next)"
+            #expect(second.whole == feed(rest, [entries(rest)[1]], next: nil))
+        }
+    }
+
     @Test func `lists are of all, of a tag, or of a handle, and each needs its right`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             for number in 10..<15 {

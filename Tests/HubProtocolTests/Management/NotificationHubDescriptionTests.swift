@@ -138,6 +138,64 @@ import Testing
         #expect(!hub.xml.contains("\n"))
     }
 
+    private static func xml(_ kind: String, _ properties: [(String, String)]) -> String {
+        let written = properties.map { "<Property><Name>\($0)</Name><Value>\($1)</Value></Property>" }.joined()
+        return "<\(kind)><Properties>\(written)</Properties></\(kind)>"
+    }
+
+    /// As the service names them (protocol §8), certificate and token for APNs.
+    @Test(arguments: [
+        [
+            ("ApnsCertificate", "MIIK+/="), ("CertificateKey", "p&w"), ("Thumbprint", "0A"),
+            ("Endpoint", "gateway.sandbox.push.apple.com"),
+        ],
+        [
+            ("Token", "MIGT"), ("KeyId", "K1"), ("AppName", "org.example.app"), ("AppId", "T1"),
+            ("Endpoint", "https://api.push.apple.com:443/3/device"),
+        ],
+    ])
+    func `a hub with credentials of every platform is written whole`(apns: [(String, String)]) throws {
+        let credentials: [(kind: String, properties: [(String, String)])] = [
+            ("ApnsCredential", apns),
+            (
+                "WnsCredential",
+                [
+                    ("PackageSid", "ms-app://s-1"), ("SecretKey", "s"),
+                    ("WindowsLiveEndpoint", "https://login.live.com/"),
+                ]
+            ),
+            ("GcmCredential", [("GoogleApiKey", "g"), ("GcmEndpoint", "https://fcm.googleapis.com/fcm/send")]),
+            ("MpnsCredential", [("MpnsCertificate", "m"), ("CertificateKey", "k")]),
+            (
+                "AdmCredential",
+                [("ClientId", "c"), ("ClientSecret", "s"), ("AuthTokenUrl", "https://a"), ("SendUrlTemplate", "{0}")]
+            ),
+            (
+                "BaiduCredential",
+                [("BaiduApiKey", "a"), ("BaiduEndPoint", "https://api.tuisong.baidu.com/"), ("BaiduSecretKey", "s")]
+            ),
+            ("FcmV1Credential", [("ProjectId", "p"), ("PrivateKey", "-----BEGIN\nx"), ("ClientEmail", "a@b.example")]),
+            (
+                "BrowserCredential",
+                [("Subject", "mailto:a@b.example"), ("VapidPublicKey", "BA"), ("VapidPrivateKey", "c")]
+            ),
+        ]
+        let written = credentials.map { Self.xml($0.kind, $0.properties) }
+        let rules = try #require(Self.hubXML.firstRange(of: "<AuthorizationRules>")).lowerBound
+        let end = try #require(Self.hubXML.firstRange(of: "</NotificationHubDescription>")).lowerBound
+        let expected = """
+            <NotificationHubDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" \
+            xmlns:i="http://www.w3.org/2001/XMLSchema-instance">\(written[0])<RegistrationTtl>P90D</RegistrationTtl>\
+            \(written[1])\(Self.hubXML[rules..<end])\(written[2])\(written[3])<UserMetadata>for tests</UserMetadata>\
+            \(written[4])\(written[5])<Status>false</Status>\(written[6])\(written[7])</NotificationHubDescription>
+            """.replacing("p&w", with: "p&amp;w")
+        var hub = try NotificationHubChange(xml: expected.bytes).applied(to: nil, at: Self.time)
+        // Who sends a description back names no times.
+        hub.rules = Self.hub.rules
+        #expect(hub.xml == expected)
+        #expect(hub.credentials.count == 8)
+    }
+
     @Test(arguments: [
         ("P10675199DT2H48M5.4775807S", Int64.max, "P10675199DT2H48M5.4775807S"),
         ("P90D", 90 * 864_000_000_000, "P90D"), ("P1D", 864_000_000_000, "P1D"), ("PT24H", 864_000_000_000, "P1D"),

@@ -52,6 +52,104 @@ struct HubManagementTests {
         }
     }
 
+    private static func head(_ status: Int, _ kind: String) -> String {
+        """
+        \(status)
+        content-length: {length}
+        content-type: application/atom+xml; type=\(kind); charset=utf-8
+        date: {date}
+        server: newswire
+        trackingid: {guid}
+        x-ms-correlation-request-id: {guid}
+
+
+        """
+    }
+
+    @Test func `a hub with keys and credentials of its owner is answered whole`() async throws {
+        try await TestHub.run(try Scratch()) { hub async throws in
+            func credential(_ kind: String, _ properties: [(String, String)]) -> String {
+                let written = properties.map { "<Property><Name>\($0)</Name><Value>\($1)</Value></Property>" }.joined()
+                return "<\(kind)><Properties>\(written)</Properties></\(kind)>"
+            }
+            let token = [
+                ("Token", "MIGT"), ("KeyId", "K"), ("AppName", "a.b"), ("AppId", "T"), ("Endpoint", "https://a"),
+            ]
+            let certificate = [("ApnsCertificate", "MIIK"), ("CertificateKey", "p"), ("Endpoint", "gateway")]
+            let wns = credential("WnsCredential", [("PackageSid", "ms-app://s"), ("SecretKey", "s&amp;")])
+            let fcm = credential("FcmV1Credential", [("ProjectId", "p"), ("PrivateKey", "k"), ("ClientEmail", "a@b")])
+            let rules =
+                TestHub.rule(AccessRule.defaultListenName, ["Listen"], primary: "A+/=", secondary: "B")
+                + TestHub.rule(AccessRule.defaultFullName, ["Send", "Manage", "Listen"], primary: "C", secondary: "D")
+            let head = """
+                <ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights><AccessRights>Listen</AccessRights>
+                """
+            func rule(_ name: String, _ rights: String, _ keys: (String, String)) -> String {
+                """
+                <AuthorizationRule i:type="SharedAccessAuthorizationRule">\(head)\(rights)</Rights>\
+                <CreatedTime>2030-03-17T17:46:40Z</CreatedTime><ModifiedTime>2030-03-17T17:46:40Z</ModifiedTime>\
+                <KeyName>\(name)</KeyName><PrimaryKey>\(keys.0)</PrimaryKey><SecondaryKey>\(keys.1)</SecondaryKey>\
+                </AuthorizationRule>
+                """
+            }
+            func entry(_ apns: [(String, String)], updated: String) -> String {
+                """
+                <entry xmlns="http://www.w3.org/2005/Atom"><id>https://h/orders?api-version=2017-04</id>\
+                <title type="text">orders</title><published>2030-03-17T17:46:40Z</published>\
+                <updated>\(updated)</updated><author><name>h</name></author>\
+                <link rel="self" href="https://h/orders?api-version=2017-04"/><content type="application/xml">\
+                <NotificationHubDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" \
+                xmlns:i="http://www.w3.org/2001/XMLSchema-instance">\(credential("ApnsCredential", apns))\
+                <RegistrationTtl>P90D</RegistrationTtl>\(wns)<AuthorizationRules>\
+                \(rule("DefaultListenSharedAccessSignature", "", ("A+/=", "B")))\
+                \(rule(
+                    "DefaultFullSharedAccessSignature",
+                    "<AccessRights>Manage</AccessRights><AccessRights>Send</AccessRights>",
+                    ("C", "D")
+                ))\
+                </AuthorizationRules><UserMetadata>for tests</UserMetadata>\(fcm)</NotificationHubDescription>\
+                </content></entry>
+                """
+            }
+            let sent = TestHub.entry(
+                """
+                \(fcm)\(wns)\(credential("ApnsCredential", token))<RegistrationTtl>P90D</RegistrationTtl>\
+                <UserMetadata>for tests</UserMetadata><AuthorizationRules>\(rules)</AuthorizationRules>
+                """
+            )
+            let path = "/orders?api-version=2017-04"
+            let made = entry(token, updated: "2030-03-17T17:46:40Z")
+            #expect(try await hub.manage("PUT", path, sent).whole == Self.head(201, "entry") + made)
+            #expect(try await hub.manage("GET", path).whole == Self.head(200, "entry") + made)
+            hub.clock.advance(by: 60)
+            let change = TestHub.entry(credential("ApnsCredential", certificate))
+            let match = ["If-Match": "*"]
+            let updated = Self.head(200, "entry") + entry(certificate, updated: "2030-03-17T17:47:40Z")
+            #expect(try await hub.manage("PUT", path, headers: match, change).whole == updated)
+            #expect(try await hub.manage("GET", path).whole == updated)
+        }
+    }
+
+    @Test func `the list of a namespace is answered whole`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            _ = try await hub.make("a")
+            func entry(_ name: String) -> String {
+                """
+                <entry><id>https://h/\(name)</id><title type="text">\(name)</title>\
+                <updated>2030-03-17T17:46:40Z</updated><link rel="alternate" href="http://h/\(name)"/></entry>
+                """
+            }
+            #expect(
+                try await hub.manage("GET", "/").whole == Self.head(200, "feed") + """
+                    <feed xmlns="http://www.w3.org/2005/Atom"><title type="text">Publicly Listed Services</title>\
+                    <subtitle type="text">This is the list of publicly-listed services currently available.</subtitle>\
+                    <id>https://h/</id><updated>2030-03-17T17:46:40Z</updated><generator>Service Bus 1.1</generator>\
+                    \(entry("news"))\(entry("a"))</feed>
+                    """
+            )
+        }
+    }
+
     @Test func `hubs are listed as Java and dotNET ask for them`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             for name in ["a", "b"] { _ = try await hub.make(name) }
