@@ -49,6 +49,9 @@ package struct NotificationOutcome: Sendable, Equatable {
 
 /// What became of a test send at one registration.
 package struct RegistrationResult: Sendable, Equatable {
+    /// What the service says of a success.
+    package static let success = "The Notification was successfully sent to the Push Notification System"
+
     /// The format that the platform is sent to with: `apple`.
     package let applicationPlatform: String
     package let pnsHandle: String

@@ -13,7 +13,8 @@ struct ClientRequestTests {
     private static let tag = "tag1"
     private static let names = ["localhost"].compactMap { HostName($0) }
 
-    @Test(arguments: try RecordedRequest.all)
+    /// One after the other: hundreds of hubs at once would leave the other tests no time.
+    @Test(.serialized, arguments: try RecordedRequest.all)
     func `a client's request is answered as the client needs it`(_ recorded: RecordedRequest) async throws {
         let request = recorded.request
         let scratch = try Scratch()
