@@ -97,12 +97,15 @@ enum ClientLibrary: String, CaseIterable, Sendable {
 struct RecordedRequest: Sendable, CustomTestStringConvertible {
     let client: ClientLibrary
     let request: ClientRequest
+    /// From 1 on, of all requests.
+    let number: Int
 
     static var all: [RecordedRequest] {
         get throws {
-            try ClientLibrary.allCases.flatMap { client in
-                try client.requests.map { RecordedRequest(client: client, request: $0) }
+            let requests = try ClientLibrary.allCases.flatMap { client in
+                try client.requests.map { (client, $0) }
             }
+            return zip(requests, 1...).map { RecordedRequest(client: $0.0, request: $0.1, number: $1) }
         }
     }
 

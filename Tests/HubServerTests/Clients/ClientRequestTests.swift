@@ -11,23 +11,16 @@ import Testing
 struct ClientRequestTests {
     private static let token = String(repeating: "12", count: 32)
     private static let tag = "tag1"
-    private static let names = ["localhost"].compactMap { HostName($0) }
 
-    /// One after the other: hundreds of hubs at once would leave the other tests no time.
-    @Test(.serialized, arguments: try RecordedRequest.all)
+    @Test(SharedHub(), arguments: try RecordedRequest.all)
     func `a client's request is answered as the client needs it`(_ recorded: RecordedRequest) async throws {
         let request = recorded.request
-        let scratch = try Scratch()
-        try await TestHub.run(scratch) { configuration in
-            guard request.isHTTP2 else { return }
-            configuration.certificate = .local(LocalCertificates(directory: scratch.folder, names: Self.names))
-        } _: { hub in
-            let session = try await Self.session(for: request, hub)
-            let expires = Int64(hub.clock.now.timeIntervalSince1970) + 3_600
-            let reply = try await session.exchange(request, expires: expires, port: hub.port)
-            #expect(reply.status == request.status, "\(reply.body)")
-            Self.check(reply, to: request)
-        }
+        let hub = try #require(SharedHub.current)
+        let session = try await Self.session(for: recorded, hub)
+        let expires = Int64(hub.clock.now.timeIntervalSince1970) + 3_600
+        let reply = try await session.exchange(request, expires: expires, port: hub.port)
+        #expect(reply.status == request.status, "\(reply.body)")
+        Self.check(reply, to: request)
     }
 
     /// What clients read in a reply beside its status.
@@ -59,28 +52,30 @@ struct ClientRequestTests {
 
     // MARK: - What a request finds
 
-    /// Makes what the request is about.
-    private static func session(for request: ClientRequest, _ hub: TestHub) async throws -> ClientSession {
+    /// Makes what the request is about, under names that no other request has.
+    private static func session(for recorded: RecordedRequest, _ hub: TestHub) async throws -> ClientSession {
+        let (request, number) = (recorded.request, recorded.number)
         let isMissing = request.status == 404
         var values = [
-            "hub": "news", "host": "h", "hostname": "h", "tag": tag, "token": token, "id": "7-77-1",
-            "installation": "device", "newhub": "made", "notification": "0123456789abcdef",
+            "hub": "news", "host": "h", "hostname": "h", "tag": tag, "token": token, "id": "\(number)-77-1",
+            "installation": "device-\(number)", "newhub": "made\(number)", "notification": "0123456789abcdef",
             // As .NET and Java write times in English: MM/dd/yyyy hh:mm:ss, an hour after the test's clock.
             "apnsexpiry": "03/17/2030 06:46:40",
         ]
         if isMissing {
-            values["newhub"] = "none"
+            values["newhub"] = "none\(number)"
         } else {
-            try await prepare(request, &values, hub)
+            try await prepare(recorded, &values, hub)
         }
         return ClientSession(values: values, keys: ["rule": hub.full, "nsrule": hub.root])
     }
 
     private static func prepare(
-        _ request: ClientRequest,
+        _ recorded: RecordedRequest,
         _ values: inout [String: String],
         _ hub: TestHub
     ) async throws {
+        let (request, number) = (recorded.request, recorded.number)
         switch request.operation {
         case "registration: read", "registration: update", "registration: delete":
             // Its ETag is the number of its writes: what the client has read.
@@ -89,7 +84,7 @@ struct ClientRequestTests {
             let id = try RegistrationID(values["id"] ?? "")
             for _ in 0..<etag { try await put(id, hub) }
         case "registrations: list", "registrations: list by tag", "registrations: list by handle":
-            for offset in 0..<3 { try await put(try RegistrationID("8-88-\(offset)"), hub) }
+            for offset in 0..<3 { try await put(try RegistrationID("\(number)-88-\(offset)"), hub) }
             guard request.target.contains("{continuation}") else { return }
             let first = request.target.replacing("{hub}", with: "news").replacing("{tag}", with: tag)
                 .replacing("{token}", with: token).split(separator: "&")
@@ -150,6 +145,28 @@ struct ClientRequestTests {
     private static func id(in reply: Reply) -> String {
         let path = reply.headers["location"]?.prefix { $0 != "?" } ?? ""
         return path.split(separator: "/").last.map(String.init) ?? "none"
+    }
+}
+
+/// One hub for all cases of a test: to start one takes longer than a request.
+private struct SharedHub: TestTrait, TestScoping {
+    @TaskLocal static var current: TestHub?
+
+    private static let names = ["localhost"].compactMap { HostName($0) }
+
+    func scopeProvider(for test: Test, testCase: Test.Case?) -> SharedHub? { testCase == nil ? self : nil }
+
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let scratch = try Scratch()
+        try await TestHub.run(scratch) {
+            $0.certificate = .local(LocalCertificates(directory: scratch.folder, names: Self.names))
+        } _: { hub in
+            try await Self.$current.withValue(hub) { try await function() }
+        }
     }
 }
 
