@@ -1,6 +1,6 @@
 /// A JSON value together with where it stood in the text.
-struct JSONNode: Sendable, Equatable {
-    enum Content: Sendable, Equatable {
+package struct JSONNode: Sendable, Equatable {
+    package enum Content: Sendable, Equatable {
         case null
         case bool(Bool)
         /// As written, so that nothing is lost in between.
@@ -10,7 +10,7 @@ struct JSONNode: Sendable, Equatable {
         case object([JSONMember])
     }
 
-    let content: Content
+    package let content: Content
     /// Bytes from the first to the last of the value, quotes and brackets included.
     let range: Range<Int>
 
@@ -26,19 +26,19 @@ struct JSONNode: Sendable, Equatable {
         }
     }
 
-    var string: String? {
+    package var string: String? {
         if case .string(let text) = content { text } else { nil }
     }
 }
 
 /// One member of an object, in the order of the text.
-struct JSONMember: Sendable, Equatable {
-    let name: String
-    let value: JSONNode
+package struct JSONMember: Sendable, Equatable {
+    package let name: String
+    package let value: JSONNode
 }
 
 /// Why a text is not JSON, or not JSON that we take.
-struct JSONSyntaxError: Error, Equatable {
+package struct JSONSyntaxError: Error, Equatable {
     /// In bytes from the start.
     let offset: Int
     let reason: String

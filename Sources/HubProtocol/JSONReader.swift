@@ -4,7 +4,7 @@
 /// document disagree, and a template keeps its text except for the strings that are replaced.
 ///
 /// Half of a surrogate pair becomes U+FFFD, since senders clip titles without looking.
-struct JSONReader {
+package struct JSONReader {
     /// Deepest nesting accepted; each level is a level of recursion here.
     static let maximumDepth = 64
 
@@ -16,7 +16,7 @@ struct JSONReader {
     /// Reads a document that is one value with nothing but white space around it; a byte order mark is skipped.
     ///
     /// With `allowsRepeats` a name may stand twice in one object: for what is passed on as it is.
-    static func read(_ bytes: [UInt8], allowsRepeats: Bool = false) throws(JSONSyntaxError) -> JSONNode {
+    package static func read(_ bytes: [UInt8], allowsRepeats: Bool = false) throws(JSONSyntaxError) -> JSONNode {
         guard String(validating: bytes, as: UTF8.self) != nil else {
             throw JSONSyntaxError(offset: 0, reason: "the text is not UTF-8")
         }

@@ -18,6 +18,10 @@ final class HubWriter: Service {
     static let maximumWaitingChanges = 20_000
     /// Changes in one commit: bounds how long the first one waits for the last.
     static let maximumBatch = 512
+    /// Changes in one commit from which on there is a crowd of senders: one that waits for each answer is never delayed.
+    private static let crowd = 8
+    /// How long a crowd is waited for.
+    private static let gathering = Duration.microseconds(500)
 
     /// What a change does once it is durable.
     private struct Committed: Sendable {
@@ -160,7 +164,10 @@ final class HubWriter: Service {
     func run() async throws {
         await withGracefulShutdownHandler {
             for await _ in wakeUps {
-                while let batch = take() { await write(batch) }
+                while let batch = take() {
+                    await write(batch)
+                    await gather(after: batch.count)
+                }
                 if queue.withLock({ $0.isClosed && $0.members.isEmpty }) { return }
             }
         } onGracefulShutdown: {
@@ -172,6 +179,12 @@ final class HubWriter: Service {
         repeat {
             while let batch = take() { finish(batch, Self.refuseAll(batch, .unavailable("the hub is stopping"))) }
         } while !end()
+    }
+
+    /// Lets those who were answered together come back before the next commit, which costs as much for one as for many.
+    private func gather(after written: Int) async {
+        guard written >= Self.crowd, queue.withLock({ !$0.isClosed && $0.changes < written / 2 }) else { return }
+        try? await Task.sleep(for: Self.gathering)
     }
 
     private func end() -> Bool {

@@ -195,7 +195,7 @@ enum RegistrationQuery {
 extension Registration {
     /// Reads what a row keeps of a registration that was registered by itself.
     init(id: RegistrationID, etag: Int = 0, tags: String, platform: Platform, record: Data) throws {
-        let record = try JSONDecoder().decode(RegistrationRecord.self, from: record)
+        let record = try RegistrationRecord(record)
         self.init(
             id: id,
             etag: etag,
@@ -205,7 +205,7 @@ extension Registration {
             pushChannel: record.channel,
             secondaryTileName: record.tile,
             template: record.template,
-            isFcm: record.isFcm ?? false
+            isFcm: record.isFcm
         )
     }
 }
