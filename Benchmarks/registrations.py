@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A hub with many registrations: writing them one by one, listing them by pages, starting with a million of them.
 
-    Benchmarks/registrations.py .build/release/newswire [--count 100000] [--total 1000000] [--connections 64]
+    Benchmarks/registrations.py .build/release/newswire [--count 100000] [--total 1000000] [--connections 256]
 
 Each registration is an Apple template with three of fifty categories and a user's tag, written as an Atom entry to an id of its own, through
 HTTP on loopback; the hub answers when it is durable. In the same run, for comparison: the same requests answered without any work
@@ -182,7 +182,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--total", type=int, default=1_000_000)
-    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--connections", type=int, default=256)
     options = parser.parse_args()
     failures = []
     with tempfile.TemporaryDirectory() as folder:

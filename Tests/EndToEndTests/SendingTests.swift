@@ -43,7 +43,9 @@ import Testing
         #expect(tagged.outcome.errors.contains("owed to 1: 1 stream"), "\(tagged.outcome.errors)")
         let direct = try await send("direct", ["--device", device])
         let test = try await send("test", ["--tags", "Sports", "--test"])
-        #expect(test.outcome.status == 0 && test.outcome.output.contains("stream \(device)  \(RegistrationResult.success)"))
+        #expect(
+            test.outcome.status == 0 && test.outcome.output.contains("stream \(device)  \(RegistrationResult.success)")
+        )
         for id in [tagged.id, direct.id, test.id] { try await wait(for: id, .completed) }
 
         // To the second: a whole one, not too near.
