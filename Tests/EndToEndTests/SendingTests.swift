@@ -49,7 +49,7 @@ import Testing
         for id in [tagged.id, direct.id, test.id] { try await wait(for: id, .completed) }
 
         // To the second: a whole one, not too near.
-        let due = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 4).rounded(.up))
+        let due = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 15).rounded(.up))
         let scheduled = try await send("scheduled", ["--at", ISODateTime.format(due)])
         #expect(scheduled.outcome.output.hasPrefix("scheduled "), "\(scheduled.outcome.errors)")
         #expect(try await show(scheduled.id).state == .scheduled)

@@ -168,7 +168,11 @@ struct WriterTests {
             while hub.writer.backlog.changes == 0 { await Task.yield() }
             #expect(hub.state.withLock { $0.progress } == [1: first])
             hub.state.withLock { $0.progress = [1: second] }
-            return { try await flushed.value }
+            return {
+                try await flushed.value
+                #expect(hub.state.withLock { $0.progress } == [1: second])
+                try await hub.flushProgress()
+            }
         }
         #expect(try await HubStore(path: scratch.path).progress(ordinal: 1) == second)
     }

@@ -12,7 +12,8 @@ struct ClientRequestTests {
     private static let token = String(repeating: "12", count: 32)
     private static let tag = "tag1"
 
-    @Test(SharedHub(), arguments: try RecordedRequest.all)
+    /// One after the other: four hundred at once would leave the other tests no time.
+    @Test(SharedHub(), .serialized, arguments: try RecordedRequest.all)
     func `a client's request is answered as the client needs it`(_ recorded: RecordedRequest) async throws {
         let request = recorded.request
         let hub = try #require(SharedHub.current)
