@@ -33,7 +33,7 @@ package struct SharedAccessToken: Sendable, Equatable {
             throw .unauthorized(.missingToken)
         }
 
-        // Bytes, not characters: each request of each client comes here, and a token is hundreds of them.
+        // Bytes, not characters, of which a token has hundreds.
         var fields: [String: Substring] = [:]
         for pair in Substring(text.dropFirst(scheme.count)).trimmed.utf8.split(separator: UInt8(ascii: "&")) {
             guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { continue }

@@ -74,6 +74,32 @@ struct TokenTests {
         }
     }
 
+    @Test func `a token that was right before is judged anew`() async throws {
+        let clock = TestClock()
+        try await TestHub.run(try Scratch(), clock: clock) { hub in
+            func ask(_ token: String, _ path: String = "categories") async throws -> Reply {
+                try await hub.send("GET", path, as: nil, headers: ["Authorization": token])
+            }
+            let short = hub.token(hub.listen, resource: "http://h/news/categories", expiresIn: 60)
+            let long = hub.token(hub.listen)
+            for token in [short, long] { #expect(try await ask(token).status == 200) }
+            #expect(try await ask(short, "installations/a").body.contains("InvalidAudience"))
+            #expect(try await ask(long, "registrations").body.contains("claim is required"))
+            #expect(try await ask(short.replacing("&sig=", with: "&sig=A")).body.contains("InvalidSignature"))
+            clock.advance(by: 600)
+            #expect(try await ask(short).body.contains("ExpiredToken"))
+            #expect(try await ask(long).status == 200)
+
+            let rule = AccessRule(name: hub.listen.name, primaryKey: "new", secondaryKey: "newer", rights: .listen)
+            let id = hub.hub.record.id
+            _ = try await hub.hub.store.commit([{ @Sendable in try $0.put(rule, hub: id) }])
+            try await hub.service.housekeeping.lookAtRules()
+            await hub.hub.writer.inOrder {}
+            #expect(try await ask(long).body.contains("InvalidSignature"))
+            #expect(try await ask(hub.token(rule)).status == 200)
+        }
+    }
+
     @Test func `every route wants its right, on both ways into a stream`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let send = AccessRule.generated(name: "Send", rights: .send)
