@@ -47,6 +47,27 @@ struct RegistrationRecordTests {
         )
     }
 
+    @Test func `the record of an earlier version is read`() throws {
+        // As Foundation's encoder wrote it.
+        let record = #"""
+            {"channel":"https:\/\/x.example\/1","isFcm":true,"template":{"body":"<a b=\"\u00e9\">\/<\/a>","headers":\#
+            {"X-WNS-Type":"wns\/toast"},"name":""},"tile":"t","variables":{"a":"1"}}
+            """#
+        let registration = try Registration(id: .random(), tags: "b", platform: .wns, record: Data(record.utf8))
+        #expect(registration.pushChannel == .handle("https://x.example/1") && registration.isFcm)
+        #expect(registration.template?.body == "<a b=\"é\">/</a>")
+        #expect(registration.template?.headers == ["X-WNS-Type": "wns/toast"])
+        #expect(registration.secondaryTileName == "t" && registration.pushVariables == ["a": "1"])
+    }
+
+    @Test(arguments: [
+        "", "[]", "{}", #"{"channel":1}"#, #"{"channel":{"endpoint":"x"}}"#, #"{"channel":"a","template":{"name":""}}"#,
+        #"{"channel":"a","variables":{"b":1}}"#, #"{"channel":"a"#,
+    ])
+    func `what is no record is refused`(record: String) {
+        #expect(throws: (any Error).self) { try RegistrationRecord(Data(record.utf8)) }
+    }
+
     @Test(arguments: registrations)
     func `a registration's record is read as it was written`(registration: Registration) throws {
         let record = RegistrationRecord(registration).encoded

@@ -1,5 +1,5 @@
 /// The template of a registration.
-package struct RegistrationTemplate: Sendable, Equatable, Codable {
+package struct RegistrationTemplate: Sendable, Equatable {
     /// Empty for none: half of the clients name no template.
     package var name: String
     /// Compile it with ``Template/init(parsing:)``.
