@@ -15,7 +15,7 @@ final class Newsroom: Sendable {
         var pauses: [Duration] = []
         var random: UInt64 = 0
         /// Of a pass; without one its time is never over.
-        var deadline: @Sendable (Duration) async throws -> Void = { _ in try await Task.sleep(for: .seconds(86_400)) }
+        var deadline: @Sendable (Duration) async throws -> Void = { _ in try await Gate.never() }
     }
 
     private final class SpentDeadlines: Sendable {
@@ -137,7 +137,7 @@ final class Newsroom: Sendable {
     func setDeadlines(_ gates: [Duration: Gate]) {
         let spent = SpentDeadlines()
         let deadline: @Sendable (Duration) async throws -> Void = { wait in
-            guard let gate = gates[wait], spent.insert(wait) else { return try await Task.sleep(for: .seconds(86_400)) }
+            guard let gate = gates[wait], spent.insert(wait) else { return try await Gate.never() }
             await gate.opened()
         }
         shared.state.withLock { $0.deadline = deadline }

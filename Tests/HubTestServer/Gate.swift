@@ -45,6 +45,16 @@ package final class Gate: Sendable {
         }
     }
 
+    /// Waits for what never comes.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    package static func never() async throws {
+        let (nothing, continuation) = AsyncStream<Never>.makeStream()
+        for await _ in nothing {}
+        continuation.finish()
+        try Task.checkCancellation()
+    }
+
     /// - Returns: Whether there is something to wait for.
     private func enter(_ waiter: Waiter) -> Bool {
         state.withLock { state in
