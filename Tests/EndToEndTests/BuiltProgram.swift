@@ -22,6 +22,13 @@ enum BuiltProgram {
         let errors: String
     }
 
+    /// The installation id that an agent with these options says of itself.
+    static func installation(of options: [String]) async throws -> String {
+        let categories = try await run(["categories"] + options)
+        let line = try #require(categories.errors.split(separator: "\n").last)
+        return try #require(line.split(separator: "'").last.map(String.init))
+    }
+
     /// Runs a command to its end.
     static func run(
         _ arguments: [String],

@@ -19,7 +19,7 @@ import Testing
             environment: listen,
             folder: scratch.path
         )
-        let device = try await self.device(state)
+        let device = try await BuiltProgram.installation(of: state)
         let world = try await send("World", full)
         let sports = try await send("Sports || World && !Weather", full)
 
@@ -56,13 +56,6 @@ import Testing
         #expect(await hub.stop() == 0)
         let down = try await BuiltProgram.run(show, environment: full)
         #expect(down.status == 69 && down.errors.contains("cannot reach"))
-    }
-
-    /// What the agent says of itself.
-    private func device(_ state: [String]) async throws -> String {
-        let categories = try await BuiltProgram.run(["categories"] + state)
-        let line = try #require(categories.errors.split(separator: "\n").last)
-        return try #require(line.split(separator: "'").last.map(String.init))
     }
 
     private func send(_ tags: String, _ environment: [String: String]) async throws -> String {

@@ -18,8 +18,7 @@ import Testing
             environment: listen,
             folder: scratch.path
         )
-        let categories = try await BuiltProgram.run(["categories"] + state)
-        let device = try #require(categories.errors.split(separator: "'").last { $0.count > 8 }.map(String.init))
+        let device = try await BuiltProgram.installation(of: state)
 
         func send(_ title: String, _ arguments: [String]) async throws -> (id: MessageID, outcome: BuiltProgram.Outcome)
         {

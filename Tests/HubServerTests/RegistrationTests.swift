@@ -228,8 +228,7 @@ struct RegistrationTests {
         try await TestHub.run(try Scratch()) { hub in
             try await hub.installDesk()
             let before = try await hub.list(.all)
-            let patch = try InstallationPatch(json: Array(#"[{"op":"remove","path":"/secondaryTiles/s"}]"#.utf8))
-            try await hub.hub.patch(InstallationID("desk"), patch, bytes: 0, grant: hub.listenGrant, channel: nil)
+            try await hub.patch("desk", #"[{"op":"remove","path":"/secondaryTiles/s"}]"#)
             let gone = before.filter { $0.registration.secondaryTileName != nil }
             #expect(gone.count == 2)
             for stored in gone { try await hub.hub.delete(stored.registration.id, if: .none) }
@@ -247,14 +246,7 @@ struct RegistrationTests {
             _ = try await hub.accept("first", tags: "World")
             let before = try await hub.list(.all)
             clock.advance(by: 60)
-            let operations = #"[{"op":"add","path":"/templates/loud/tags","value":"Louder"}]"#
-            try await hub.hub.patch(
-                InstallationID("phone"),
-                try InstallationPatch(json: Array(operations.utf8)),
-                bytes: 0,
-                grant: hub.listenGrant,
-                channel: nil
-            )
+            try await hub.patch("phone", #"[{"op":"add","path":"/templates/loud/tags","value":"Louder"}]"#)
             for (old, new) in zip(before, try await hub.list(.all)) {
                 #expect(old.registration.id == new.registration.id)
                 let isWritten = new.registration.template != nil
@@ -267,14 +259,7 @@ struct RegistrationTests {
             try await hub.install("phone", tags: ["WORLD"])
             #expect(Set(try await hub.list(.all).map(\.registration.etag)) == [2, 3], "shown as it was written")
             // All of them have these.
-            let variables = #"[{"op":"add","path":"/pushVariables/a","value":"b"}]"#
-            try await hub.hub.patch(
-                InstallationID("phone"),
-                try InstallationPatch(json: Array(variables.utf8)),
-                bytes: 0,
-                grant: hub.listenGrant,
-                channel: nil
-            )
+            try await hub.patch("phone", #"[{"op":"add","path":"/pushVariables/a","value":"b"}]"#)
             #expect(Set(try await hub.list(.all).map(\.registration.etag)) == [3, 4])
         }
     }
@@ -362,6 +347,11 @@ extension TestHub {
         as grant: Grant? = nil
     ) async throws -> StoredRegistration {
         try await hub.put(registration, if: condition, bytes: 0, grant: grant ?? manageGrant)
+    }
+
+    fileprivate func patch(_ id: String, _ operations: String) async throws {
+        let patch = try InstallationPatch(json: Array(operations.utf8))
+        try await hub.patch(InstallationID(id), patch, bytes: 0, grant: listenGrant, channel: nil)
     }
 
     fileprivate func install(_ id: String, user: String? = nil, tags: [String]) async throws {
