@@ -7,10 +7,7 @@ import FuzzCheck
 /// What was signed with a key verifies with that key alone, and covers what stands below what it covers.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func readAuthorization(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
-    let parts = text.unicodeScalars.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-    let path = String(parts[0])
-    let rest = parts.count > 1 ? String(parts[1]) : text
+    let (path, rest) = firstLine(start, count)
     readToken(rest, path)
     sign(resource: rest, path)
     readConnectionString(rest)
@@ -28,7 +25,7 @@ private func readToken(_ header: String, _ path: String) {
         }
     } catch {
         check(error.status == 401, "\(error.status)")
-        check(!error.detail.isEmpty && !error.detail.utf8.contains { $0 < 0x20 }, error.detail.debugDescription)
+        checkSentence(error.detail)
     }
 }
 
@@ -53,6 +50,6 @@ private func readConnectionString(_ text: String) {
         check(other?.redacted == read.redacted, "the key shows in \(read.redacted)")
         if let url = try? read.baseURL() { check(url.hasPrefix("http") && !url.hasSuffix("/"), url) }
     } catch {
-        check(!error.description.isEmpty, "no reason")
+        checkSentence(error.description)
     }
 }

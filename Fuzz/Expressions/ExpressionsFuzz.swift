@@ -11,7 +11,7 @@ public func readExpression(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt
         expression = try TagExpression(parsing: text)
     } catch {
         check((0...text.unicodeScalars.count).contains(error.offset), error.description)
-        check(!error.description.utf8.contains { $0 < 0x20 }, error.description.debugDescription)
+        checkSentence(error.description)
         readTag(text)
         return 0
     }

@@ -77,5 +77,5 @@ private func records(_ bytes: [UInt8], pieces: Int) -> [RegistrationRecords.Reco
 
 private func refused(_ error: ProtocolError) {
     check(error.status == 400, "\(error.status)")
-    check(!error.detail.isEmpty && !error.detail.utf8.contains { $0 < 0x20 }, error.detail.debugDescription)
+    checkSentence(error.detail)
 }

@@ -61,5 +61,5 @@ private func readAgain(_ installation: Installation) {
 
 private func refused(_ error: ProtocolError) {
     check(error.status == 400 || error.status == 413, "\(error.status)")
-    check(!error.detail.isEmpty && !error.detail.utf8.contains { $0 < 0x20 }, error.detail.debugDescription)
+    checkSentence(error.detail)
 }

@@ -11,7 +11,7 @@ public func readRegistration(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CI
         registration = try Registration(entry: bytes, id: .random())
     } catch {
         check(error.status == 400 || error.status == 413, "\(error.status)")
-        check(!error.detail.isEmpty && !error.detail.utf8.contains { $0 < 0x20 }, error.detail.debugDescription)
+        checkSentence(error.detail)
         return 0
     }
     let written = registration.encodedDescription

@@ -48,6 +48,6 @@ private func read(_ kind: SendRequest.Kind, _ headers: [(name: String, value: St
         }
     } catch {
         check(error.status == 400 || error.status == 413, "\(error.status)")
-        check(!error.detail.isEmpty && !error.detail.utf8.contains { $0 < 0x20 }, error.detail.debugDescription)
+        checkSentence(error.detail)
     }
 }

@@ -8,16 +8,13 @@ import Markup
 /// Whatever a sender writes, JSON stays JSON and XML stays well-formed, and what is no expression stays byte for byte.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func readTemplate(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
-    let lines = text.unicodeScalars.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-    let value = String(lines[0])
-    let body = lines.count > 1 ? String(lines[1]) : text
+    let (value, body) = firstLine(start, count)
     let template: Template
     do throws(TemplateError) {
         template = try Template(parsing: body)
     } catch {
         check((0...body.unicodeScalars.count).contains(error.offset), error.description)
-        check(!error.description.utf8.contains { $0 < 0x20 }, error.description.debugDescription)
+        checkSentence(error.description)
         return 0
     }
     let names = template.propertyNames.sorted()
