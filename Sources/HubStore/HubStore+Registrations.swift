@@ -147,9 +147,10 @@ extension HubStore {
 
 /// The statements of registrations, apart so that a test can ask for their plans.
 enum RegistrationQuery {
+    /// In the order in which ``StoredRegistration`` reads them: by name, each would be looked for in each row.
     private static let columns = """
         SELECT r.ordinal, r.registrationID, r.etag, r.platform, r.isTemplate, r.tags, r.record, r.createdAfter, r.changedAfter,
-            r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record AS installation, i.installationID
+            r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record
         FROM registration AS r LEFT JOIN installation AS i ON i.ordinal = r.installation
         """
     static let all = """
@@ -213,28 +214,28 @@ extension Registration {
 extension StoredRegistration {
     /// `nil` for a part of an installation that has no channel, or that cannot be read.
     init?(row: Row) {
-        guard let id = try? RegistrationID(row["registrationID"]) else { return nil }
-        let etag: Int = row["etag"]
-        if let record: Data = row["installation"] {
-            guard let installation = try? Installation(record: record), let text: String = row["part"],
+        guard let id = try? RegistrationID(row[1]) else { return nil }
+        let etag: Int = row[2]
+        if let record: Data = row[13] {
+            guard let installation = try? Installation(record: record), let text: String = row[12],
                 let part = installation.parts.first(where: { $0.text == text }),
                 let registration = installation.registration(of: part, id: id, etag: etag)
             else { return nil }
             self.init(row: row, registration, installation: (installation.id, part))
             return
         }
-        let (name, tags): (String, String) = (row["platform"], row["tags"])
+        let (name, tags): (String, String) = (row[3], row[5])
         let platform = Platform(rawValue: name)
-        let known = try? Registration(id: id, etag: etag, tags: tags, platform: platform, record: row["record"])
+        let known = try? Registration(id: id, etag: etag, tags: tags, platform: platform, record: row[6])
         var registration = known ?? Registration(id: id, etag: etag, platform: platform, pushChannel: .handle(""))
-        let expiresAt: Int64? = row["expiresAt"]
+        let expiresAt: Int64? = row[11]
         registration.expirationTime = expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1000) }
         self.init(row: row, registration, installation: nil)
         guard known == nil else { return }
         unreadable = Target(
             ordinal: ordinal,
             platform: platform,
-            isTemplate: row["isTemplate"],
+            isTemplate: row[4],
             tags: tags,
             installation: nil,
             isMain: false
@@ -247,13 +248,13 @@ extension StoredRegistration {
         installation: (id: InstallationID, part: InstallationPart)?
     ) {
         self.init(
-            ordinal: row["ordinal"],
+            ordinal: row[0],
             registration: registration,
             installation: installation,
-            createdAt: row["createdAt"],
-            updatedAt: row["updatedAt"],
-            changedAfter: row["changedAfter"],
-            createdAfter: row["createdAfter"]
+            createdAt: row[9],
+            updatedAt: row[10],
+            changedAfter: row[8],
+            createdAfter: row[7]
         )
     }
 }

@@ -9,14 +9,15 @@ extension Transaction {
     /// A registration, also one that cannot be read.
     package func registration(hub: Int64, id: RegistrationID) throws -> StoredRegistration? {
         let statement = try db.cachedStatement(sql: RegistrationQuery.one)
-        return try Row.fetchOne(statement, arguments: [hub, id.text]).flatMap { StoredRegistration(row: $0) }
+        return try Row.fetchCursor(statement, arguments: [hub, id.text]).compactMap { StoredRegistration(row: $0) }
+            .next()
     }
 
     /// Those of some ordinals that are there and can be shown, in the order of the ordinals.
     package func registrations(ordinals: [Int64]) throws -> [StoredRegistration] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinal)
         return try ordinals.compactMap { ordinal in
-            try Row.fetchOne(statement, arguments: [ordinal]).flatMap { StoredRegistration(row: $0) }
+            try Row.fetchCursor(statement, arguments: [ordinal]).compactMap { StoredRegistration(row: $0) }.next()
         }.filter(\.isReadable)
     }
 
@@ -40,9 +41,16 @@ extension Transaction {
             isSame = unwritten == registration
             if !isSame { try keepFormer(current, hub: hub, through: top) }
         }
-        let record = RegistrationRecord(registration).encoded
         let expiresAt = registration.expirationTime?.milliseconds
-        if let current {
+        let tags = registration.tags.joined
+        // Tags are equal in any case of letters, but shown as they were written.
+        if let current, isSame, current.registration.tags.joined == tags {
+            // Most writes are of devices that register again as they are: no index is touched.
+            try execute(
+                "UPDATE registration SET etag = ?, updatedAt = ?, expiresAt = ? WHERE ordinal = ?",
+                [registration.etag, at, expiresAt, current.ordinal]
+            )
+        } else if let current {
             try execute(
                 """
                 UPDATE registration SET etag = ?, platform = ?, isTemplate = ?, tags = ?, handleKey = ?, record = ?,
@@ -51,7 +59,7 @@ extension Transaction {
                 """,
                 [
                     registration.etag, registration.platform.rawValue, registration.template != nil,
-                    registration.tags.joined, registration.pushChannel.key, record,
+                    tags, registration.pushChannel.key, RegistrationRecord(registration).encoded,
                     isSame ? current.changedAfter : top, at, expiresAt, current.ordinal,
                 ]
             )
@@ -64,8 +72,8 @@ extension Transaction {
                 """,
                 [
                     hub, registration.id.text, registration.etag, registration.platform.rawValue,
-                    registration.template != nil, registration.tags.joined, registration.pushChannel.key, record,
-                    top, at, expiresAt,
+                    registration.template != nil, tags, registration.pushChannel.key,
+                    RegistrationRecord(registration).encoded, top, at, expiresAt,
                 ]
             )
         }

@@ -52,6 +52,30 @@ struct RegistrationTests {
         }
     }
 
+    @Test func `what registers again as it is lives on from then, and its tags are shown as it wrote them`()
+        async throws
+    {
+        let clock = TestClock()
+        try await TestHub.run(try Scratch(), clock: clock) { hub in
+            hub.hub.state.withLock { $0.registrationLifetime = .seconds(86_400) }
+            var registration = try Registration.apple("AA11", tags: ["World"])
+            let first = try await hub.put(registration)
+            _ = try await hub.accept("first", tags: "World")
+            for (tag, etag) in [("World", 2), ("WORLD", 3)] {
+                clock.advance(by: 60)
+                registration.tags = [try Tag(tag)]
+                let answered = try await hub.put(registration)
+                let stored = try await hub.hub.registration(registration.id)
+                #expect(stored == answered)
+                #expect(stored.registration.etag == etag)
+                #expect(stored.registration.tags.map(\.text) == [tag])
+                #expect(stored.registration.expirationTime == clock.now + 86_400)
+                #expect(stored.updatedAt == first.updatedAt + Int64(etag - 1) * 60_000)
+                #expect(stored.changedAfter == first.changedAfter, "for routing it is what it was")
+            }
+        }
+    }
+
     @Test func `a registration comes back with all that it brought`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let browser = BrowserPushChannel(endpoint: "https://push.example/x", p256dh: "a", auth: "b")
