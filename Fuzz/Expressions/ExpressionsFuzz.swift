@@ -17,7 +17,7 @@ public func readExpression(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt
     }
     let limits = TagExpression.Limits.standard
     let tags = expression.tags.sorted { $0.folded < $1.folded }
-    check((1...limits.tagsInDisjunction).contains(tags.count), "\(tags.count) tags")
+    check((1...limits.alternatives).contains(tags.count), "\(tags.count) tags")
     tags.forEach { readTag($0.text) }
     // All choices of as many tags as an expression with `&&` may have; of a longer one, of the first.
     for choice in 0..<(1 << min(tags.count, limits.tags)) {

@@ -5,17 +5,22 @@ package struct TagExpression: Sendable, Hashable, CustomStringConvertible {
     /// How large an expression may be; the protocol's own numbers are ``standard``.
     package struct Limits: Sendable, Equatable {
         package static let standard = Limits()
+        /// For what was taken once, whatever the limits were then.
+        package static let stored = Limits(tags: 100_000, alternatives: 100_000)
 
-        /// Tags when `||` is the only operator; each occurrence counts.
-        package var tagsInDisjunction = 20
-        /// Tags when `&&` or `!` occurs.
-        package var tags = 6
+        /// Tags when `&&` or `!` occurs; each occurrence counts.
+        package var tags: Int
+        /// Tags when `||` is the only operator.
+        package var alternatives: Int
         /// Open parentheses and `!` around one tag; each is a level of recursion.
         package var nesting = 32
-        /// Unicode scalars of the whole text; well above twenty of the longest tags.
-        package var length = 4_096
+        /// Unicode scalars of the whole text: well above as many of the longest tags.
+        package var length: Int { max(4_096, 200 * max(tags, alternatives)) }
 
-        package init() {}
+        package init(tags: Int = 6, alternatives: Int = 20) {
+            self.tags = tags
+            self.alternatives = alternatives
+        }
     }
 
     package indirect enum Node: Sendable, Hashable {

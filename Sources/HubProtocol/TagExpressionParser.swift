@@ -25,7 +25,7 @@ struct TagExpressionParser {
         guard position == scalars.count else {
             throw failure(current == ")" ? "this ')' closes nothing" : "'&&', '||' or the end is expected")
         }
-        let allowed = isDisjunction ? limits.tagsInDisjunction : limits.tags
+        let allowed = isDisjunction ? limits.alternatives : limits.tags
         guard tagOffsets.count <= allowed else {
             let when = isDisjunction ? "when '||' is the only operator" : "when '&&' or '!' is used"
             throw TagExpressionError(

@@ -35,6 +35,8 @@ package struct HubConfiguration: Sendable {
     package var keyLifetime = Duration.seconds(7 * 86_400)
     /// Tags that a registration may have, or an installation together with one template.
     package var maximumTags = Installation.maximumTags
+    /// Of the tag expressions of sends.
+    package var expressionLimits = TagExpression.Limits.standard
     /// Tags with these prefixes may be set and removed with Manage only.
     package var reservedTags = ReservedTagPrefixes.standard
     /// How long a stop may take.

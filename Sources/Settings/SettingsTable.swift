@@ -73,6 +73,20 @@ package enum HubSettings {
         60,
         "How many tags a registration may have, or an installation together with one of its templates. All of them together have at most 8,000 characters in any case."
     )
+    package static let maximumExpressionTags = Setting(
+        .hub,
+        "maximum-expression-tags",
+        .wholeNumber(1...100),
+        6,
+        "How many tags a tag expression with 'and' or 'not' may have."
+    )
+    package static let maximumAlternatives = Setting(
+        .hub,
+        "maximum-alternatives",
+        .wholeNumber(1...100),
+        20,
+        "How many tags a tag expression may have whose only operator is 'or'."
+    )
     package static let reservedTagPrefixes = Setting(
         .hub,
         "reserved-tag-prefixes",
@@ -99,7 +113,7 @@ package enum HubSettings {
     static let entries = [
         listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
         trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
-        reservedTagPrefixes.entry, drain.entry, logLevel.entry,
+        maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, drain.entry, logLevel.entry,
     ]
 }
 

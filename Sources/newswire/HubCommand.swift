@@ -91,6 +91,12 @@ struct HubServe: AsyncParsableCommand {
     @Option(HubSettings.maximumTags)
     var maximumTags: Int?
 
+    @Option(HubSettings.maximumExpressionTags)
+    var maximumExpressionTags: Int?
+
+    @Option(HubSettings.maximumAlternatives)
+    var maximumAlternatives: Int?
+
     @Option(HubSettings.reservedTagPrefixes)
     var reservedTagPrefixes: ReservedTagPrefixes?
 
@@ -136,6 +142,10 @@ struct HubServe: AsyncParsableCommand {
         configuration.timeToLive = settings.value(HubSettings.timeToLive, flag: timeToLive)
         configuration.maximumLogBytes = settings.value(HubSettings.logSize, flag: logSize)
         configuration.maximumTags = settings.value(HubSettings.maximumTags, flag: maximumTags)
+        configuration.expressionLimits = TagExpression.Limits(
+            tags: settings.value(HubSettings.maximumExpressionTags, flag: maximumExpressionTags),
+            alternatives: settings.value(HubSettings.maximumAlternatives, flag: maximumAlternatives)
+        )
         configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
         configuration.drain = settings.value(HubSettings.drain, flag: drain)
         return configuration

@@ -58,9 +58,24 @@ import Testing
                 ($0 as? TagExpressionError)?.offset == offset && "\($0)".contains("are allowed")
             }
         }
-        var limits = TagExpression.Limits()
-        limits.tags = 7
-        #expect(try TagExpression(parsing: join(7, "&&"), limits: limits).tags.count == 7)
+    }
+
+    @Test func `other limits leave room for tags of any length`() throws {
+        let limits = TagExpression.Limits(tags: 7, alternatives: 100)
+        func long(_ count: Int, _ symbol: String) -> String {
+            (10..<10 + count).map { "($InstallationId:{\(String(repeating: "i", count: 117))\($0)})" }.joined(
+                separator: symbol
+            )
+        }
+        for (count, symbol) in [(7, " && "), (100, " || ")] {
+            #expect(try TagExpression(parsing: long(count, symbol), limits: limits).tags.count == count)
+            for limits in [limits, .standard] {
+                #expect(throws: TagExpressionError.self) {
+                    try TagExpression(parsing: long(count + 1, symbol), limits: limits)
+                }
+            }
+            #expect(try TagExpression(parsing: long(count + 1, symbol), limits: .stored).tags.count == count + 1)
+        }
     }
 
     @Test(arguments: ["(", "!"])

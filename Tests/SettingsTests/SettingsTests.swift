@@ -168,6 +168,8 @@ import Testing
         ("hub", "time-to-live", ["60s", "72h", "365d"], ["0s", "59s", "366d", "1", "h", "1w", "99999999999d", "-1h"]),
         ("hub", "log-size", ["1MiB", "1024KiB", "1TiB"], ["1", "1GB", "1023KiB", "2TiB", "9999999TiB"]),
         ("hub", "maximum-tags", ["1", "60", "4000"], ["0", "4001", "x", ""]),
+        ("hub", "maximum-expression-tags", ["1", "6", "100"], ["0", "101", ""]),
+        ("hub", "maximum-alternatives", ["1", "20", "100"], ["0", "101", ""]),
         ("hub", "insecure-listen", ["true", "false"], ["yes", "1", "TRUE"]),
         ("hub", "name", ["news", "a.b"], ["metrics", "a/b", ""]),
         ("hub", "listen", ["::1", "10.0.0.1"], ["", "a b", "http://x"]),

@@ -36,13 +36,15 @@ package struct SendRequest: Sendable, Equatable {
     ///   - query: Without its question mark, as it was sent.
     ///   - body: Without transfer encoding.
     ///   - now: For headers whose time of day is not clear.
+    ///   - expressionLimits: How large the tag expression may be.
     /// - Throws: ``ProtocolError`` 400 or 413.
     package init(
         _ kind: Kind,
         headers: [(name: String, value: String)],
         query: String,
         body: [UInt8],
-        now: Date
+        now: Date,
+        expressionLimits: TagExpression.Limits = .standard
     ) throws(ProtocolError) {
         let fields = Fields(headers)
         let flags = Flags(query)
@@ -61,7 +63,7 @@ package struct SendRequest: Sendable, Equatable {
             (content, type) = (batch.notification, batch.notificationType)
             audience = .handles(batch.handles)
         } else {
-            audience = try Self.audience(fields, format, isDirect: flags.contains("direct"))
+            audience = try Self.audience(fields, format, isDirect: flags.contains("direct"), expressionLimits)
         }
         try Self.checkDirect(audience, format, fields)
         var forwarded = try ForwardedHeaders(of: headers, format: format, now: now)
@@ -98,7 +100,8 @@ package struct SendRequest: Sendable, Equatable {
     private static func audience(
         _ fields: Fields,
         _ format: MessageFormat,
-        isDirect: Bool
+        isDirect: Bool,
+        _ limits: TagExpression.Limits
     ) throws(ProtocolError) -> MessageAudience {
         if let handle = fields[HeaderName.deviceHandle] {
             return .handles([try DirectHandle.read(handle, format: format) { fields[$0] }])
@@ -110,7 +113,7 @@ package struct SendRequest: Sendable, Equatable {
         }
         guard let tags = fields[HeaderName.tags], !tags.allSatisfy(\.isWhitespace) else { return .everybody }
         do {
-            return .matching(try TagExpression(parsing: tags))
+            return .matching(try TagExpression(parsing: tags, limits: limits))
         } catch {
             throw error.protocolError
         }

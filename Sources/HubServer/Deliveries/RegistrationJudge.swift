@@ -30,7 +30,7 @@ struct RegistrationJudge {
     init(_ logged: LoggedMessage) throws {
         record = logged.record
         format = record.format
-        expression = try record.tags.map { try TagExpression(parsing: $0) }
+        expression = try record.tags.map { try TagExpression(parsing: $0, limits: .stored) }
         targets = try record.targets
     }
 

@@ -38,7 +38,7 @@ enum MessageRoutes {
             guard let query = try? JSONDecoder().decode(RecipientQuery.self, from: Data(body)) else {
                 throw ProtocolError.badRequest(#"The body must be a JSON object {"tags": "…"}, "" for everybody."#)
             }
-            let counts = request.hub.recipients(of: try expression(query.tags), query.format ?? .template)
+            let counts = request.hub.recipients(of: try expression(query.tags, request), query.format ?? .template)
             return .json([UInt8](try JSONEncoder.sorted.encode(counts)))
         },
     ]
@@ -70,7 +70,8 @@ enum MessageRoutes {
                 headers: request.request.headers.map { (name: $0.name.rawName, value: $0.value) },
                 query: request.request.uri.query ?? "",
                 body: body,
-                now: request.hub.configuration.now()
+                now: request.hub.configuration.now(),
+                expressionLimits: request.hub.configuration.expressionLimits
             )
         )
     }
@@ -82,10 +83,10 @@ enum MessageRoutes {
         )
     }
 
-    private static func expression(_ tags: String) throws(ProtocolError) -> TagExpression? {
+    private static func expression(_ tags: String, _ request: HubRequest) throws(ProtocolError) -> TagExpression? {
         guard !tags.allSatisfy(\.isWhitespace) else { return nil }
         do {
-            return try TagExpression(parsing: tags)
+            return try TagExpression(parsing: tags, limits: request.hub.configuration.expressionLimits)
         } catch {
             throw error.protocolError
         }

@@ -66,7 +66,7 @@ extension MessageRecord {
             if !handles.isEmpty {
                 audience = .handles(handles)
             } else if let tags {
-                audience = .matching(try TagExpression(parsing: tags))
+                audience = .matching(try TagExpression(parsing: tags, limits: .stored))
             } else {
                 audience = .everybody
             }

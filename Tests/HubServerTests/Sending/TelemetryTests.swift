@@ -131,6 +131,33 @@ struct TelemetryTests {
         }
     }
 
+    @Test func `what other limits let in is explained when they are the usual ones again`() async throws {
+        let scratch = try Scratch()
+        func tags(_ count: Int, _ symbol: String) -> String {
+            (0..<count).map { "t\($0)" }.joined(separator: symbol)
+        }
+        let id = try await TestHub.run(scratch) {
+            $0.expressionLimits = TagExpression.Limits(tags: 7, alternatives: 30)
+        } _: { hub in
+            try await hub.install("phone", handle: "AA", tags: ["t6"])
+            for (count, symbol) in [(8, "&&"), (31, "||")] {
+                let headers = [HeaderName.format: "apple", HeaderName.tags: tags(count, symbol)]
+                for path in ["messages", "recipients"] {
+                    let body = #"{"tags":"\#(tags(count, symbol))"}"#
+                    let refusal = try await hub.send("POST", path, as: hub.full, headers: headers, body)
+                    #expect(refusal.status == 400 && refusal.body.contains("\(count - 1) are allowed"), "\(path)")
+                }
+            }
+            try await hub.send(format: "apple", "{}", tags: tags(7, "&&"))
+            return try await hub.send(format: "apple", "{}", tags: tags(30, "||"))
+        }
+        try await TestHub.run(scratch) { hub in
+            let report = try await hub.report(id, "phone")
+            #expect(report.matched == ["apns": 1])
+            #expect(report.device?.registrations?[0].matches == true)
+        }
+    }
+
     // MARK: - Feedback
 
     @Test func `the feedback container is an address that needs no header, and is empty`() async throws {
