@@ -173,7 +173,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "newswire", "HostSystem", "HubProtocol", "DesktopTestServer", "HubTestServer", "OutboundHTTP",
+                "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
+                "OutboundHTTP",
                 "Certificates", "NetworkAddresses",
             ]
         ),

@@ -14,6 +14,10 @@ struct HubCall {
     var body: [UInt8]?
     var contentType = "application/json"
     var channel: PushChannelSecret?
+    /// Where the page of a list begins: as the hub gave it, for escaping changes what some hubs give.
+    var continuation: String?
+    /// An installation is 64 KiB at most.
+    var maximumReplyBytes = 1 << 20
 
     init(_ method: String, _ path: String) {
         self.method = method
@@ -44,14 +48,15 @@ extension HubClient {
         headers.append(("Authorization", tokens.token(now: unixTime)))
         if call.body != nil { headers.append(("Content-Type", call.contentType)) }
         if let channel = call.channel { headers.append((HeaderName.pushChannel, channel.text)) }
-        let query = call.query.map { "&\($0.name)=\(HubCall.segment($0.value))" }.joined()
+        var query = call.query.map { "&\($0.name)=\(HubCall.segment($0.value))" }.joined()
+        if let start = call.continuation { query += "&continuationtoken=\(start)" }
         var request = OutboundRequest(
             method: call.method,
             url: "\(hubURL)\(call.path)?api-version=\(Self.apiVersion)\(query)",
             headers: headers,
             body: call.body,
             totalTimeout: Self.callTimeout,
-            maximumBodyBytes: Self.maximumReplyBytes,
+            maximumBodyBytes: call.maximumReplyBytes,
             maximumRedirects: 0,
             addresses: .any
         )
@@ -109,7 +114,4 @@ extension HubClient {
 
     /// Demanded by Azure; our hub takes any.
     private static let apiVersion = "2020-06"
-
-    /// Bytes; an installation is 64 KiB at most.
-    private static let maximumReplyBytes = 1_048_576
 }

@@ -25,15 +25,15 @@ struct InquiryOptions: ParsableArguments {
 
     /// Asks the hub, in whose words a refusal is said.
     func ask<Answer: Sendable>(
-        _ question: (HubClient) async throws(HubClientError) -> Answer
+        _ question: (HubClient) async throws -> Answer
     ) async throws -> Answer {
         let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
         let string = try hub.sending()
         return try await withHTTP { http in
             let client = try hub.client(string, http: http)
-            do throws(HubClientError) {
+            do {
                 return try await question(client)
-            } catch {
+            } catch let error as HubClientError {
                 // What is not there is no mistake in the configuration.
                 if case .refused(404, _, _, _) = error { throw Failure(.failed, "\(error)") }
                 throw Failure(hub: error)
@@ -65,7 +65,7 @@ struct MessagesListCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let last = last
-            let messages = try await inquiry.ask { (hub) async throws(HubClientError) in
+            let messages = try await inquiry.ask { hub in
                 try await hub.newestMessages(last)
             }
             if inquiry.json { return Console.print(try JSON.line(MessageReports(messages: messages))) }
@@ -102,7 +102,7 @@ struct MessagesShowCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let (id, device) = try identifiers()
-            let answer = try await inquiry.ask { (hub) async throws(HubClientError) in
+            let answer = try await inquiry.ask { hub in
                 try await Self.answer(of: hub, on: id, device: device)
             }
             switch answer {
@@ -165,7 +165,7 @@ struct MessagesCancelCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let id = try MessageID(argument: id)
-            let isCanceled = try await inquiry.ask { (hub) async throws(HubClientError) in try await hub.cancel(id) }
+            let isCanceled = try await inquiry.ask { hub in try await hub.cancel(id) }
             guard isCanceled else {
                 throw Failure(
                     .failed,

@@ -15,8 +15,8 @@ struct Newswire: AsyncParsableCommand {
         version: Program.version,
         subcommands: [
             DemoCommand.self, HubCommand.self, PublishCommand.self, FeedsCommand.self, SendCommand.self,
-            MessagesCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, CategoriesCommand.self,
-            InboxCommand.self, CheckCommand.self,
+            MessagesCommand.self, RegistrationsCommand.self, SubscribeCommand.self, UnsubscribeCommand.self,
+            CategoriesCommand.self, InboxCommand.self, CheckCommand.self,
         ]
     )
 

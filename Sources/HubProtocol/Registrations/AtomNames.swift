@@ -16,7 +16,7 @@ enum AtomNames {
         roots: [],
         containers: [],
         records: [],
-        names: [entry, content, nilAttribute, typeAttribute, headerName, headerValue]
+        names: [feed, entry, content, nilAttribute, typeAttribute, headerName, headerValue]
             + RegistrationField.allCases.map(\.qualifiedName),
         space: { namespace, prefix in
             switch namespace {
@@ -28,6 +28,7 @@ enum AtomNames {
         }
     )
 
+    static let feed = "atom:feed"
     static let entry = "atom:entry"
     static let content = "atom:content"
     static let nilAttribute = "i:nil"

@@ -20,22 +20,15 @@ extension Registration {
         id: RegistrationID,
         maximumTags: Int = Installation.maximumTags
     ) throws(ProtocolError) {
-        let root = try Self.root(of: body)
+        let root = try Self.root(of: body, limit: Self.maximumBytes)
         guard root.name == AtomNames.entry else {
             throw .badRequest(
                 "the body's root is '\(root.localName.excerpt)' in \(root.shownNamespace), not 'entry' in namespace "
                     + "'\(AtomNames.atom)'"
             )
         }
-        guard let content = root.first(AtomNames.content) else {
-            throw .badRequest("the entry has no 'content' in namespace '\(AtomNames.atom)'")
-        }
-        var children = content.children
-        guard let description = children.next() else {
-            throw .badRequest("the entry's content holds no element; a registration's description is one")
-        }
         var problems = ProblemList()
-        let reader = try RegistrationReader(description, &problems)
+        let reader = try RegistrationReader(try Self.description(in: root), &problems)
         self = try reader.registration(id: id, maximumTags: maximumTags, &problems)
     }
 
@@ -49,15 +42,43 @@ extension Registration {
         maximumTags: Int = Installation.maximumTags
     ) throws(ProtocolError) {
         var problems = ProblemList()
-        let reader = try RegistrationReader(try Self.root(of: line), &problems)
+        let reader = try RegistrationReader(try Self.root(of: line, limit: Self.maximumBytes), &problems)
         let id = reader.statedID(&problems)
         let expirationTime = reader.statedExpirationTime(&problems)
         self = try reader.registration(id: id ?? .random(), maximumTags: maximumTags, &problems)
         self.expirationTime = expirationTime
     }
 
-    private static func root(of body: [UInt8]) throws(ProtocolError) -> XMLElement {
-        guard body.count <= maximumBytes else { throw .tooLarge("the body is larger than \(maximumBytes) bytes") }
+    /// Reads an entry as a hub has written it, which says more than a client's.
+    ///
+    /// What the hub has taken is not judged once more.
+    ///
+    /// - Throws: ``ProtocolError`` 400 naming every problem at once.
+    init(answered entry: XMLElement) throws(ProtocolError) {
+        let description = try Self.description(in: entry)
+        var problems = ProblemList()
+        let reader = try RegistrationReader(description, &problems)
+        let id = reader.statedID(&problems)
+        if id == nil { problems.add("RegistrationId is missing") }
+        let expirationTime = reader.statedExpirationTime(&problems)
+        self = try reader.registration(id: id ?? .random(), maximumTags: nil, &problems)
+        self.expirationTime = expirationTime
+        etag = description.children.first { $0.localName == "ETag" }.flatMap { Int($0.text) } ?? 0
+    }
+
+    private static func description(in entry: XMLElement) throws(ProtocolError) -> XMLElement {
+        guard let content = entry.first(AtomNames.content) else {
+            throw .badRequest("the entry has no 'content' in namespace '\(AtomNames.atom)'")
+        }
+        var children = content.children
+        guard let description = children.next() else {
+            throw .badRequest("the entry's content holds no element; a registration's description is one")
+        }
+        return description
+    }
+
+    static func root(of body: [UInt8], limit: Int = .max) throws(ProtocolError) -> XMLElement {
+        guard body.count <= limit else { throw .tooLarge("the body is larger than \(limit) bytes") }
         guard !body.isEmpty else {
             throw .badRequest("the body is empty; an Atom entry with a registration is expected")
         }
@@ -103,9 +124,10 @@ private struct RegistrationReader {
         fields = RegistrationFields(description, &problems)
     }
 
+    /// Without `maximumTags` nothing is judged but what cannot be read.
     func registration(
         id: RegistrationID,
-        maximumTags: Int,
+        maximumTags: Int?,
         _ problems: inout ProblemList
     ) throws(ProtocolError) -> Registration {
         let channel = channel(&problems)
@@ -124,7 +146,9 @@ private struct RegistrationReader {
             template: template,
             isFcm: type.isFcm
         )
-        registration.checkRules(requiresPushChannel: channel != nil, maximumTags: maximumTags, &problems)
+        if let maximumTags {
+            registration.checkRules(requiresPushChannel: channel != nil, maximumTags: maximumTags, &problems)
+        }
         try problems.throwIfAny()
         return registration
     }

@@ -1,0 +1,28 @@
+import Markup
+
+/// Registrations as a hub answers them, ours or another's: one in an entry, a page of them in a feed.
+///
+/// Source: protocol §3.3, §3.4.
+package struct RegistrationAnswer: Sendable {
+    package let registrations: [Registration]
+    /// Why others of the same answer cannot be read: a hub may know kinds that we do not.
+    package let problems: [String]
+
+    /// - Throws: ``ProtocolError`` 400 for what is neither an entry nor a feed.
+    package init(_ body: [UInt8]) throws(ProtocolError) {
+        let root = try Registration.root(of: body)
+        guard root.name == AtomNames.entry || root.name == AtomNames.feed else {
+            throw .badRequest("'\(root.localName.excerpt)' is neither an Atom entry nor a feed")
+        }
+        var (registrations, problems): ([Registration], [String]) = ([], [])
+        for entry in root.name == AtomNames.entry ? [root] : root.all(AtomNames.entry) {
+            do throws(ProtocolError) {
+                registrations.append(try Registration(answered: entry))
+            } catch {
+                problems.append(error.detail)
+            }
+        }
+        self.registrations = registrations
+        self.problems = problems
+    }
+}
