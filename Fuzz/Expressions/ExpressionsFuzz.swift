@@ -22,21 +22,21 @@ public func readExpression(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt
     // All choices of as many tags as an expression with `&&` may have; of a longer one, of the first.
     for choice in 0..<(1 << min(tags.count, limits.tags)) {
         let chosen = Set(tags.indices.filter { $0 < limits.tags && choice >> $0 & 1 == 1 }.map { tags[$0] })
-        let evaluation = TagEvaluation(expression.root, contains: chosen.contains)
-        check(evaluation.holds == expression.matches(chosen.contains), text)
-        check(!evaluation.demand.isEmpty || evaluation.holds, "no reason for \(text)")
-        guard let again = try? TagExpression(parsing: evaluation.expression) else {
-            // Parentheses are written only where they are needed, so nothing becomes deeper; blanks may be added.
-            return fail(evaluation.expression.unicodeScalars.count > limits.length, evaluation.expression)
-        }
-        check(again.matches(chosen.contains) == evaluation.holds, "\(text) is not \(again)")
+        evaluate(expression, chosen)
     }
     return 0
 }
 
-private func fail(_ isRight: Bool, _ message: String) -> CInt {
-    check(isRight, message)
-    return 0
+private func evaluate(_ expression: TagExpression, _ chosen: Set<Tag>) {
+    let evaluation = TagEvaluation(expression.root, contains: chosen.contains)
+    check(evaluation.holds == expression.matches(chosen.contains), expression.text)
+    check(!evaluation.demand.isEmpty || evaluation.holds, "no reason for \(expression)")
+    guard let again = try? TagExpression(parsing: evaluation.expression) else {
+        // Parentheses are written only where they are needed, so nothing becomes deeper; blanks may be added.
+        let isTooLong = evaluation.expression.unicodeScalars.count > TagExpression.Limits.standard.length
+        return check(isTooLong, evaluation.expression)
+    }
+    check(again.matches(chosen.contains) == evaluation.holds, "\(expression) is not \(again)")
 }
 
 /// A tag is equal to itself in any case, and known by the same key.

@@ -56,8 +56,8 @@ package struct OPMLOutline: Sendable, Equatable {
         }
         let address = given.replacing("&amp;", with: "&")
         guard address.prefix(5).lowercased() == "feed:" else { return address }
-        let rest = address.dropFirst(5)
-        return rest.hasPrefix("//") ? "http:\(rest)" : String(rest)
+        guard let rest = FeedText.trimmed(String(address.dropFirst(5))) else { return nil }
+        return rest.hasPrefix("//") ? "http:\(rest)" : rest
     }
 }
 

@@ -27,6 +27,7 @@ struct OPMLTests {
         ("a link", body("<outline text='A' type='link' url='https://a.example/'/>"), "A"),
         ("an inclusion", body("<outline text='A' type='include' url='https://a.example/'/>"), "A"),
         ("the feed scheme", body("<outline xmlUrl='feed://a.example/f'/>"), "http://a.example/f"),
+        ("a blank behind the feed prefix", body("<outline xmlUrl='feed: //a.example/f'/>"), "http://a.example/f"),
         ("the feed prefix", body("<outline xmlUrl=' feed:https://a.example/f '/>"), "https://a.example/f"),
         ("escaped twice", body("<outline xmlUrl='https://a.example/?a&amp;amp;b'/>"), "https://a.example/?a&b"),
         ("markup", body("<outline text='&lt;b>A&lt;/b> &amp;amp; B' xmlUrl='u'/>"), "u A & B"),
