@@ -113,6 +113,23 @@ struct DeliveryTests {
         }
     }
 
+    @Test func `each of more agents than are looked up at once is reported`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let count = 1_030
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<count {
+                    let agent = Agent("a\(number)", tags: [number == 7 ? "Sports" : "World"])
+                    group.addTask { try await hub.register(agent) }
+                }
+                try await group.waitForAll()
+            }
+            for (tags, owed) in [(nil, count), ("World", count - 1), ("Sports", 1)] {
+                let report = try await hub.report(try await hub.accept("x", tags: tags))
+                #expect(report.streams.owed == owed && report.matched == ["stream": owed], "\(tags ?? "all")")
+            }
+        }
+    }
+
     @Test func `the newest messages are listed, those of nobody too`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             try await hub.register(Agent("a", tags: ["World"]))

@@ -254,13 +254,31 @@ extension DeliveryInquiry {
 // MARK: - Matching
 
 extension Hub {
-    /// The `stream` installations that a message is for as they are now, by their ordinals.
+    /// Targets that are looked up before others get their turn at the registry.
+    private static let lookedUpAtOnce = 1_000
+
+    /// The `stream` installations that a message is for, by their ordinals, each as it is when it is looked up.
     fileprivate func streams(for message: RoutedMessage) -> [Int64: Recipient] {
-        state.withLock { state in
-            state.registry.streams(for: message).reduce(into: [:]) { streams, ordinal in
-                streams[ordinal] = state.registry[ordinal]?.recipient
+        guard message.installations == nil else {
+            return state.withLock { state in
+                state.registry.streams(for: message).reduce(into: [:]) { streams, ordinal in
+                    streams[ordinal] = state.registry[ordinal]?.recipient
+                }
             }
         }
+        let targets = state.withLock { $0.registry.streamTargets(of: message.expression, message.format) }
+        var streams: [Int64: Recipient] = [:]
+        var page = targets.numbers(above: 0, limit: Self.lookedUpAtOnce)
+        while let last = page.last {
+            state.withLock { state in
+                for target in page {
+                    guard let entry = state.registry.stream(ofTarget: target) else { continue }
+                    streams[entry.ordinal] = entry.recipient
+                }
+            }
+            page = targets.numbers(above: last, limit: Self.lookedUpAtOnce)
+        }
+        return streams
     }
 }
 

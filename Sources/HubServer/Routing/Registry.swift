@@ -140,12 +140,20 @@ struct Registry: Sendable {
         return kinds[Kind(platform: platform, isTemplate: false)] ?? OrdinalSet()
     }
 
-    /// The `stream` installations among them.
-    func streams(of expression: TagExpression?, _ format: MessageFormat) -> Set<Int64> {
-        guard format == .template || format == .stream else { return [] }
+    /// Those among them of `stream` installations.
+    func streamTargets(of expression: TagExpression?, _ format: MessageFormat) -> OrdinalSet {
+        guard format == .template || format == .stream else { return OrdinalSet() }
         let candidates = kinds[Kind(platform: .stream, isTemplate: format == .template)] ?? OrdinalSet()
-        return Set(index.ordinals(matching: expression, of: candidates).lazy.compactMap { owners[$0] })
+        return index.ordinals(matching: expression, of: candidates)
     }
+
+    /// Their installations.
+    func streams(of expression: TagExpression?, _ format: MessageFormat) -> Set<Int64> {
+        Set(streamTargets(of: expression, format).lazy.compactMap { owners[$0] })
+    }
+
+    /// The `stream` installation that a target is of.
+    func stream(ofTarget ordinal: Int64) -> Entry? { owners[ordinal].flatMap { entries[$0] } }
 
     /// The `stream` installations that a message is for.
     func streams(for message: RoutedMessage) -> Set<Int64> {
