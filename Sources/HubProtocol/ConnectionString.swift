@@ -56,11 +56,6 @@ package struct ConnectionString: Sendable, Equatable, CustomStringConvertible {
         "Endpoint=\(endpoint);SharedAccessKeyName=\(keyName);SharedAccessKey=\(key)"
     }
 
-    /// The same without the key, for logs.
-    package var redacted: String {
-        "Endpoint=\(endpoint);SharedAccessKeyName=\(keyName);SharedAccessKey=***"
-    }
-
     /// The address to call, without a trailing slash; `sb` means `https`.
     ///
     /// Plain `http` to a host that is not this machine is refused with ``ConnectionStringError/plainHTTP(host:)`` unless

@@ -164,6 +164,12 @@ enum RegistrationQuery {
     static let byOrdinal = "\(columns) WHERE r.ordinal = ?"
     static let byHandle = "\(columns) WHERE r.hubID = ? AND r.handleKey = ? AND r.ordinal > ? ORDER BY r.ordinal"
     static let fullOfInstallation = "\(columns) WHERE r.installation = ? ORDER BY r.ordinal"
+    /// Of what registers again as it is, as most do: no column of an index but that of the expiry is set.
+    ///
+    /// Equal tags and texts may be written otherwise, in other cases of letters and other forms of Unicode.
+    static let renew = """
+        UPDATE registration SET etag = ?, tags = ?, record = ?, updatedAt = ?, expiresAt = ? WHERE ordinal = ?
+        """
     static let ofInstallation = """
         SELECT ordinal, platform, isTemplate, tags, part, registrationID FROM registration WHERE installation = ?
         """

@@ -38,18 +38,14 @@ extension Transaction {
             var unwritten = current.registration
             unwritten.etag = registration.etag
             unwritten.expirationTime = registration.expirationTime
-            isSame = unwritten == registration
+            // Texts are equal in any form of Unicode, and handles are found by their bytes.
+            isSame = unwritten == registration && current.registration.pushChannel.key == registration.pushChannel.key
             if !isSame { try keepFormer(current, hub: hub, through: top) }
         }
         let expiresAt = registration.expirationTime?.milliseconds
-        let tags = registration.tags.joined
-        // Tags are equal in any case of letters, but shown as they were written.
-        if let current, isSame, current.registration.tags.joined == tags {
-            // Most writes are of devices that register again as they are: no index is touched.
-            try execute(
-                "UPDATE registration SET etag = ?, updatedAt = ?, expiresAt = ? WHERE ordinal = ?",
-                [registration.etag, at, expiresAt, current.ordinal]
-            )
+        let (tags, record) = (registration.tags.joined, RegistrationRecord(registration).encoded)
+        if let current, isSame {
+            try execute(RegistrationQuery.renew, [registration.etag, tags, record, at, expiresAt, current.ordinal])
         } else if let current {
             try execute(
                 """
@@ -59,8 +55,7 @@ extension Transaction {
                 """,
                 [
                     registration.etag, registration.platform.rawValue, registration.template != nil,
-                    tags, registration.pushChannel.key, RegistrationRecord(registration).encoded,
-                    isSame ? current.changedAfter : top, at, expiresAt, current.ordinal,
+                    tags, registration.pushChannel.key, record, top, at, expiresAt, current.ordinal,
                 ]
             )
         } else {
@@ -72,8 +67,7 @@ extension Transaction {
                 """,
                 [
                     hub, registration.id.text, registration.etag, registration.platform.rawValue,
-                    registration.template != nil, tags, registration.pushChannel.key,
-                    RegistrationRecord(registration).encoded, top, at, expiresAt,
+                    registration.template != nil, tags, registration.pushChannel.key, record, top, at, expiresAt,
                 ]
             )
         }

@@ -411,11 +411,6 @@ extension Transaction {
         }
     }
 
-    /// A setting of the connection that writes.
-    func pragma(_ name: String) throws -> Int? {
-        try Int.fetchOne(db, sql: "PRAGMA \(name)")
-    }
-
     func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
         try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
     }

@@ -41,10 +41,9 @@ import Testing
         #expect(try ConnectionString(parsing: connection.description) == connection)
     }
 
-    @Test func `the three parts are written as every client reads them, and redacted without the key`() throws {
+    @Test func `the three parts are written as every client reads them`() throws {
         let connection = try ConnectionString(endpoint: "sb://h:1", keyName: "R", key: "secret=")
         #expect(connection.description == "Endpoint=sb://h:1/;SharedAccessKeyName=R;SharedAccessKey=secret=")
-        #expect(!connection.redacted.contains("secret"))
     }
 
     @Test(arguments: [

@@ -76,6 +76,21 @@ struct RegistrationTests {
         }
     }
 
+    @Test func `texts are stored in the form of Unicode that they came in`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let id = RegistrationID.random()
+            for letter in ["\u{E9}", "e\u{301}"] {
+                let body = #"{"aps":{"alert":"caf\#(letter)"}}"#
+                var registration = try Registration.apple("AA11", tags: ["caf\(letter)"], template: body)
+                registration.id = id
+                try await hub.put(registration)
+                let stored = try await hub.hub.registration(id).registration
+                #expect(stored.template.map { Array($0.body.utf8) } == Array(body.utf8))
+                #expect(stored.tags.map { Array($0.text.utf8) } == [Array("caf\(letter)".utf8)])
+            }
+        }
+    }
+
     @Test func `a registration comes back with all that it brought`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let browser = BrowserPushChannel(endpoint: "https://push.example/x", p256dh: "a", auth: "b")

@@ -62,8 +62,8 @@ struct CommitTests {
     @Test func `every commit is synchronous FULL`() async throws {
         let scratch = try Scratch()
         let (store, _) = try await scratch.store()
-        #expect(try await store.change { try $0.pragma("synchronous") } == 2)
-        #expect(try await store.change { try $0.pragma("foreign_keys") } == 1)
+        #expect(try await store.change { try Int.fetchOne($0.db, sql: "PRAGMA synchronous") } == 2)
+        #expect(try await store.change { try Int.fetchOne($0.db, sql: "PRAGMA foreign_keys") } == 1)
     }
 
     @Test func `a cancelled task commits nothing, and the next commit works`() async throws {

@@ -152,4 +152,15 @@ struct SchemaTests {
         }
         #expect(indexes == statement.indexes, "\(plan)")
     }
+
+    @Test func `a renewed registration is taken out of the index of expiry alone`() async throws {
+        let scratch = try Scratch()
+        _ = try await scratch.store()
+        let steps = try await scratch.read { db in
+            let explained = try db.makeStatement(sql: "EXPLAIN " + RegistrationQuery.renew)
+            explained.setUncheckedArguments(StatementArguments())
+            return try Row.fetchAll(explained).map { $0["opcode"] as String }
+        }
+        #expect(steps.count { $0 == "IdxInsert" } == 1 && steps.count { $0 == "IdxDelete" } == 1, "\(steps)")
+    }
 }
