@@ -26,6 +26,8 @@ struct HubCall {
 
     /// Escapes what is not unreserved in RFC 3986 §2.3.
     static func segment(_ text: String) -> String {
+        // A step within the path, which clients take before they send (RFC 3986 §5.2.4).
+        if text == "." || text == ".." { return text.replacing(".", with: "%2E") }
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             switch byte {

@@ -1,73 +1,100 @@
 package import HubProtocol
 import OutboundHTTP
 
-/// Which registrations a list is of.
-package enum RegistrationSelection: Sendable {
+/// Which registrations a hub is asked for.
+package enum RegistrationChoice: Sendable {
     case all
     case tag(Tag)
-    /// Those of a push handle.
+    /// Those of a push handle; a key that grants Listen is enough, the others need Manage.
     case handle(String)
 }
 
-/// A page of a list.
-package struct RegistrationListPage: Sendable {
-    package let answer: RegistrationAnswer
-    /// Where the next page begins, in the hub's own words; `nil` on the last one.
-    package let next: String?
-}
-
 extension HubClient {
-    /// - Returns: `nil` when the hub has none of this id.
-    package func registration(_ id: RegistrationID) async throws(HubClientError) -> RegistrationAnswer? {
-        var call = HubCall("GET", "/registrations/\(HubCall.segment(id.text))")
-        call.maximumReplyBytes = Self.maximumPageBytes
-        guard let reply = try await succeed(call, unless: [404]) else { return nil }
-        return try answer(in: reply)
+    /// Registrations of a page; the service gives no more (protocol §3.4).
+    private static let pageSize = 100
+    /// Bytes: as many registrations of 64 KiB each, in which every character is a reference of five.
+    private static let maximumPageBytes = 40 << 20
+    /// Pages without a registration that may follow each other.
+    private static let maximumEmptyPages = 100
+
+    /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 404 when the hub has none of this id.
+    package func registration(_ id: RegistrationID) async throws(HubClientError) -> Registration {
+        let reply = try await succeed(HubCall("GET", "/registrations/\(HubCall.segment(id.text))"))
+        let answer = try answer(in: reply)
+        guard let registration = answer.registrations.first else {
+            throw Self.unreadable(answer.problems.first ?? "it is an empty list")
+        }
+        return registration
     }
 
-    /// Reads a page of registrations; the key must grant Manage, for those of a handle Listen is enough.
+    /// Reads registrations page by page: a hub may have a million of them.
     ///
     /// - Parameters:
-    ///   - selection: Which ones.
-    ///   - start: ``RegistrationListPage/next`` of the page before, `nil` for the first one.
-    /// - Returns: The page; its registrations may be none although more follow.
-    /// - Throws: Refusals, and ``HubClientError/malformedReply(_:)`` for what is no list.
-    package func registrations(
-        _ selection: RegistrationSelection,
-        from start: String? = nil
-    ) async throws(HubClientError) -> RegistrationListPage {
+    ///   - choice: Which ones.
+    ///   - limit: The most to read.
+    ///   - visit: Is called with each page, which may hold none.
+    /// - Throws: Refusals, ``HubClientError/malformedReply(_:)`` for what is no list or does not end, and what `visit`
+    ///   throws.
+    package func forEachPage(
+        of choice: RegistrationChoice,
+        limit: Int = .max,
+        _ visit: (RegistrationAnswer) throws -> Void
+    ) async throws {
+        var (start, seen): (String?, Set<String>) = (nil, [])
+        var (left, emptyPages) = (limit, 0)
+        repeat {
+            let page = try await page(of: choice, from: start, count: min(left, Self.pageSize))
+            try visit(page.answer)
+            let count = page.answer.registrations.count + page.answer.problems.count
+            left -= count
+            emptyPages = count == 0 ? emptyPages + 1 : 0
+            start = page.next
+            let isNew = start.map { seen.insert($0).inserted } ?? true
+            guard isNew, emptyPages <= Self.maximumEmptyPages else {
+                throw HubClientError.malformedReply("the list of registrations does not end")
+            }
+        } while start != nil && left > 0
+    }
+
+    private func page(
+        of choice: RegistrationChoice,
+        from start: String?,
+        count: Int
+    ) async throws(HubClientError) -> (answer: RegistrationAnswer, next: String?) {
         var call: HubCall
-        switch selection {
-        case .all: call = HubCall("GET", "/registrations")
+        switch choice {
+        case .all, .handle: call = HubCall("GET", "/registrations")
         case .tag(let tag): call = HubCall("GET", "/tags/\(HubCall.segment(tag.text))/registrations")
-        case .handle(let handle):
-            call = HubCall("GET", "/registrations")
+        }
+        if case .handle(let handle) = choice {
             // What .NET and Java call the handle on every platform (protocol §3.5).
             call.query.append(("$filter", "ChannelUri eq '\(handle.replacing("'", with: "''"))'"))
         }
+        call.query.append(("$top", "\(count)"))
         call.continuation = start
         call.maximumReplyBytes = Self.maximumPageBytes
         let reply = try await succeed(call)
         let next = reply.headers[HeaderName.continuationToken].flatMap { $0.isEmpty ? nil : $0 }
-        guard next == nil || next != start, next?.utf8.allSatisfy(Self.isOfToken) != false else {
-            throw .malformedReply("the list's continuation token leads nowhere")
+        guard next?.utf8.allSatisfy(Self.isOfToken) != false else {
+            throw .malformedReply("the continuation token of its list cannot be sent back")
         }
-        return RegistrationListPage(answer: try answer(in: reply), next: next)
+        return (try answer(in: reply), next)
     }
 
     private func answer(in reply: OutboundResponse) throws(HubClientError) -> RegistrationAnswer {
         do {
             return try RegistrationAnswer(reply.body)
         } catch {
-            throw .malformedReply("its registrations cannot be read: \(error.detail)")
+            throw Self.unreadable(error.detail)
         }
+    }
+
+    private static func unreadable(_ reason: String) -> HubClientError {
+        .malformedReply("its registrations cannot be read: \(reason)")
     }
 
     /// Whether a byte may stand in a query as it is: there a token goes as it came (protocol §3.4).
     private static func isOfToken(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && !#"&#"<>\"#.utf8.contains(byte)
     }
-
-    /// A hundred registrations of 64 KiB, and what is around them.
-    private static let maximumPageBytes = 8 << 20
 }

@@ -1,17 +1,20 @@
 import HostSystem
 import HubProtocol
 
-/// A registration as it is printed; what is absent, it has not.
+/// A registration as it is printed, its members named as the protocol names those of installations; what is absent, it
+/// has not.
 struct RegistrationOutput: Encodable {
-    let id: String
+    let registrationId: String
     let etag: Int
     /// Absent for never.
-    let expiresAt: String?
+    let expirationTime: String?
     let platform: String
-    /// A browser's is its endpoint.
-    let handle: String
+    /// A browser's is its endpoint; its keys stand beside it.
+    let pushChannel: String
+    private(set) var p256dh: String?
+    private(set) var auth: String?
     let tags: [String]
-    let tile: String?
+    let secondaryTileName: String?
     let pushVariables: [String: String]?
     let template: Template?
 
@@ -21,16 +24,19 @@ struct RegistrationOutput: Encodable {
         let headers: [String: String]?
         let expiry: String?
         let priority: String?
+        /// Of Baidu.
+        let messageType: String?
     }
 
     init(_ registration: Registration) {
-        id = registration.id.text
+        registrationId = registration.id.text
         etag = registration.etag
-        expiresAt = registration.expirationTime.map(ISODateTime.format)
+        expirationTime = registration.expirationTime.map(ISODateTime.formatMilliseconds)
         platform = registration.platform.rawValue
-        handle = registration.pushChannel.handle
+        pushChannel = registration.pushChannel.handle
+        if case .browser(let browser) = registration.pushChannel { (p256dh, auth) = (browser.p256dh, browser.auth) }
         tags = registration.tags.map(\.text)
-        tile = registration.secondaryTileName
+        secondaryTileName = registration.secondaryTileName
         pushVariables = registration.pushVariables.isEmpty ? nil : registration.pushVariables
         template = registration.template.map { template in
             Template(
@@ -38,7 +44,8 @@ struct RegistrationOutput: Encodable {
                 body: template.body,
                 headers: template.headers.isEmpty ? nil : template.headers,
                 expiry: template.expiry,
-                priority: template.priority
+                priority: template.priority,
+                messageType: template.messageType
             )
         }
     }
@@ -46,29 +53,34 @@ struct RegistrationOutput: Encodable {
     /// All that a list needs, fit for a terminal whatever the hub says.
     var line: String {
         let kind = template.map { $0.name.isEmpty ? "template" : "template '\($0.name)'" } ?? "native"
-        let beginning = handle.count > Self.shownHandle ? "\(handle.prefix(Self.shownHandle))…" : handle
         let labels = tags.isEmpty ? "no tags" : tags.joined(separator: ", ")
-        return TerminalText.safe([id, platform, kind, beginning, labels].joined(separator: "  "))
+        return TerminalText.safe([registrationId, platform, kind, handlePart, labels].joined(separator: "  "))
     }
 
-    /// Characters of a handle in a list: enough to tell devices apart.
+    /// What tells a device from others: the beginning of a token, the end of an address.
+    private var handlePart: String {
+        guard pushChannel.count > Self.shownHandle else { return pushChannel }
+        let isAddress = pushChannel.contains("://")
+        return isAddress ? "…\(pushChannel.suffix(Self.shownHandle))" : "\(pushChannel.prefix(Self.shownHandle))…"
+    }
+
     private static let shownHandle = 16
 
     /// In full.
     var lines: [String] {
-        var lines = [
-            "id        \(id)", "platform  \(platform)", "handle    \(handle)",
-            "tags      \(tags.isEmpty ? "none" : tags.joined(separator: ", "))",
-        ]
-        if let tile { lines.append("tile      \(tile)") }
+        var lines = ["id        \(registrationId)", "platform  \(platform)", "handle    \(pushChannel)"]
+        if let p256dh, let auth { lines += ["p256dh    \(p256dh)", "auth      \(auth)"] }
+        lines.append("tags      \(tags.isEmpty ? "none" : tags.joined(separator: ", "))")
+        if let secondaryTileName { lines.append("tile      \(secondaryTileName)") }
         for (name, value) in Self.sorted(pushVariables) { lines.append("variable  \(name): \(value)") }
         if let template {
             lines.append("template  \(template.name.isEmpty ? template.body : "\(template.name): \(template.body)")")
             for (name, value) in Self.sorted(template.headers) { lines.append("header    \(name): \(value)") }
             if let expiry = template.expiry { lines.append("expiry    \(expiry)") }
             if let priority = template.priority { lines.append("priority  \(priority)") }
+            if let type = template.messageType { lines.append("message   type \(type)") }
         }
-        lines += ["etag      \(etag)", "expires   \(expiresAt ?? "never")"]
+        lines += ["etag      \(etag)", "expires   \(expirationTime ?? "never")"]
         return lines.map(TerminalText.safe)
     }
 

@@ -18,14 +18,15 @@ struct RegistrationsCommand: AsyncParsableCommand {
 struct RegistrationsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List registrations: id, platform, template or native, the beginning of the push handle, tags.",
+        abstract: "List registrations: id, platform, template or native, a part of the push handle, tags.",
         discussion: """
             With --json each is an object on a line of its own, with all that 'newswire registrations show' tells.
 
             EXAMPLES
               newswire registrations list --tag World
               newswire registrations list --device 62BC348C…
-              newswire registrations list --json | jq -r 'select(.platform == "apns") | .handle'
+              newswire registrations list --device phone-1
+              newswire registrations list --json | jq -r 'select(.platform == "apns") | .pushChannel'
             """
     )
 
@@ -34,7 +35,7 @@ struct RegistrationsListCommand: AsyncParsableCommand {
     @Option(help: "Those with this tag only.")
     var tag: String?
 
-    @Option(help: ArgumentHelp("Those of this push handle only.", valueName: "handle"))
+    @Option(help: ArgumentHelp("Those of one push handle, or of an installation by its id.", valueName: "device"))
     var device: String?
 
     @Option(help: "How many to list. Without it: all.")
@@ -47,48 +48,61 @@ struct RegistrationsListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let selection = try selection()
-            let (limit, json) = (limit ?? .max, inquiry.json)
-            try await inquiry.ask { hub in
-                try await Self.list(selection, of: hub, limit: limit, json: json)
+            let choices = try choices()
+            var list = RegistrationList(limit: limit ?? .max, json: inquiry.json)
+            for choice in choices where list.isEmpty {
+                list = try await inquiry.ask { try await list.adding(choice, of: $0) }
+            }
+            guard list.unreadable == 0 else {
+                throw Failure(.failed, "\(list.unreadable) of the registrations cannot be shown")
             }
         }
     }
 
-    /// Prints each page when it has come: a hub may have a million of them.
-    private static func list(
-        _ selection: RegistrationSelection,
-        of hub: HubClient,
-        limit: Int,
-        json: Bool
-    ) async throws {
-        var start: String?
-        var left = limit
-        repeat {
-            let page = try await hub.registrations(selection, from: start)
-            for problem in page.answer.problems { Console.warning("a registration cannot be shown: \(problem)") }
-            for registration in page.answer.registrations.prefix(left) {
-                let output = RegistrationOutput(registration)
-                Console.print(json ? try JSON.line(output) : output.line)
-            }
-            left -= page.answer.registrations.count
-            start = page.next
-        } while start != nil && left > 0
-    }
-
-    private func selection() throws(Failure) -> RegistrationSelection {
+    /// What to ask for; the next one when there is nothing of the one before.
+    private func choices() throws(Failure) -> [RegistrationChoice] {
         if let device {
             guard !device.isEmpty, device.utf8.count <= PushChannel.maximumLength else {
-                throw Failure(.usage, "--device is no push handle")
+                throw Failure(.usage, "--device is neither an installation's id nor a push handle")
             }
-            return .handle(device)
+            let installation = (try? InstallationID(device)).map { RegistrationChoice.tag(.installation($0)) }
+            return [.handle(device)] + (installation.map { [$0] } ?? [])
         }
-        guard let tag else { return .all }
+        guard let tag else { return [.all] }
         do {
-            return .tag(try Tag(tag))
+            return [.tag(try Tag(tag))]
         } catch {
             throw Failure(.usage, error.detail)
         }
+    }
+}
+
+/// Prints registrations as they come.
+private struct RegistrationList {
+    let limit: Int
+    let json: Bool
+    private var listed = 0
+    private(set) var unreadable = 0
+
+    init(limit: Int, json: Bool) {
+        self.limit = limit
+        self.json = json
+    }
+
+    var isEmpty: Bool { listed + unreadable == 0 }
+
+    func adding(_ choice: RegistrationChoice, of hub: HubClient) async throws -> RegistrationList {
+        var list = self
+        try await hub.forEachPage(of: choice, limit: limit) { answer in
+            for problem in answer.problems { Console.warning("a registration cannot be shown: \(problem)") }
+            for registration in answer.registrations.prefix(limit - list.listed) {
+                let output = RegistrationOutput(registration)
+                Console.print(json ? try JSON.line(output) : output.line)
+                list.listed += 1
+            }
+            list.unreadable += answer.problems.count
+        }
+        return list
     }
 }
 
@@ -110,19 +124,7 @@ struct RegistrationsShowCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let id = try identifier()
-            let answer = try await inquiry.ask { hub in try await hub.registration(id) }
-            guard let answer else {
-                throw Failure(
-                    .failed,
-                    "there is no registration '\(id)' at this hub",
-                    hint: "'newswire registrations list' shows those that are there"
-                )
-            }
-            guard let registration = answer.registrations.first else {
-                let problems = answer.problems.joined(separator: "; ")
-                throw Failure(.failed, "the registration '\(id)' cannot be shown: \(problems)")
-            }
-            let output = RegistrationOutput(registration)
+            let output = RegistrationOutput(try await inquiry.ask { hub in try await hub.registration(id) })
             if inquiry.json { return Console.print(try JSON.line(output)) }
             for line in output.lines { Console.print(line) }
         }

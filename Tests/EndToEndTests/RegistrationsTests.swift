@@ -10,12 +10,13 @@ import Testing
     func `registrations are listed page by page, by tag and by handle, and shown`() async throws {
         let scratch = try ScratchFolder()
         let hub = try await RunningProgram(
-            ["hub", "--port", "0", "--state", scratch.file("hub")],
+            ["hub", "--port", "0", "--state", scratch.file("hub"), "--maximum-expression-tags", "1"]
+                + ["--maximum-alternatives", "2"],
             folder: scratch.path
         )
-        let full = ["NEWSWIRE_CONNECTION_FILE": scratch.file("hub/full.connection")]
+        let environment = ["NEWSWIRE_CONNECTION_FILE": scratch.file("hub/full.connection")]
         func run(_ arguments: [String]) async throws -> BuiltProgram.Outcome {
-            try await BuiltProgram.run(["registrations"] + arguments, environment: full)
+            try await BuiltProgram.run(["registrations"] + arguments, environment: environment)
         }
         let none = try await run(["list"])
         #expect(none.status == 0 && none.output.isEmpty, "\(none.errors)")
@@ -24,7 +25,7 @@ import Testing
         let all = try await run(["list"])
         #expect(all.status == 0, "\(all.errors)")
         let lines = all.output.split(separator: "\n")
-        #expect(Set(lines).count == 120, "two pages")
+        #expect(Set(lines).count == 122, "two pages")
         #expect(lines.count { $0.contains("  apns  template 'alert'  ") } == 60)
         #expect(try await run(["list", "--limit", "101"]).output.split(separator: "\n").count == 101)
         #expect(try await run(["list", "--tag", "even"]).output.split(separator: "\n").count == 60)
@@ -33,7 +34,7 @@ import Testing
         let found = try await run(["list", "--device", handle.lowercased()]).output.split(separator: "\n")
         #expect(found.count == 2 && found.allSatisfy { $0.contains("  \(handle.prefix(16))…  ") }, "\(found)")
         let json = try await run(["list", "--device", handle, "--json"]).output.split(separator: "\n")
-        #expect(json.count == 2 && json.allSatisfy { $0.contains(#""handle":"\#(handle)""#) }, "\(json)")
+        #expect(json.count == 2 && json.allSatisfy { $0.contains(#""pushChannel":"\#(handle)""#) }, "\(json)")
 
         let id = String(try #require(found.first { $0.contains("alert") }).prefix { $0 != " " })
         let shown = try await run(["show", id])
@@ -42,14 +43,30 @@ import Testing
         }
         #expect(try await run(["show", id, "--json"]).output == "\(try #require(json.first { $0.contains(id) }))\n")
 
+        #expect(try await run(["list", "--device", "phone-7"]).output.split(separator: "\n") == found)
+        let desk = try await run(["list", "--tag", "desk"]).output.split(separator: "\n")
+        let toast = try #require(
+            desk.first { $0.hasSuffix("  wns  template 'toast'  …/?token=desk%2F1  $InstallationId:{desk}, desk") },
+            "\(desk)"
+        )
+        let full = try await run(["show", String(toast.prefix { $0 != " " })]).output
+        for line in ["header    X-WNS-Type: wns/toast", "variable  name: a\u{FFFD}[2Jb"] {
+            #expect(full.contains("\(line)\n"), "\(full)")
+        }
+
         let unknown = try await run(["show", "1-2-3"])
-        #expect(unknown.status == 1 && unknown.errors.contains("no registration '1-2-3'"), "\(unknown.errors)")
+        #expect(unknown.status == 1 && unknown.errors.contains("Registration not found"), "\(unknown.errors)")
         for wrong in [["show", "x"], ["list", "--limit", "0"], ["list", "--tag", "a b"], ["list", "--device", ""]] {
             #expect(try await run(wrong).status == 64, "\(wrong)")
         }
         let listen = ["NEWSWIRE_CONNECTION_FILE": scratch.file("hub/listen.connection")]
         let refused = try await BuiltProgram.run(["registrations", "list"], environment: listen)
         #expect(refused.status == 78 && refused.errors.contains("Manage claim is required"), "\(refused.errors)")
+        for (tags, allowed) in [("a && b", "1 are allowed"), ("a || b || c", "2 are allowed")] {
+            let send = ["send", "--tags", tags, "--message", "x"]
+            let tooMany = try await BuiltProgram.run(send, environment: environment)
+            #expect(tooMany.status != 0 && tooMany.errors.contains(allowed), "\(tooMany.errors)")
+        }
         #expect(await hub.stop() == 0)
     }
 
@@ -74,6 +91,16 @@ import Testing
                 )
             )
         }
+        try await client.put(
+            Installation(
+                id: try InstallationID("desk"),
+                platform: .wns,
+                pushChannel: .handle("https://wns.example/?token=desk%2F1"),
+                tags: [try Tag("desk")],
+                pushVariables: ["name": "a\u{1B}[2Jb"],
+                templates: ["toast": InstallationTemplate(body: "<toast/>", headers: ["X-WNS-Type": "wns/toast"])]
+            )
+        )
         await http.shutdown()
     }
 }

@@ -16,7 +16,7 @@ enum AtomNames {
         roots: [],
         containers: [],
         records: [],
-        names: [feed, entry, content, nilAttribute, typeAttribute, headerName, headerValue]
+        names: [feed, entry, title, content, nilAttribute, typeAttribute, headerName, headerValue]
             + RegistrationField.allCases.map(\.qualifiedName),
         space: { namespace, prefix in
             switch namespace {
@@ -30,6 +30,7 @@ enum AtomNames {
 
     static let feed = "atom:feed"
     static let entry = "atom:entry"
+    static let title = "atom:title"
     static let content = "atom:content"
     static let nilAttribute = "i:nil"
     static let typeAttribute = "i:type"

@@ -5,7 +5,7 @@ import Markup
 /// Source: protocol §3.3, §3.4.
 package struct RegistrationAnswer: Sendable {
     package let registrations: [Registration]
-    /// Why others of the same answer cannot be read: a hub may know kinds that we do not.
+    /// Which others of the same answer cannot be read, and why: a hub may know kinds that we do not.
     package let problems: [String]
 
     /// - Throws: ``ProtocolError`` 400 for what is neither an entry nor a feed.
@@ -19,7 +19,9 @@ package struct RegistrationAnswer: Sendable {
             do throws(ProtocolError) {
                 registrations.append(try Registration(answered: entry))
             } catch {
-                problems.append(error.detail)
+                problems.append(
+                    "\(entry.first(AtomNames.title)?.text.excerpt ?? "one without a title"): \(error.detail)"
+                )
             }
         }
         self.registrations = registrations

@@ -49,9 +49,9 @@ extension Registration {
         self.expirationTime = expirationTime
     }
 
-    /// Reads an entry as a hub has written it, which says more than a client's.
+    /// Reads an entry as a hub has written it, with the ETag and the time that it gave.
     ///
-    /// What the hub has taken is not judged once more.
+    /// The rules of registrations are not asked once more: another hub may allow more.
     ///
     /// - Throws: ``ProtocolError`` 400 naming every problem at once.
     init(answered entry: XMLElement) throws(ProtocolError) {
@@ -61,9 +61,10 @@ extension Registration {
         let id = reader.statedID(&problems)
         if id == nil { problems.add("RegistrationId is missing") }
         let expirationTime = reader.statedExpirationTime(&problems)
-        self = try reader.registration(id: id ?? .random(), maximumTags: nil, &problems)
+        self = reader.storedRegistration(id: id ?? .random(), &problems)
         self.expirationTime = expirationTime
         etag = description.children.first { $0.localName == "ETag" }.flatMap { Int($0.text) } ?? 0
+        try problems.throwIfAny()
     }
 
     private static func description(in entry: XMLElement) throws(ProtocolError) -> XMLElement {
@@ -124,19 +125,37 @@ private struct RegistrationReader {
         fields = RegistrationFields(description, &problems)
     }
 
-    /// Without `maximumTags` nothing is judged but what cannot be read.
+    /// A registration that may be stored.
     func registration(
         id: RegistrationID,
-        maximumTags: Int?,
+        maximumTags: Int,
         _ problems: inout ProblemList
     ) throws(ProtocolError) -> Registration {
         let channel = channel(&problems)
         let tags = fields.text(.tags, &problems).map { TagList.read(joined: $0, &problems) } ?? []
+        let registration = registration(id: id, channel: channel, tags: tags, &problems)
+        // Without a channel something has been noted; what else is wrong shall be told as well.
+        registration.checkRules(requiresPushChannel: channel != nil, maximumTags: maximumTags, &problems)
+        try problems.throwIfAny()
+        return registration
+    }
+
+    /// A registration that a hub has stored: its tags are as it wrote them.
+    func storedRegistration(id: RegistrationID, _ problems: inout ProblemList) -> Registration {
+        let tags = fields.text(.tags, &problems)?.split(separator: ",").map { Tag(valid: String($0.trimmed)) }
+        return registration(id: id, channel: channel(&problems), tags: tags ?? [], &problems)
+    }
+
+    private func registration(
+        id: RegistrationID,
+        channel: PushChannel?,
+        tags: [Tag],
+        _ problems: inout ProblemList
+    ) -> Registration {
         let variables = pushVariables(&problems)
         let tile = type.hasSecondaryTiles ? fields.text(.secondaryTileName, &problems) : nil
         let template = isTemplate ? template(&problems) : nil
-        // Without a channel something has been noted; what else is wrong shall be told as well.
-        let registration = Registration(
+        return Registration(
             id: id,
             tags: tags,
             pushVariables: variables,
@@ -146,11 +165,6 @@ private struct RegistrationReader {
             template: template,
             isFcm: type.isFcm
         )
-        if let maximumTags {
-            registration.checkRules(requiresPushChannel: channel != nil, maximumTags: maximumTags, &problems)
-        }
-        try problems.throwIfAny()
-        return registration
     }
 
     func statedID(_ problems: inout ProblemList) -> RegistrationID? {

@@ -12,7 +12,7 @@ import Testing
             Registration(
                 id: try RegistrationID("1-2-3"),
                 etag: 7,
-                expirationTime: Date(timeIntervalSince1970: 1_900_000_000.25),
+                expirationTime: Date(timeIntervalSince1970: 1_900_000_000.123),
                 tags: try (0..<100).map { try Tag("t\($0)") },
                 pushVariables: ["a": "b<"],
                 platform: .wns,
@@ -43,6 +43,29 @@ import Testing
                 ]
             )
         }
+    }
+
+    @Test func `a feed of the service is read, with tags that we would refuse`() throws {
+        let feed = #"""
+            <feed xmlns="http://www.w3.org/2005/Atom"><title type="text">Registrations</title>\#
+            <id>https://ns.servicebus.windows.net/h/registrations/?api-version=2020-06</id>\#
+            <updated>2018-11-07T00:18:37Z</updated>\#
+            <entry m:etag="W/&quot;3&quot;" xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">\#
+            <id>https://ns.servicebus.windows.net/h/registrations/1-2-3?api-version=2020-06</id>\#
+            <title type="text">1-2-3</title><content type="application/xml"><AppleTemplateRegistrationDescription \#
+            xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" \#
+            xmlns:i="http://www.w3.org/2001/XMLSchema-instance"><ETag>3</ETag>\#
+            <ExpirationTime>9999-12-31T23:59:59.999</ExpirationTime><RegistrationId>1-2-3</RegistrationId>\#
+            <Tags>Breaking News,news,News</Tags><DeviceToken>AABB</DeviceToken>\#
+            <BodyTemplate><![CDATA[{"aps":{"alert":"$(m)"}}]]></BodyTemplate><Expiry i:nil="true"/>\#
+            <TemplateName>t</TemplateName><ApnsHeaders/></AppleTemplateRegistrationDescription></content></entry></feed>
+            """#
+        let answer = try RegistrationAnswer(feed.bytes)
+        #expect(answer.problems.isEmpty)
+        let registration = try #require(answer.registrations.first)
+        #expect(registration.tags.map(\.text) == ["Breaking News", "news", "News"])
+        #expect(registration.etag == 3 && registration.expirationTime == nil)
+        #expect(registration.template?.name == "t" && registration.template?.expiry == nil)
     }
 
     @Test func `what cannot be read hides no other`() throws {
