@@ -20,6 +20,11 @@ package enum TerminationSignals {
         signal(SIGPIPE, SIG_IGN)
     }
 
+    /// Lets SIGHUP, by which daemons are asked to read their files again, end nothing.
+    package static func ignoreHangUps() {
+        signal(SIGHUP, SIG_IGN)
+    }
+
     /// Signals that wait for a slow reader; more of them say nothing new.
     private static let maximumPending = 8
 }

@@ -4,11 +4,24 @@ import NIOCore
 /// The address cannot be listened on: it is in use, not of this machine, or not allowed.
 package struct HubListenError: Error {
     package let reason: String
+    /// No port would help.
+    package let isOfAddress: Bool
 
     /// `nil` for an error of another kind.
     init?(_ error: any Error) {
-        guard let error = error as? IOError else { return nil }
-        reason =
-            error.errnoCode == EADDRINUSE ? "another program listens there" : String(cString: strerror(error.errnoCode))
+        switch error {
+        case let error as IOError:
+            isOfAddress = error.errnoCode == EADDRNOTAVAIL
+            reason =
+                switch error.errnoCode {
+                case EADDRINUSE: "another program listens there"
+                case EADDRNOTAVAIL: "this machine does not have that address"
+                default: String(cString: strerror(error.errnoCode))
+                }
+        case is SocketAddressError, is SocketAddressError.FailedToParseIPByteBuffer, is SocketAddressError.UnknownHost:
+            isOfAddress = true
+            reason = "there is no such address"
+        default: return nil
+        }
     }
 }

@@ -9,6 +9,9 @@ package enum HubBackup {
     ///
     /// - Throws: ``HubBackupError``, or a `DatabaseError` such as of a full disk.
     package static func copy(_ source: String, to destination: String) throws {
+        guard !files(of: source).contains(where: { isSame($0, destination) }) else {
+            throw HubBackupError.notWritten(path: destination, reason: "it belongs to the database that is copied")
+        }
         let part = destination + ".part"
         for leftover in files(of: part) { try? FileManager.default.removeItem(atPath: leftover) }
         do {
@@ -119,6 +122,16 @@ package enum HubBackup {
             }
             try db.execute(sql: "PRAGMA journal_mode = DELETE")
         }
+    }
+
+    /// Whether two names are of one file, by whatever links.
+    private static func isSame(_ left: String, _ right: String) -> Bool {
+        var (one, other) = (stat(), stat())
+        if stat(left, &one) == 0, stat(right, &other) == 0 {
+            return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+        }
+        let paths = [left, right].map { URL(filePath: $0).standardizedFileURL.resolvingSymlinksInPath().path }
+        return paths[0] == paths[1]
     }
 
     private static func files(of database: String) -> [String] {

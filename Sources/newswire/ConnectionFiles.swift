@@ -26,8 +26,8 @@ enum ConnectionFiles {
     }
 
     /// What SDKs and other machines call, as of the last start.
-    static func endpoint(in state: StateDirectory) throws -> String {
-        let path = state.file(HubFiles.endpoint)
+    static func endpoint(in directory: String) throws -> String {
+        let path = "\(directory)/\(HubFiles.endpoint)"
         guard HostFile.exists(path) else { return "sb://localhost:8787/" }
         return try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -219,12 +219,16 @@ enum HubFiles {
 
     /// The connection file that a hub of this user has written, if there is one; makes nothing.
     ///
-    /// `state` is where the hub is configured to keep its state; a unit's own `$STATE_DIRECTORY` is not the hub's.
+    /// `state` is where the hub is configured to keep its state.
     static func existing(_ connection: Connection, state: String?) -> String? {
+        guard let path = directory(state: state).map({ "\($0)/\(connection.rawValue)" }) else { return nil }
+        return FileManager.default.isReadableFile(atPath: path) ? path : nil
+    }
+
+    /// Where a hub of this user keeps its state: a unit's own `$STATE_DIRECTORY` is not the hub's.
+    static func directory(state: String?) -> String? {
         var environment = ProcessInfo.processInfo.environment
         environment["STATE_DIRECTORY"] = nil
-        let directory = try? StateDirectory.path(role: "hub", override: state, environment: environment)
-        guard let path = directory.map({ "\($0)/\(connection.rawValue)" }) else { return nil }
-        return FileManager.default.isReadableFile(atPath: path) ? path : nil
+        return try? StateDirectory.path(role: "hub", override: state, environment: environment)
     }
 }

@@ -27,10 +27,18 @@ struct NamespaceOptions: ParsableArguments {
     @Flag(help: "Send the key over plain HTTP to a hub on another machine.")
     var allowPlainHttp = false
 
+    /// What stands in connection strings.
+    struct Endpoints {
+        /// What this command calls.
+        let own: String
+        /// For SDKs and other machines.
+        let others: String
+    }
+
     /// Runs work with a client of the namespace.
-    func run<Output>(_ work: (NamespaceClient, ConnectionString) async throws -> Output) async throws -> Output {
+    func run<Output>(_ work: (NamespaceClient, Endpoints) async throws -> Output) async throws -> Output {
         let settings = try configuration.load()
-        let string = try connectionString(settings)
+        let (string, endpoints) = try connectionString(settings)
         let file = settings.value(PublisherSettings.connection.authorityFile, flag: caFile)
         let authorities = try HubConnection.authorities(file)
         return try await withHTTP { http in
@@ -50,14 +58,14 @@ struct NamespaceOptions: ParsableArguments {
                 )
             }
             do {
-                return try await work(client, string)
+                return try await work(client, endpoints)
             } catch let error as HubClientError {
                 throw Failure(managing: error)
             }
         }
     }
 
-    private func connectionString(_ settings: Settings) throws -> ConnectionString {
+    private func connectionString(_ settings: Settings) throws -> (ConnectionString, Endpoints) {
         let connection = HubConnection(
             hub: try HubName(HubName.standard),
             isHubNamed: false,
@@ -67,7 +75,15 @@ struct NamespaceOptions: ParsableArguments {
             allowPlainHTTP: allowPlainHttp,
             hubState: settings.value(HubSettings.state, flag: state)
         )
-        if let string = try connection.named() ?? connection.local(.namespace) { return string }
+        if let string = try connection.named() {
+            // Several SDKs take the scheme off by its length (protocol §1.1), and every port of a hub speaks TLS.
+            let address = string.endpoint.drop { $0 != ":" }
+            return (string, Endpoints(own: string.endpoint, others: "sb\(address)"))
+        }
+        if let string = try connection.local(.namespace), let directory = HubFiles.directory(state: connection.hubState)
+        {
+            return (string, Endpoints(own: string.endpoint, others: try ConnectionFiles.endpoint(in: directory)))
+        }
         throw Failure(
             .badConfiguration,
             "no connection string: there is no hub of yours on this machine and none was named",
@@ -141,6 +157,9 @@ struct HubCreateCommand: AsyncParsableCommand {
     )
     var registrationTimeToLive: RegistrationTimeToLive?
 
+    @Flag(help: "Show the connection strings for programs of yours on this machine, as this command reaches the hub.")
+    var local = false
+
     @Flag(help: "Print JSON.")
     var json = false
 
@@ -152,9 +171,9 @@ struct HubCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let (hub, endpoint) = try await namespace.run { client, string in
+            let (hub, endpoint) = try await namespace.run { client, endpoints in
                 let hub = try await client.create(name, registrationTimeToLive: registrationTimeToLive ?? .unlimited)
-                return (hub, string.endpoint)
+                return (hub, local ? endpoints.own : endpoints.others)
             }
             let strings = try hub.rules.map { ($0, "\(try ConnectionString(endpoint: endpoint, rule: $0))") }
             if json {

@@ -23,7 +23,8 @@ struct HubBackupCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let state = try stateOptions.directory(stateOptions.configuration.load())
-            try HubBackups.write(database: state.file(HubFiles.database), to: file)
+            let database = state.file(HubFiles.database)
+            try await usingDatabase(database) { try HubBackups.write(database: database, to: file) }
             Console.notice("'\(file)' is a copy of '\(state.file(HubFiles.database))'")
         }
     }
@@ -54,7 +55,8 @@ struct HubRestoreCommand: AsyncParsableCommand {
                 throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
             }
             defer { lock.close() }
-            let former = try HubBackups.restore(file, to: state.file(HubFiles.database))
+            let database = state.file(HubFiles.database)
+            let former = try await usingDatabase(database) { try HubBackups.restore(file, to: database) }
             Console.notice("the hub's database is now the one of '\(file)'")
             if let former { Console.notice("the former one is kept in '\(former)'") }
         }

@@ -19,6 +19,20 @@ struct HubCommand: AsyncParsableCommand {
     )
 }
 
+/// Runs work on a hub's file, and says of the file what SQLite says.
+func usingDatabase<Output>(_ path: String, _ work: () async throws -> Output) async throws -> Output {
+    do {
+        return try await work()
+    } catch {
+        guard let trouble = HubDatabase.trouble(error) else { throw error }
+        throw Failure(
+            trouble.isTemporary ? .tryLater : .badConfiguration,
+            "cannot use '\(path)': \(trouble.reason)",
+            hint: trouble.isTemporary ? nil : "put a copy in its place: newswire hub restore FILE"
+        )
+    }
+}
+
 /// Where a hub keeps its state.
 struct HubStateOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
@@ -121,7 +135,9 @@ struct HubServe: AsyncParsableCommand {
             let endpoint = try HubEndpoint(settings, self, listen: configuration.host, state: state)
             configuration.certificate = endpoint.certificate
             configuration.publicName = endpoint.publicName
-            try await serve(configuration, endpoint, state, settings)
+            try await usingDatabase(configuration.databasePath) {
+                try await serve(configuration, endpoint, state, settings)
+            }
         }
     }
 
@@ -158,6 +174,8 @@ struct HubServe: AsyncParsableCommand {
         _ settings: Settings
     ) async throws {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        // A terminal that goes ends a hub that was started at it.
+        if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
         var logger = Logger(label: "newswire.hub")
         logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
         let listen = configuration.host
@@ -197,9 +215,9 @@ struct HubServe: AsyncParsableCommand {
             }
         } catch let error as HubListenError {
             throw Failure(
-                .tryLater,
+                error.isOfAddress ? .badConfiguration : .tryLater,
                 "cannot listen on \(listen):\(configuration.port): \(error.reason)",
-                hint: "pass another --port"
+                hint: error.isOfAddress ? "pass another --listen" : "pass another --port"
             )
         }
     }

@@ -32,7 +32,7 @@ struct HubEndpoint {
             var unique: [HostName] = []
             for name in names where !unique.contains(name) && !Self.isUnspecified("\(name)") { unique.append(name) }
             certificate = .local(LocalCertificates(directory: state.path, names: unique))
-            publicName = isLocal ? Self.localhost : configured?.first ?? best ?? Self.localhost
+            publicName = configured?.first ?? (isLocal ? nil : best) ?? Self.localhost
             _ = try Self.identity(certificate)
         }
     }

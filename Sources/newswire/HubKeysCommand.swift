@@ -50,17 +50,21 @@ struct HubKeysCommand: AsyncParsableCommand {
             guard FileManager.default.fileExists(atPath: state.file(HubFiles.database)) else {
                 throw Failure(.badConfiguration, "there is no hub in '\(state.path)'", hint: "start one: newswire hub")
             }
-            let keys = try await HubKeys(databasePath: state.file(HubFiles.database))
             do {
-                let owners = try owners(keys)
-                if let rotate { try await self.rotate(rotate, of: owners, keys, settings) }
-                let shown = try await shown(owners, keys, in: state)
-                if rotate != nil { try await write(keys, settings, to: state) }
-                try show(shown)
+                let database = state.file(HubFiles.database)
+                try await usingDatabase(database) { try await run(HubKeys(databasePath: database), settings, state) }
             } catch let error as HubKeysError {
                 throw Failure(.usage, "\(error)")
             }
         }
+    }
+
+    private func run(_ keys: HubKeys, _ settings: Settings, _ state: StateDirectory) async throws {
+        let owners = try owners(keys)
+        if let rotate { try await self.rotate(rotate, of: owners, keys, settings) }
+        let shown = try await shown(owners, keys, in: state)
+        if rotate != nil { try await write(keys, settings, to: state) }
+        try show(shown)
     }
 
     private func owners(_ keys: HubKeys) throws -> [HubKeys.Owner] {
@@ -132,7 +136,7 @@ struct HubKeysCommand: AsyncParsableCommand {
         _ keys: HubKeys,
         in state: StateDirectory
     ) async throws -> [ShownRule] {
-        let endpoint = try ConnectionFiles.endpoint(in: state)
+        let endpoint = try ConnectionFiles.endpoint(in: state.path)
         let local = try ConnectionFiles.localEndpoint(in: state)
         var shown: [ShownRule] = []
         for owner in owners {

@@ -90,6 +90,31 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: scratch.file("state")))
     }
 
+    @Test func `a damaged database is named, with what mends it`() async throws {
+        let scratch = try ScratchFolder()
+        try FileManager.default.createDirectory(atPath: scratch.file("hub"), withIntermediateDirectories: true)
+        try scratch.write("garbage, and enough of it to be read as the head of a file", to: "hub/hub.sqlite")
+        let state = ["--state", scratch.file("hub")]
+        for command in [["hub", "--port", "0"], ["hub", "keys"]] {
+            let outcome = try await BuiltProgram.run(command + state)
+            #expect(outcome.status == 78, "\(outcome.errors)")
+            #expect(
+                outcome.errors.contains("cannot use '\(scratch.file("hub/hub.sqlite"))': it is damaged or no database")
+            )
+            #expect(outcome.errors.contains("newswire hub restore"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `a hub goes on when it is asked to read its files again`() async throws {
+        let scratch = try ScratchFolder()
+        let state = ["--state", scratch.file("hub")]
+        let hub = try await RunningProgram(["hub", "--port", "0"] + state, folder: scratch.path)
+        hub.signal(SIGHUP)
+        let sending = ["NEWSWIRE_CONNECTION_FILE": scratch.file("hub/full.connection")]
+        #expect(try await BuiltProgram.run(["send", "--message", "x"], environment: sending).status == 0)
+        #expect(await hub.stop() == 0, "\(hub.errors)")
+    }
+
     @Test func `what is no copy of a hub is refused and changes nothing`() async throws {
         let scratch = try ScratchFolder()
         try scratch.write("not a database", to: "text")

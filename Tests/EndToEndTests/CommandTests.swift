@@ -19,6 +19,8 @@ import Testing
         (["hub", "--tls-certificate", "/nonexistent.pem"], 78, "'tls-key' is not; both are needed"),
         (["hub", "--tls-certificate", "/no.pem", "--tls-key", "/no.key"], 78, "cannot open '/no.pem': no such file"),
         (["hub", "--host-names", "a:80"], 64, "'a:80' is none"),
+        (["hub", "--listen", "no.such.host.invalid"], 78, "there is no such address"),
+        (["hub", "--listen", "192.0.2.55"], 78, "this machine does not have that address"),
         (["hub", "--trusted-proxies", "10.0.0.0/99"], 64, "'10.0.0.0/99' is none"),
         (["hub", "certificate"], 78, "there is no authority in"),
         (["hub", "certificate", "--pem", "--json"], 64, "exclude each other"),

@@ -26,8 +26,11 @@ import Testing
         func run(_ arguments: [String]) async throws -> BuiltProgram.Outcome {
             try await BuiltProgram.run(["hub"] + arguments + ["--state", state])
         }
-        let made = try await run(["create", "orders", "--registration-time-to-live", "90d"])
+        let made = try await run(["create", "orders", "--registration-time-to-live", "90d", "--local"])
         #expect(made.status == 0, "\(made.errors)")
+        let lines = try await run(["create", "others"]).output.split(separator: "\n")
+        #expect(lines.count == 2 && lines.allSatisfy { $0.contains(": Endpoint=sb://localhost:") }, "\(lines)")
+        #expect(try await run(["delete", "others"]).status == 0)
         let full = try #require(made.output.split(separator: "\n").last?.split(separator: " ").last)
         try scratch.write("\(full)\n", to: "full")
         let sending = ["send", "--message", "x", "--hub", "orders", "--connection-file", scratch.file("full")]

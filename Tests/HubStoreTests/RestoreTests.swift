@@ -84,6 +84,22 @@ struct RestoreTests {
         }
         #expect(error?.description.contains("/nonexistent/copy.sqlite") == true)
     }
+
+    @Test func `a copy is not put in the place of what is copied`() async throws {
+        let scratch = try Scratch()
+        let database = scratch.file("hub.sqlite")
+        try await hub(database, named: "news")
+        try FileManager.default.createSymbolicLink(atPath: scratch.file("link"), withDestinationPath: "hub.sqlite")
+        try FileManager.default.linkItem(atPath: database, toPath: scratch.file("hard"))
+        let before = try Data(contentsOf: URL(filePath: database))
+        for name in ["hub.sqlite", "./hub.sqlite", "hub.sqlite-wal", "hub.sqlite-journal", "link", "hard"] {
+            let error = #expect(throws: HubBackupError.self, "\(name)") {
+                try HubBackup.copy(database, to: scratch.file(name))
+            }
+            #expect(error?.description.contains("belongs to the database") == true)
+        }
+        #expect(try Data(contentsOf: URL(filePath: database)) == before)
+    }
 }
 
 extension Scratch {

@@ -65,7 +65,7 @@ final class TLSKeeper: Service {
                 group.addTask {
                     while (try? await Task.sleep(for: Self.interval)) != nil { await self.lookAside() }
                 }
-                // A terminal that goes ends a hub without files, as it always did.
+                // Without files there is nothing to read again.
                 guard case .files = self.source else { return }
                 group.addTask {
                     for await _ in await UnixSignalsSequence(trapping: .sighup) { await self.lookAside() }
