@@ -35,10 +35,16 @@ struct PlatformRules {
         case .stream:
             return (try? PushChannelSecret(text)) == nil
                 ? "is not \(PushChannelSecret.length) characters of base64url" : nil
+        case .baidu where !Self.isPair(text):
+            return "is not a user id and a channel id, joined by '-'"
         default:
             return text.unicodeScalars.contains { $0.value <= 0x20 || $0.value == 0x7F }
                 ? "holds a space or a control character" : nil
         }
+    }
+
+    private static func isPair(_ text: String) -> Bool {
+        text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map(\.isEmpty) == [false, false]
     }
 
     /// Of any scheme, which need not have a host.

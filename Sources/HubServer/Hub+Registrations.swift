@@ -8,6 +8,8 @@ enum RegistrationSelection: Sendable {
     case all
     case tag(Tag)
     case handle(HandleFilter)
+
+    var isOfTag: Bool { if case .tag = self { true } else { false } }
 }
 
 // MARK: - Writing

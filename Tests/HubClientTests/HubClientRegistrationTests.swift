@@ -7,11 +7,13 @@ import Testing
 
 @Suite struct HubClientRegistrationTests {
     private static func page(_ ids: [String]) throws -> String {
+        let address = RequestAddress(origin: "https://x", path: "/", query: "")
         let feed = RegistrationFeed(
             registrations: try ids.map {
                 Registration(id: try RegistrationID($0), platform: .apns, pushChannel: .handle("AA"))
             },
-            address: RequestAddress(origin: "https://x", path: "/", query: ""),
+            address: address,
+            items: address,
             next: nil
         )
         return String(decoding: feed.encoded(date: Date()), as: UTF8.self)

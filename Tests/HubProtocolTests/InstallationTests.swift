@@ -66,6 +66,10 @@ import Testing
         ("{}", "installationId is missing; platform is missing"),
         (#"{"installationId":"a","platform":"fax","pushChannel":"x"}"#, "'fax' is none of"),
         (#"{"installationId":"a","platform":"stream"}"#, "pushChannel is missing"),
+        (
+            #"{"installationId":"a","platform":"baidu","pushChannel":"user"}"#,
+            "pushChannel is not a user id and a channel id, joined by '-'"
+        ),
         (#"{"installationId":"a","platform":"stream","pushChannel":"short"}"#, "43 characters"),
         (#"{"installationId":"a","platform":"apns","pushChannel":"62B"}"#, "hexadecimal"),
         (#"{"installationId":"a","platform":"apns","pushChannel":"zz"}"#, "hexadecimal"),

@@ -171,7 +171,7 @@ struct RegistrationRouteTests {
             let tags = "$InstallationId:{p},$UserId:{ann},tag1"
             let middle = "<PushVariables>{\"var1\":\"value1\"}</PushVariables><DeviceToken>62BC</DeviceToken>"
             func entries(_ query: String) -> [String] {
-                let urls = ids.map { "https://h/news/tags/tag1/registrations/\($0)?\(query)" }
+                let urls = ids.map { "https://h/news/registrations/\($0)?\(query)" }
                 return [
                     Self.entry(ids[0], etag: 1, at: urls[0], "Apple", "<Tags>\(tags)</Tags>\(middle)"),
                     Self.entry(

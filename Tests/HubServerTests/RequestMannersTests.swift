@@ -43,6 +43,24 @@ struct RequestMannersTests {
         }
     }
 
+    @Test(arguments: [
+        ("/healthz", "200 OK"), ("/readyz", "200 OK"), ("/metrics", "200 OK"), ("/news", "404 Not Found"),
+    ])
+    func `what is asked for by its head has no body, and the next answer follows`(
+        path: String,
+        status: String
+    ) async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let connection = try await Connection.open(hub.port)
+            try await connection.send(head(hub, "HEAD", path, []) + head(hub, "GET", "/healthz", ["Connection: close"]))
+            var bytes = connection.bytes.makeAsyncIterator()
+            let text = await read(&bytes) { $0.hasSuffix("\r\n\r\nok\n") }
+            let answers = text.components(separatedBy: "HTTP/1.1 ").dropFirst()
+            #expect(answers.count == 2 && answers.first?.hasPrefix("\(status)\r\n") == true, "\(text)")
+            #expect(answers.first?.hasSuffix("\r\n\r\n") == true, "no body: \(text)")
+        }
+    }
+
     @Test func `the largest batch is asked for`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let connection = try await Connection.open(hub.port)

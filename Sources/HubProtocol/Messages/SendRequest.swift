@@ -49,7 +49,7 @@ package struct SendRequest: Sendable, Equatable {
         let fields = Fields(headers)
         let flags = Flags(query)
         let format = try Self.format(fields[HeaderName.format])
-        schedule = kind == .scheduledNotifications ? try ScheduleTime(parsing: fields[HeaderName.scheduleTime]) : nil
+        schedule = try Self.schedule(kind, fields[HeaderName.scheduleTime])
         idempotencyKey = try Self.key(fields[HeaderName.idempotencyKey])
         // The Python sample schedules with `test`, and wants what it gets without.
         isTest = flags.contains("test") && schedule == nil
@@ -76,6 +76,16 @@ package struct SendRequest: Sendable, Equatable {
         let hashed =
             forwarded.isEmpty ? forwarded : try ForwardedHeaders(of: headers, format: format, now: .distantPast)
         contentHash = Self.hash(message, headers: hashed, schedule: schedule, isTest: isTest)
+    }
+
+    private static func schedule(_ kind: Kind, _ header: String?) throws(ProtocolError) -> ScheduleTime? {
+        if kind == .scheduledNotifications { return try ScheduleTime(parsing: header) }
+        guard header?.isEmpty ?? true else {
+            throw .badRequest(
+                "\(HeaderName.scheduleTime) is for POST to /schedulednotifications; here the message would be sent at once."
+            )
+        }
+        return nil
     }
 
     private static func format(_ header: String?) throws(ProtocolError) -> MessageFormat {

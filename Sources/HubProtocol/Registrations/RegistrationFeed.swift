@@ -6,12 +6,20 @@ package import FoundationEssentials
 package struct RegistrationFeed: Sendable {
     package let registrations: [Registration]
     package let address: RequestAddress
+    /// Of all registrations: each one's own address is below it, also in the list of a tag.
+    package let items: RequestAddress
     /// Where the next page begins; `nil` on the last one.
     package let next: ContinuationToken?
 
-    package init(registrations: [Registration], address: RequestAddress, next: ContinuationToken?) {
+    package init(
+        registrations: [Registration],
+        address: RequestAddress,
+        items: RequestAddress,
+        next: ContinuationToken?
+    ) {
         self.registrations = registrations
         self.address = address
+        self.items = items
         self.next = next
     }
 
@@ -26,7 +34,7 @@ package struct RegistrationFeed: Sendable {
         AtomWriter.appendLink("self", url, to: &output)
         if let next { AtomWriter.appendLink("next", address.page(next), to: &output) }
         for registration in registrations {
-            let item = address.item(registration.id)
+            let item = items.item(registration.id)
             AtomWriter.append(registration, at: item, date: date, isRoot: false, to: &output)
         }
         output.raw("</feed>")

@@ -80,6 +80,7 @@ enum RegistrationRoutes {
         let feed = RegistrationFeed(
             registrations: page.registrations.map(\.registration),
             address: request.address,
+            items: selection.isOfTag ? request.address("registrations") : request.address,
             next: page.next.map { ContinuationToken(position: $0) }
         )
         var headers: HTTPFields = [.contentType: "application/atom+xml; type=feed; charset=utf-8"]

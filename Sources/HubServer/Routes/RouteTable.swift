@@ -69,10 +69,14 @@ enum RouteTable {
     ) -> RouterResponder<HubRequestContext> {
         let router = Router(context: HubRequestContext.self, options: .caseInsensitive)
         router.add(middleware: ResponseCounting(counts: metrics.responses))
+        router.add(middleware: HeadMiddleware())
         router.add(middleware: ErrorMiddleware())
-        router.get("/healthz") { _, _ in Health.live }
-        router.get("/readyz") { _, _ in health.ready }
-        router.get("/metrics") { _, _ in try await metrics.response() }
+        // Monitors ask for the head alone.
+        for method in [HTTPRequest.Method.get, .head] {
+            router.on("/healthz", method: method) { _, _ in Health.live }
+            router.on("/readyz", method: method) { _, _ in health.ready }
+            router.on("/metrics", method: method) { _, _ in try await metrics.response() }
+        }
         for route in routes {
             // Some clients escape the dollar sign of `$Resources`.
             for address in Set([route.address, route.address.replacing("$", with: "%24")]) {

@@ -254,6 +254,15 @@ import Testing
         #expect(error.status == 400 && error.detail.contains(detail), "\(error.detail)")
     }
 
+    @Test func `a time is refused where messages are sent at once`() throws {
+        let headers = [HeaderName.scheduleTime: "2030-01-01T00:00:00Z"]
+        for kind in [SendRequest.Kind.messages, .batch] {
+            let error = try refusal(headers, #"{"a":"b"}"#, kind: kind)
+            #expect(error.status == 400 && error.detail.contains("/schedulednotifications"), "\(error.detail)")
+        }
+        #expect(try send([HeaderName.scheduleTime: ""], #"{"a":"b"}"#.bytes).schedule == nil)
+    }
+
     @Test func `a batch is a direct send to all of its devices, in the notification's own charset`() throws {
         let body =
             "--b\r\nContent-Type: application/xml\r\nContent-Disposition: inline; name=notification\r\n\r\n<toast/>\r\n--b\r\nContent-Disposition: inline; name=devices\r\n\r\n[\"A\",\"A\"]\r\n--b--"
@@ -281,7 +290,6 @@ import Testing
         #expect(!request.isTest)
         #expect(request.schedule?.date == Date(timeIntervalSince1970: 1_893_553_445))
         #expect(try refusal([:], #"{"a":"b"}"#, kind: .scheduledNotifications).detail.contains("is missing"))
-        #expect(try send(headers, #"{"a":"b"}"#.bytes).schedule == nil, "only at its own address")
     }
 
     // MARK: - Repeats

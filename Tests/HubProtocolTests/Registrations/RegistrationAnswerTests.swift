@@ -33,7 +33,9 @@ import Testing
 
     @Test func `what a hub writes is read again, more tags than a client may have among it`() throws {
         let all = try Self.registrations()
-        let feed = RegistrationFeed(registrations: all, address: Self.address, next: nil).encoded(date: Date())
+        let feed = RegistrationFeed(registrations: all, address: Self.address, items: Self.address, next: nil).encoded(
+            date: Date()
+        )
         let answer = try RegistrationAnswer(feed)
         #expect(answer.registrations == all && answer.problems.isEmpty)
         for registration in all {
@@ -69,7 +71,12 @@ import Testing
     }
 
     @Test func `what cannot be read hides no other`() throws {
-        let feed = RegistrationFeed(registrations: try Self.registrations(), address: Self.address, next: nil)
+        let feed = RegistrationFeed(
+            registrations: try Self.registrations(),
+            address: Self.address,
+            items: Self.address,
+            next: nil
+        )
         let text = String(decoding: feed.encoded(date: Date()), as: UTF8.self)
             .replacing("BrowserRegistrationDescription", with: "PagerRegistrationDescription")
             .replacing("<RegistrationId>7-8-9</RegistrationId>", with: "")

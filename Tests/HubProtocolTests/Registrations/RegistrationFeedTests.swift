@@ -24,6 +24,11 @@ import Testing
                 path: "/news/tags/a/registrations",
                 query: "api-version=2017-04&$top=2"
             ),
+            items: RequestAddress(
+                origin: "https://hub.example",
+                path: "/news/registrations",
+                query: "api-version=2017-04&$top=2"
+            ),
             next: ContinuationToken(position: "4-5-6")
         )
         let described = #"""
@@ -41,19 +46,19 @@ import Testing
                 &amp;continuationtoken=NC01LTbYwQ"/>\#
                 <entry a:etag="W/&quot;1&quot;" \#
                 xmlns:a="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">\#
-                <id>https://hub.example/news/tags/a/registrations/1-2-3?api-version=2017-04&amp;$top=2</id>\#
+                <id>https://hub.example/news/registrations/1-2-3?api-version=2017-04&amp;$top=2</id>\#
                 <title type="text">1-2-3</title><published>2018-11-07T00:18:37Z</published>\#
                 <updated>2018-11-07T00:18:37Z</updated><link rel="self" \#
-                href="https://hub.example/news/tags/a/registrations/1-2-3?api-version=2017-04&amp;$top=2"/>\#
+                href="https://hub.example/news/registrations/1-2-3?api-version=2017-04&amp;$top=2"/>\#
                 \#(described)<ETag>1</ETag><ExpirationTime>9999-12-31T23:59:59.999Z</ExpirationTime>\#
                 <RegistrationId>1-2-3</RegistrationId><Tags>$InstallationId:{i},a</Tags>\#
                 <GcmRegistrationId>h</GcmRegistrationId></GcmRegistrationDescription></content></entry>\#
                 <entry a:etag="W/&quot;12&quot;" \#
                 xmlns:a="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">\#
-                <id>https://hub.example/news/tags/a/registrations/4-5-6?api-version=2017-04&amp;$top=2</id>\#
+                <id>https://hub.example/news/registrations/4-5-6?api-version=2017-04&amp;$top=2</id>\#
                 <title type="text">4-5-6</title><published>2018-11-07T00:18:37Z</published>\#
                 <updated>2018-11-07T00:18:37Z</updated><link rel="self" \#
-                href="https://hub.example/news/tags/a/registrations/4-5-6?api-version=2017-04&amp;$top=2"/>\#
+                href="https://hub.example/news/registrations/4-5-6?api-version=2017-04&amp;$top=2"/>\#
                 \#(described)<ETag>12</ETag><ExpirationTime>9999-12-31T23:59:59.999Z</ExpirationTime>\#
                 <RegistrationId>4-5-6</RegistrationId><Tags>$InstallationId:{i},a</Tags>\#
                 <GcmRegistrationId>h</GcmRegistrationId></GcmRegistrationDescription></content></entry></feed>
@@ -62,11 +67,8 @@ import Testing
     }
 
     @Test func `an empty page has no entry`() {
-        let feed = RegistrationFeed(
-            registrations: [],
-            address: RequestAddress(origin: "https://hub.example", path: "/news/registrations/", query: ""),
-            next: nil
-        )
+        let address = RequestAddress(origin: "https://hub.example", path: "/news/registrations/", query: "")
+        let feed = RegistrationFeed(registrations: [], address: address, items: address, next: nil)
         #expect(
             String(decoding: feed.encoded(date: Self.date), as: UTF8.self) == #"""
                 <feed xmlns="http://www.w3.org/2005/Atom"><title type="text">Registrations</title>\#

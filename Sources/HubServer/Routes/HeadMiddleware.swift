@@ -1,0 +1,16 @@
+import HTTPTypes
+import Hummingbird
+
+/// Leaves the body away where only the head was asked for: over HTTP/1.1 it would be read as the next answer.
+///
+/// Source: RFC 9110 §9.3.2.
+struct HeadMiddleware<Context: RequestContext>: RouterMiddleware {
+    func handle(
+        _ request: Request,
+        context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        let response = try await next(request, context)
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+}
