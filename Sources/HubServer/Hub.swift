@@ -124,18 +124,22 @@ struct RegistryChange: Sendable {
     let entry: Registry.Entry?
     /// Its stream was opened with a secret that is no longer good.
     let endsStream: Bool
+    /// Registrations that it has taken the place of.
+    var replaced: [TargetChange] = []
 }
 
 extension Hub {
     /// Stores an installation in the place of what stands under its id.
     ///
     /// `channel` is the secret that the request presents, for a `stream` installation that is there; `bytes` is the size
-    /// of its body.
+    /// of its body. Registrations with the installation's own tag that were registered by themselves end: an export
+    /// has written them of this very installation at another hub, and its device shall get everything once.
     ///
     /// - Throws: 409 when the id is a `stream` installation's and neither the secret nor Manage was presented; 401 when
     ///   a reserved tag would change without Manage.
     func put(_ installation: Installation, bytes: Int, grant: Grant, channel: PushChannelSecret?) async throws {
-        try await change(installation.id, bytes: bytes, grant) { current in
+        let others = installation.platform == .stream ? [] : registrations(of: installation.id)
+        try await change(installation.id, bytes: bytes, grant, replacing: others) { current in
             if let current, !current.isOpen(to: grant, channel: channel) {
                 throw ProtocolError.conflict(
                     "The installation '\(installation.id)' exists and the request lacks its push channel."
@@ -168,6 +172,7 @@ extension Hub {
         _ id: InstallationID,
         bytes: Int,
         _ grant: Grant,
+        replacing others: [Int64] = [],
         wanted: @escaping @Sendable (StoredInstallation?) throws -> (Installation, removed: [Tag])
     ) async throws {
         let hub = record.id
@@ -184,9 +189,21 @@ extension Hub {
                     maximumTags: maximumTags
                 )
             }
-            return try self.write(installation, replacing: current, at: at, transaction)
+            var change = try self.write(installation, replacing: current, at: at, transaction)
+            change.replaced = try transaction.end(ordinals: others, tagged: .installation(id), hub: hub, at: at)
+            return change
         } apply: { change in
             self.apply(change)
+        }
+    }
+
+    /// Most registrations that one installation takes the place of.
+    private static let maximumReplaced = 1_000
+
+    /// The ordinals of all registrations that carry an installation's own tag.
+    private func registrations(of id: InstallationID) -> [Int64] {
+        state.withLock {
+            $0.registry.registrations(taggedBy: .installation(id), after: 0, limit: Self.maximumReplaced)
         }
     }
 
@@ -224,6 +241,7 @@ extension Hub {
         let ordinal = change.write.stored.ordinal
         state.withLock { state in
             state.registry.apply(change.write.changes)
+            if !change.replaced.isEmpty { state.registry.apply(change.replaced) }
             if let entry = change.entry { state.registry.put(entry) } else { state.registry.remove(stream: ordinal) }
             if change.endsStream { state.broadcast.end(ordinal, .revoked) }
             guard let sequence = change.write.sequence else { return }

@@ -162,6 +162,7 @@ enum RegistrationQuery {
         ORDER BY r.registrationID LIMIT ?
         """
     static let byOrdinal = "\(columns) WHERE r.ordinal = ?"
+    static let alone = "\(columns) WHERE r.ordinal = ? AND r.installation IS NULL"
     static let byHandle = "\(columns) WHERE r.hubID = ? AND r.handleKey = ? AND r.ordinal > ? ORDER BY r.ordinal"
     static let fullOfInstallation = "\(columns) WHERE r.installation = ? ORDER BY r.ordinal"
     /// Of what registers again as it is, as most do: no column of an index but that of the expiry is set.

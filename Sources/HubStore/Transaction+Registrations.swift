@@ -21,6 +21,16 @@ extension Transaction {
         }.filter(\.isReadable)
     }
 
+    /// Ends those of some registrations that were registered by themselves and carry a tag.
+    package func end(ordinals: [Int64], tagged tag: Tag, hub: Int64, at: Int64) throws -> [TargetChange] {
+        let statement = try db.cachedStatement(sql: RegistrationQuery.alone)
+        return try ordinals.compactMap { ordinal in
+            let found = try Row.fetchCursor(statement, arguments: [ordinal]).compactMap { StoredRegistration(row: $0) }
+            guard let current = try found.next(), current.registration.tags.contains(tag) else { return nil }
+            return try delete(current, tombstone: true, hub: hub, at: at)
+        }
+    }
+
     /// Stores a registration, new or in the place of one that was registered by itself.
     ///
     /// - Returns: What is stored, with its ETag, and what became of the target.

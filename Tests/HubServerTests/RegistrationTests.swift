@@ -262,6 +262,29 @@ struct RegistrationTests {
         }
     }
 
+    @Test func `an installation takes the place of what an import has brought of it`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let tags = ["$InstallationId:{phone}", "Old"]
+            let imported = [
+                try Registration.apple("AABB", tags: tags),
+                try Registration.apple("AABB", tags: tags, template: #"{"aps":{"alert":"$(a)"}}"#),
+            ]
+            for registration in imported { try await hub.put(registration) }
+            let other = try Registration.apple("AABB", tags: ["$InstallationId:{phone-2}", "Old"])
+            try await hub.put(other)
+            for _ in 0..<2 { try await hub.install("phone", tags: ["New"]) }
+            let left = try await hub.list(.all)
+            #expect(left.count == 3 && left.count { $0.installation == nil } == 1)
+            #expect(left.contains { $0.registration.id == other.id })
+            for (tag, count) in [("Old", 1), ("New", 1), ("$InstallationId:{phone}", 1)] {
+                #expect(hub.hub.recipients(of: try TagExpression(parsing: tag), .apple).total == count, "\(tag)")
+            }
+            // Its device asks for a new id, and does not bring the old one back.
+            let error = try await #require(throws: ProtocolError.self) { try await hub.put(imported[0]) }
+            #expect(error.status == 410)
+        }
+    }
+
     @Test func `a template or tile that a change takes away ends its registrations, not those of others`() async throws
     {
         try await TestHub.run(try Scratch()) { hub in

@@ -100,6 +100,7 @@ struct SchemaTests {
         Hot(name: "registration", sql: RegistrationQuery.one, indexes: [ownOrder]),
         Hot(name: "page of registrations", sql: RegistrationQuery.page, indexes: ["registration_page"]),
         Hot(name: "registration by ordinal", sql: RegistrationQuery.byOrdinal),
+        Hot(name: "registration by itself", sql: RegistrationQuery.alone),
         Hot(name: "registrations of a handle", sql: RegistrationQuery.byHandle, indexes: ["registration_handle"]),
         // The few of one installation.
         Hot(
