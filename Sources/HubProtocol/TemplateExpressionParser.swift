@@ -99,7 +99,7 @@ extension TemplateExpressionParser {
         if symbol == "$", startsWithBody() {
             throw TemplateError(offset: start, reason: "'$body' is not supported")
         }
-        guard skip("(") else { throw failure("'(' is expected after '\(symbol)'") }
+        guard skip("(") else { throw failure("'(' is expected after '\(symbol)'; as text it is {'\(symbol)'}") }
         let name = try name()
         let fallback = try fallback()
         let limit = try limit()

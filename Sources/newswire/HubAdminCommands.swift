@@ -60,7 +60,7 @@ struct NamespaceOptions: ParsableArguments {
             do {
                 return try await work(client, endpoints)
             } catch let error as HubClientError {
-                throw Failure(managing: error)
+                throw Failure(hub: error)
             }
         }
     }
@@ -172,8 +172,14 @@ struct HubCreateCommand: AsyncParsableCommand {
     func run() async throws {
         try await reportingFailures {
             let (hub, endpoint) = try await namespace.run { client, endpoints in
-                let hub = try await client.create(name, registrationTimeToLive: registrationTimeToLive ?? .unlimited)
-                return (hub, local ? endpoints.own : endpoints.others)
+                do {
+                    let timeToLive = registrationTimeToLive ?? .unlimited
+                    let hub = try await client.create(name, registrationTimeToLive: timeToLive)
+                    return (hub, local ? endpoints.own : endpoints.others)
+                } catch HubClientError.refused(409, _, _, _) {
+                    let hint = "'newswire hub keys' shows its connection strings"
+                    throw Failure(.usage, "the hub '\(name)' exists already", hint: hint)
+                }
             }
             let strings = try hub.rules.map { ($0, "\(try ConnectionString(endpoint: endpoint, rule: $0))") }
             if json {
@@ -218,16 +224,5 @@ extension RegistrationTimeToLive {
             throw ValidationError("must be 1d to 36500d")
         }
         return RegistrationTimeToLive(.seconds(days * 86_400))
-    }
-}
-
-extension Failure {
-    /// How a command that manages hubs ends when the server does not do it.
-    fileprivate init(managing error: HubClientError) {
-        if case .refused(409, _, _, _) = error {
-            self.init(.usage, "\(error)")
-        } else {
-            self.init(hub: error)
-        }
     }
 }

@@ -102,6 +102,12 @@ extension SendCommand {
                 hint: "write '\(either.joined(separator: " || "))' for those who have any of them"
             )
         }
+        do {
+            // How large it may be is the hub's to say.
+            _ = try TagExpression(parsing: tags, limits: .stored)
+        } catch {
+            throw Failure(.usage, "--tags '\(tags)': \(error)")
+        }
     }
 
     private func properties() throws -> MessageProperties {
@@ -202,8 +208,12 @@ extension SendCommand {
     private func tell(_ counts: RecipientCounts?) {
         guard let counts else { return }
         guard counts.total > 0 else { return warnOfNobody() }
-        let platforms = counts.platforms.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
-        Console.notice("owed to \(counts.total): \(platforms.joined(separator: ", "))")
+        let streams = counts.platforms[Platform.stream.rawValue] ?? 0
+        if streams > 0 { Console.notice("owed to \(streams): \(streams) stream") }
+        let others = counts.platforms.filter { $0.key != Platform.stream.rawValue }.sorted { $0.key < $1.key }
+        guard !others.isEmpty else { return }
+        let named = others.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        Console.notice("matched, and not delivered by this hub: \(named)")
     }
 
     private func warnOfNobody() {

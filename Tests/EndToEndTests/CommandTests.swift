@@ -33,6 +33,7 @@ import Testing
         (["send", "--message", " "], 64, "--message is empty"),
         (["send", "--message", "x", "--tags", ""], 64, "leave --tags away to send to everybody"),
         (["send", "--message", "x", "--tags", "World, Sports"], 64, "write 'World || Sports'"),
+        (["send", "--message", "x", "--tags", "World &"], 64, "'&' must be written '&&'"),
         (["publish", "--feeds", "/nonexistent"], 78, "/nonexistent"),
         (["publish", "--cap", "some"], 64, "--cap"),
         (["subscribe", "--categories", "World"], 78, "no connection string"),

@@ -24,7 +24,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
         } catch let error as any HTTPResponseError {
             let refusal =
                 error.status == .notFound
-                ? ProtocolError.notFound("There is nothing at this address.")
+                ? ProtocolError.notFound("There is nothing at this address for \(request.method).")
                 : ProtocolError(status: error.status.code, detail: error.status.reasonPhrase)
             return ErrorReply(refusal, trackingID: trackingID).response
         } catch {
