@@ -34,16 +34,8 @@ package enum HubBackup {
     package static func restore(_ copy: String, to database: String) throws -> String? {
         let incoming = database + ".restored"
         try Self.copy(copy, to: incoming)
-        var kept: String?
-        if FileManager.default.fileExists(atPath: database) {
-            // Whatever still stands in the log beside the file goes into it, so that the file alone is whole.
-            let former = unusedName(database + ".before-restore")
-            try Self.copy(database, to: former)
-            giveToFolderOwner(former)
-            kept = former
-        }
+        let kept = FileManager.default.fileExists(atPath: database) ? try keep(database) : nil
         giveToFolderOwner(incoming)
-        if kept != nil { try emptyLog(of: database) }
         for leftover in files(of: database) where leftover != database {
             try? FileManager.default.removeItem(atPath: leftover)
         }
@@ -51,6 +43,35 @@ package enum HubBackup {
             throw HubBackupError.notWritten(path: database, reason: String(cString: strerror(errno)))
         }
         return kept
+    }
+
+    /// Copies a file that is about to be replaced.
+    ///
+    /// - Returns: Where it is kept.
+    private static func keep(_ database: String) throws -> String {
+        let former = unusedName(database + ".before-restore")
+        do {
+            // Whatever still stands in the log beside the file goes into it, so that the file alone is whole.
+            try copy(database, to: former)
+            giveToFolderOwner(former)
+            try emptyLog(of: database)
+        } catch  where isDamage(error) {
+            // That is why it is replaced; somebody may still save something of it.
+            for (file, kept) in zip(files(of: database), files(of: former)) where !file.hasSuffix("-shm") {
+                guard FileManager.default.fileExists(atPath: file) else { continue }
+                try FileManager.default.copyItem(atPath: file, toPath: kept)
+                giveToFolderOwner(kept)
+            }
+        }
+        return former
+    }
+
+    private static func isDamage(_ error: any Error) -> Bool {
+        switch error {
+        case HubBackupError.damaged, HubBackupError.notAHub: true
+        case let error as DatabaseError: [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+        default: false
+        }
     }
 
     /// Moves what stands in the log beside a file into it, so that the file is whole without it, whatever happens next.

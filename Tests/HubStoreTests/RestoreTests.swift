@@ -85,6 +85,20 @@ struct RestoreTests {
         #expect(error?.description.contains("/nonexistent/copy.sqlite") == true)
     }
 
+    @Test(arguments: ["garbage", "SQLite format 3\0 and then nothing that makes sense"])
+    func `a damaged database is kept as it is, with its log, and replaced`(damage: String) async throws {
+        let scratch = try Scratch()
+        let database = scratch.file("hub.sqlite")
+        try await hub(scratch.file("good.sqlite"), named: "news")
+        try HubBackup.copy(scratch.file("good.sqlite"), to: scratch.file("copy.sqlite"))
+        try Data(damage.utf8).write(to: URL(filePath: database))
+        try Data("log".utf8).write(to: URL(filePath: database + "-wal"))
+        let kept = try #require(try HubBackup.restore(scratch.file("copy.sqlite"), to: database))
+        #expect(try Data(contentsOf: URL(filePath: kept)) == Data(damage.utf8))
+        #expect(try Data(contentsOf: URL(filePath: kept + "-wal")) == Data("log".utf8))
+        #expect(try await name(database) == "news")
+    }
+
     @Test func `a copy is not put in the place of what is copied`() async throws {
         let scratch = try Scratch()
         let database = scratch.file("hub.sqlite")
