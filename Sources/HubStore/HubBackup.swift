@@ -55,7 +55,8 @@ package enum HubBackup {
             try copy(database, to: former)
             giveToFolderOwner(former)
             try emptyLog(of: database)
-        } catch  where isDamage(error) {
+        } catch {
+            guard isDamage(error) else { throw error }
             // That is why it is replaced; somebody may still save something of it.
             for (file, kept) in zip(files(of: database), files(of: former)) where !file.hasSuffix("-shm") {
                 guard FileManager.default.fileExists(atPath: file) else { continue }

@@ -61,6 +61,16 @@ struct RequestMannersTests {
         }
     }
 
+    @Test func `a client of HTTP 1.0 is answered, and the connection ends`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let connection = try await Connection.open(hub.port)
+            try await connection.send("GET /healthz HTTP/1.0\r\n\r\n")
+            var bytes = connection.bytes.makeAsyncIterator()
+            let text = await read(&bytes) { _ in false }
+            #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.hasSuffix("\r\n\r\nok\n"), "\(text)")
+        }
+    }
+
     @Test func `the largest batch is asked for`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let connection = try await Connection.open(hub.port)

@@ -40,6 +40,8 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private let version: Version
+    /// The connection was begun by a client that waits for its end, unless it says otherwise (RFC 9112 §9.3).
+    var isHTTP10 = false
     private var incoming: Incoming?
     /// Requests that have begun and whose answer has not ended.
     private var unanswered = 0
@@ -86,9 +88,8 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
             if announced ?? 0 <= Self.maximumExpected { askForBody(context) }
         }
         // Hummingbird knows one spelling.
-        if let connection = head.headerFields[.connection], connection.lowercased() == "close" {
-            head.headerFields[.connection] = "close"
-        }
+        let connection = head.headerFields[.connection]?.lowercased()
+        if connection == "close" || isHTTP10 && connection != "keep-alive" { head.headerFields[.connection] = "close" }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 

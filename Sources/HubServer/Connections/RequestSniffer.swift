@@ -57,7 +57,8 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         let line = held.readableBytesView.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
         guard line.count < held.readableBytes || line.count > Self.maximumRequestLine else { return }
         let asksForStream = StreamGate.isStreamRequest(line)
-        decide(context) { try asksForStream ? startStream(context) : startHTTP(context) }
+        let isHTTP10 = line.hasSuffix(" HTTP/1.0")
+        decide(context) { try asksForStream ? startStream(context) : startHTTP(context, isHTTP10: isHTTP10) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -106,9 +107,11 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         became.succeed(.nothing)
     }
 
-    private func startHTTP(_ context: ChannelHandlerContext) throws {
+    private func startHTTP(_ context: ChannelHandlerContext, isHTTP10: Bool) throws {
         let channel = context.channel
         let setup = kinds.http1.setup(channel: channel, logger: kinds.logger)
+        // Handlers behind the decoder are not told of the version.
+        if isHTTP10 { try channel.pipeline.syncOperations.handler(type: BodyManners.self).isHTTP10 = true }
         setup.whenFailure { _ in channel.close(promise: nil) }
         setup.map { .http1($0) }.cascade(to: became)
     }
@@ -130,4 +133,8 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         held = ByteBuffer()
         context.leavePipeline(removalToken: removalToken)
     }
+}
+
+extension BidirectionalCollection<UInt8> {
+    fileprivate func hasSuffix(_ text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
 }
