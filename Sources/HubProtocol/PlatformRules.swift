@@ -78,7 +78,9 @@ struct PlatformRules {
 ///
 /// Source: protocol §3.8.
 enum TagRules {
-    static func check(_ tags: [Tag], maximum: Int, at label: String, _ problems: inout ProblemList) {
+    /// Those that name an installation or a user are the hub's own, and do not count: what is exported can be imported.
+    static func check(_ all: [Tag], maximum: Int, at label: String, _ problems: inout ProblemList) {
+        let tags = all.filter { !$0.isServerAssigned }
         if tags.count > maximum, Set(tags).count > maximum {
             problems.add("\(label): more than \(maximum) tags")
         }

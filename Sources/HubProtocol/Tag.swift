@@ -44,6 +44,13 @@ package struct Tag: Sendable, CustomStringConvertible {
         Tag(serverAssigned: "$InstallationId:{\(id.text)}")
     }
 
+    /// The installation that `$InstallationId:{…}` names; `nil` for every other tag.
+    package var installationID: InstallationID? {
+        let name = ServerAssignedTag.names[0]
+        guard isServerAssigned, text.hasPrefix(name) else { return nil }
+        return try? InstallationID(String(text.dropFirst(name.count).dropLast()))
+    }
+
     package static func user(_ id: UserID) -> Tag {
         Tag(serverAssigned: "$UserId:{\(id.text)}")
     }

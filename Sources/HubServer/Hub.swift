@@ -263,9 +263,11 @@ extension Hub {
 
     /// Removes an installation, ends its stream and what it is owed; one that is not there is not an error.
     ///
+    /// Registrations that an import has brought of it go with it.
+    ///
     /// - Throws: 404 when it is a `stream` installation that is not for this caller.
     func delete(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws {
-        try await remove([id]) { current in
+        try await remove([id], with: registrations(of: id)) { current in
             guard current.isOpen(to: grant, channel: channel) else { throw ProtocolError.noInstallation }
             return true
         }
@@ -282,21 +284,28 @@ extension Hub {
         return expired.count
     }
 
+    /// `others` are registrations that end if they carry the tag of one of the installations.
     private func remove(
         _ ids: [InstallationID],
+        with others: [Int64] = [],
         where isMeant: @escaping @Sendable (StoredInstallation) throws -> Bool
     ) async throws {
         let hub = record.id
         let at = configuration.nowMilliseconds
-        _ = try await writer.perform(bytes: 0) { transaction -> [InstallationRemoval] in
-            try ids.compactMap { id in
+        _ = try await writer.perform(bytes: 0) { transaction -> ([InstallationRemoval], [TargetChange]) in
+            let removed = try ids.compactMap { id -> InstallationRemoval? in
                 guard let current = try transaction.installation(hub: hub, id: id), try isMeant(current) else {
                     return nil
                 }
                 return try InstallationRemoval(of: current, from: hub, at: at, transaction)
             }
-        } apply: { removed in
+            let ended = try ids.flatMap {
+                try transaction.end(ordinals: others, tagged: .installation($0), hub: hub, at: at)
+            }
+            return (removed, ended)
+        } apply: { removed, ended in
             for removal in removed { self.apply(removal) }
+            if !ended.isEmpty { self.apply(ended) }
         }
     }
 }

@@ -4,6 +4,8 @@ import HubStore
 package enum HubBackups {
     /// Copies the database into one file; a hub may be serving from it.
     ///
+    /// A file of another kind is not written over.
+    ///
     /// - Throws: ``HubBackupError``, ``HubStoreError``, or a `DatabaseError` such as of a full disk.
     package static func write(database: String, to file: String) throws {
         try HubBackup.copy(database, to: file)

@@ -225,7 +225,8 @@ package final class HubService: Sendable {
                 trustedProxies: configuration.trustedProxies
             ),
             health: Health(writer: writer),
-            metrics: metrics
+            metrics: metrics,
+            logger: logger
         )
         return { host, port, onRunning in
             Application(

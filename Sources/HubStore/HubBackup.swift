@@ -12,6 +12,9 @@ package enum HubBackup {
         guard !files(of: source).contains(where: { isSame($0, destination) }) else {
             throw HubBackupError.notWritten(path: destination, reason: "it belongs to the database that is copied")
         }
+        guard isReplaceable(destination) else {
+            throw HubBackupError.notWritten(path: destination, reason: "it is there, and is no copy of a database")
+        }
         let part = destination + ".part"
         for leftover in files(of: part) { try? FileManager.default.removeItem(atPath: leftover) }
         do {
@@ -144,6 +147,12 @@ package enum HubBackup {
             }
             try db.execute(sql: "PRAGMA journal_mode = DELETE")
         }
+    }
+
+    /// Whether there is nothing, an empty file, or a database: nobody's key is written over.
+    private static func isReplaceable(_ path: String) -> Bool {
+        guard let head = FileHandle(forReadingAtPath: path)?.readData(ofLength: 16), !head.isEmpty else { return true }
+        return head.elementsEqual("SQLite format 3\0".utf8)
     }
 
     /// Whether two names are of one file, by whatever links.

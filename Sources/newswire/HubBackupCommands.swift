@@ -24,6 +24,9 @@ struct HubBackupCommand: AsyncParsableCommand {
         try await reportingFailures {
             let state = try stateOptions.directory(stateOptions.configuration.load())
             let database = state.file(HubFiles.database)
+            guard URL(filePath: file).lastPathComponent != HubFiles.lock else {
+                throw Failure(.usage, "'\(file)' is the name of a hub's lock", hint: "give the copy another name")
+            }
             try await usingDatabase(database) { try HubBackups.write(database: database, to: file) }
             Console.notice("'\(file)' is a copy of '\(state.file(HubFiles.database))'")
         }

@@ -285,6 +285,25 @@ struct RegistrationTests {
         }
     }
 
+    @Test func `an installation that was deleted takes what an import has brought of it along`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let id = try InstallationID("phone")
+            for isThere in [false, true] {
+                if isThere { try await hub.install("phone", tags: ["New"]) }
+                let imported = try Registration.apple("AABB", tags: ["$InstallationId:{phone}", "Old"])
+                try await hub.put(imported)
+                let sent = try await hub.accept("x", tags: "Old")
+                if !isThere {
+                    let device = try #require(try await hub.report(sent, "phone").device)
+                    #expect(device.outcome != .notRegistered && device.registrations?[0].id == imported.id)
+                }
+                try await hub.hub.delete(id, grant: hub.listenGrant, channel: nil)
+                #expect(try await hub.list(.all).isEmpty)
+                #expect(hub.hub.recipients(of: try TagExpression(parsing: "Old"), .apple).total == 0)
+            }
+        }
+    }
+
     @Test func `a template or tile that a change takes away ends its registrations, not those of others`() async throws
     {
         try await TestHub.run(try Scratch()) { hub in

@@ -99,6 +99,22 @@ struct RestoreTests {
         #expect(try await name(database) == "news")
     }
 
+    @Test func `a copy takes the place of a copy, or of an empty file, and of nothing else`() async throws {
+        let scratch = try Scratch()
+        let database = scratch.file("hub.sqlite")
+        try await hub(database, named: "news")
+        for round in 0..<2 {
+            #expect(throws: Never.self, "\(round)") { try HubBackup.copy(database, to: scratch.file("copy")) }
+        }
+        try Data().write(to: URL(filePath: scratch.file("empty")))
+        #expect(throws: Never.self) { try HubBackup.copy(database, to: scratch.file("empty")) }
+        try Data("-----BEGIN PRIVATE KEY-----".utf8).write(to: URL(filePath: scratch.file("ca-key.pem")))
+        let error = #expect(throws: HubBackupError.self) {
+            try HubBackup.copy(database, to: scratch.file("ca-key.pem"))
+        }
+        #expect(error?.description.contains("is no copy of a database") == true)
+    }
+
     @Test func `a copy is not put in the place of what is copied`() async throws {
         let scratch = try Scratch()
         let database = scratch.file("hub.sqlite")

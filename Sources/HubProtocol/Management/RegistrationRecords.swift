@@ -22,8 +22,8 @@ package struct RegistrationRecords: Sendable {
         package init() {}
     }
 
-    /// Bytes of a record.
-    package static let maximumBytes = Registration.maximumBytes
+    /// Bytes of a record: an export writes some characters as references, and repeats push variables.
+    package static let maximumBytes = 8 * Registration.maximumBytes
 
     private struct Line {
         /// At most one byte more than a record has.

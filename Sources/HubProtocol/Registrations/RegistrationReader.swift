@@ -36,13 +36,14 @@ extension Registration {
     ///
     /// The registration is the one that the line names, a new one where it names none, and expires when it says.
     ///
-    /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a line above ``maximumBytes``.
+    /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a line above
+    ///   ``RegistrationRecords/maximumBytes``.
     package init(
         description line: [UInt8],
         maximumTags: Int = Installation.maximumTags
     ) throws(ProtocolError) {
         var problems = ProblemList()
-        let reader = try RegistrationReader(try Self.root(of: line, limit: Self.maximumBytes), &problems)
+        let reader = try RegistrationReader(try Self.root(of: line, limit: RegistrationRecords.maximumBytes), &problems)
         let id = reader.statedID(&problems)
         let expirationTime = reader.statedExpirationTime(&problems)
         self = try reader.registration(id: id ?? .random(), maximumTags: maximumTags, &problems)

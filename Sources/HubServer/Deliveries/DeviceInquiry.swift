@@ -28,6 +28,13 @@ struct DeviceInquiry {
             return try await report(found)
         }
         if let report = try await report(handle: device) { return report }
+        // An import has brought the registrations of an installation, which has not come itself.
+        if let id = try? InstallationID(device) {
+            let known = try await hub.registrations(.tag(.installation(id)), from: nil, limit: 1).registrations.first
+            if let handle = known?.registration.pushChannel.handle, let report = try await report(handle: handle) {
+                return report
+            }
+        }
         return DeviceReport(
             id: device,
             outcome: .notRegistered,

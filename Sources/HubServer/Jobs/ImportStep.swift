@@ -95,6 +95,18 @@ struct ImportStep: Sendable {
         return outcome
     }
 
+    /// An export has an installation's registrations: where it is itself, its device would get everything twice.
+    private func refuseOfInstallation(_ registration: Registration, _ transaction: Transaction) throws {
+        for tag in registration.tags {
+            guard let id = tag.installationID,
+                let current = try transaction.installation(hub: hub.record.id, id: id)
+            else { continue }
+            throw ProtocolError.conflict(
+                "The installation '\(current.installation.id)' is at this hub; what it stands for is not imported."
+            )
+        }
+    }
+
     /// Refusals come before anything is written, so that they leave nothing behind.
     private func stage(
         _ wanted: Wanted,
@@ -110,6 +122,7 @@ struct ImportStep: Sendable {
             if let expiration = registration.expirationTime, expiration.milliseconds <= at {
                 throw ProtocolError.badRequest("The registration has expired: its ExpirationTime is over.")
             }
+            try refuseOfInstallation(registration, transaction)
             if kind != .importUpsertRegistrations {
                 let isThere = try transaction.registration(hub: hub.record.id, id: registration.id) != nil
                 guard isThere || kind == .importCreateRegistrations else { throw ProtocolError.noRegistration }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import HostSystem
 import HubProtocol
 import Hummingbird
 import Logging
@@ -7,6 +8,9 @@ import Logging
 ///
 /// What is not a refusal of ours becomes a 500 whose tracking id stands beside the details in the log.
 struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
+    /// Not the request's own, which adds keys that are not ours.
+    let logger: Logger
+
     func handle(
         _ request: Request,
         context: Context,
@@ -29,9 +33,11 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
             return ErrorReply(refusal, trackingID: trackingID).response
         } catch {
             let reply = ErrorReply(.internalError("The hub failed; its log has the details."), trackingID: trackingID)
-            context.logger.error(
+            // SQLite's words span lines and hold statements.
+            let reason = HubDatabase.trouble(error)?.reason ?? TerminalText.safe("\(error)")
+            logger.error(
                 "a request failed",
-                metadata: ["tracking.id": "\(reply.trackingID)", "error.reason": "\(error)"]
+                metadata: ["tracking.id": "\(reply.trackingID)", "error.reason": "\(reason)"]
             )
             return reply.response
         }

@@ -3,6 +3,7 @@ import HTTPTypes
 import HubProtocol
 import HubStore
 import Hummingbird
+import Logging
 import NIOCore
 
 /// A request that was let in.
@@ -65,12 +66,13 @@ enum RouteTable {
         hubs: HubManagement,
         client: ClientAddress,
         health: Health,
-        metrics: MetricsPage
+        metrics: MetricsPage,
+        logger: Logger
     ) -> RouterResponder<HubRequestContext> {
         let router = Router(context: HubRequestContext.self, options: .caseInsensitive)
         router.add(middleware: ResponseCounting(counts: metrics.responses))
         router.add(middleware: HeadMiddleware())
-        router.add(middleware: ErrorMiddleware())
+        router.add(middleware: ErrorMiddleware(logger: logger))
         // Monitors ask for the head alone.
         for method in [HTTPRequest.Method.get, .head] {
             router.on("/healthz", method: method) { _, _ in Health.live }

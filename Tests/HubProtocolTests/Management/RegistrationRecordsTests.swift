@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: [1_000, 1 << 20])
     func `of a line that is too long the beginning is kept, and the next one is found`(pieces: Int) {
-        let long = String(repeating: "x", count: 300_000)
+        let long = String(repeating: "x", count: RegistrationRecords.maximumBytes + 9)
         let file = "\(long)\n\(Self.open)\n\(long)\n\(Self.apple)\n".bytes
         var records = RegistrationRecords()
         var found: [Record] = []

@@ -89,6 +89,29 @@ struct JobTests {
         }
     }
 
+    @Test func `the largest installation is imported, and not beside itself`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            _ = try await hub.make("other", "")
+            let other = try hub.service.directory.hub(named: "other")
+            let tags = (0..<60).map { "\"t\($0)\"" }.joined(separator: ",")
+            let value = String(repeating: "&", count: 60_000)
+            let phone = #"""
+                {"installationId":"p","userId":"ann","platform":"apns","pushChannel":"CD","tags":[\#(tags)],\#
+                "pushVariables":{"v":"\#(value)"}}
+                """#
+            #expect(try await hub.send("PUT", "installations/p", as: hub.listen, phone).status == 200)
+            try hub.write(try await hub.export().text, to: "in.txt", at: "other")
+            let imported = try await hub.work("ImportCreateRegistrations", "in.txt", at: "other")
+            #expect(imported.counts == ["1", "0"], "\(imported)")
+            let installation = try Installation(json: Array(phone.utf8), id: InstallationID("p"))
+            try await other.put(installation, bytes: 0, grant: hub.manageGrant, channel: nil)
+            #expect(other.recipients(of: try TagExpression(parsing: "t7"), .apple).total == 1)
+            let again = try await hub.work("ImportUpsertRegistrations", "in.txt", at: "other")
+            #expect(again.counts == ["0", "1"], "\(again)")
+            #expect(other.recipients(of: try TagExpression(parsing: "t7"), .apple).total == 1)
+        }
+    }
+
     @Test func `the four imports do what their names say, line by line`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             try await hub.register("1-1-1", tags: "old")
@@ -136,7 +159,7 @@ struct JobTests {
             try hub.write(text, to: "in.txt")
             let upserted = try await hub.work("ImportUpsertRegistrations", "in.txt")
             #expect(upserted.counts == ["0", "1"])
-            #expect(try hub.failed(upserted)[0].contains("part of the installation 'p'"))
+            #expect(try hub.failed(upserted)[0].contains("The installation 'p' is at this hub"))
             let deleted = try await hub.work("ImportDeleteRegistrations", "in.txt")
             #expect(deleted.counts == ["1", "0"])
             #expect(try await hub.send("GET", "installations/p", as: hub.listen).status == 404)
