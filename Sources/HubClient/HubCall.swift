@@ -16,7 +16,7 @@ struct HubCall {
     var channel: PushChannelSecret?
     /// Where the page of a list begins: as the hub gave it, for escaping changes what some hubs give.
     var continuation: String?
-    /// An installation is 64 KiB at most.
+    /// Bytes; an installation is 64 KiB at most.
     var maximumReplyBytes = 1 << 20
 
     init(_ method: String, _ path: String) {

@@ -5,7 +5,8 @@ import GRDB
 package enum HubBackup {
     /// Copies a hub's file, which a hub may be serving from, into one file without a log beside it.
     ///
-    /// The copy is checked, and stands under its name only when it is whole; what stood there before is replaced.
+    /// The copy is checked, and stands under its name only when it is whole; a copy that stood there before is replaced,
+    /// and nothing else.
     ///
     /// - Throws: ``HubBackupError``, or a `DatabaseError` such as of a full disk.
     package static func copy(_ source: String, to destination: String) throws {
@@ -18,7 +19,11 @@ package enum HubBackup {
         let part = destination + ".part"
         for leftover in files(of: part) { try? FileManager.default.removeItem(atPath: leftover) }
         do {
-            try copyAndCheck(source, to: part)
+            do {
+                try copyAndCheck(source, to: part)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+                throw HubBackupError.damaged(path: source)
+            }
             guard rename(part, destination) == 0 else {
                 throw HubBackupError.notWritten(path: destination, reason: String(cString: strerror(errno)))
             }
@@ -73,8 +78,7 @@ package enum HubBackup {
     private static func isDamage(_ error: any Error) -> Bool {
         switch error {
         case HubBackupError.damaged, HubBackupError.notAHub: true
-        case let error as DatabaseError: [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
-        default: false
+        default: (error as? DatabaseError)?.resultCode == .SQLITE_CORRUPT
         }
     }
 

@@ -17,7 +17,7 @@ struct HubBackupCommand: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Argument(help: "The file to write; one that is there is replaced when the copy is whole.")
+    @Argument(help: "The file to write: a new one, or an older copy, which is replaced when this one is whole.")
     var file: String
 
     func run() async throws {

@@ -99,6 +99,21 @@ struct RestoreTests {
         #expect(try await name(database) == "news")
     }
 
+    @Test func `a copy that is damaged itself is named, and replaces nothing`() async throws {
+        let scratch = try Scratch()
+        let (database, broken) = (scratch.file("hub.sqlite"), scratch.file("copy.sqlite"))
+        try await hub(database, named: "news")
+        try HubBackup.copy(database, to: broken)
+        let before = try Data(contentsOf: URL(filePath: database))
+        var pages = try Data(contentsOf: URL(filePath: broken))
+        // All but the first page, which says what there is.
+        pages.replaceSubrange(4_096..., with: repeatElement(0xA5, count: pages.count - 4_096))
+        try pages.write(to: URL(filePath: broken))
+        let error = #expect(throws: HubBackupError.self) { try HubBackup.restore(broken, to: database) }
+        #expect(error?.description.contains("'\(broken)'") == true, "\(String(describing: error))")
+        #expect(try Data(contentsOf: URL(filePath: database)) == before)
+    }
+
     @Test func `a copy takes the place of a copy, or of an empty file, and of nothing else`() async throws {
         let scratch = try Scratch()
         let database = scratch.file("hub.sqlite")
