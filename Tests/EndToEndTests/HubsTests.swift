@@ -31,6 +31,9 @@ import Testing
         let lines = try await run(["create", "others"]).output.split(separator: "\n")
         #expect(lines.count == 2 && lines.allSatisfy { $0.contains(": Endpoint=sb://localhost:") }, "\(lines)")
         #expect(try await run(["delete", "others"]).status == 0)
+        let named = try await run(["create", "others", "--connection-file", "\(state)/namespace.connection"]).output
+        #expect(named.contains(": Endpoint=sb://127.0.0.1:") && !named.contains("http"), "\(named)")
+        #expect(try await run(["delete", "others"]).status == 0)
         let full = try #require(made.output.split(separator: "\n").last?.split(separator: " ").last)
         try scratch.write("\(full)\n", to: "full")
         let sending = ["send", "--message", "x", "--hub", "orders", "--connection-file", scratch.file("full")]

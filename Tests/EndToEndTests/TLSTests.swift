@@ -129,12 +129,14 @@ import Testing
         #expect(await hub.stop() == 0)
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func `a hub that others reach says its name, and its machine still finds it without trust`() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: [["--listen", "0.0.0.0"], []])
+    func `a hub that others reach, through a proxy or not, says its name, and its machine finds it without trust`(
+        listen: [String]
+    ) async throws {
         let scratch = try ScratchFolder()
         let state = ["--state", scratch.file("hub")]
         let port = try freePort()
-        let serve = ["hub", "--port", "\(port)", "--listen", "0.0.0.0", "--host-names", "Hub.Example,192.0.2.7"]
+        let serve = ["hub", "--port", "\(port)", "--host-names", "Hub.Example,192.0.2.7"] + listen
         let hub = try await RunningProgram(serve + state, folder: scratch.path)
         #expect(hub.isRunning, "\(hub.errors)")
         for rule in try await rules(state) {
