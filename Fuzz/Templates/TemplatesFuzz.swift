@@ -29,9 +29,8 @@ public func readTemplate(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 private func render(_ template: Template, _ values: [String: String], _ variables: [String: String]) {
-    let rendered = template.render(MessageProperties(values), variables: variables)
-    let longest = (Array(values.values) + Array(variables.values)).map(\.utf8.count).max() ?? 0
-    check(rendered.utf8.count <= template.maximumBytes(ofValues: longest), "\(rendered.utf8.count) bytes")
+    guard let rendered = template.render(MessageProperties(values), variables: PushVariables(variables)) else { return }
+    check(rendered.utf8.count <= Template.maximumRenderedBytes, "\(rendered.utf8.count) bytes")
     switch template.syntax {
     case .json:
         do throws(JSONSyntaxError) {

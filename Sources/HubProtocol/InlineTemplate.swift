@@ -50,7 +50,7 @@ package struct InlineTemplate: Sendable, Hashable, CustomStringConvertible {
     }
 
     package func render(_ message: MessageProperties) -> String {
-        terms.map { $0.value(message, [:]) }.joined()
+        terms.map { $0.value(message, .none) }.joined()
     }
 
     package var description: String { text }

@@ -97,5 +97,8 @@ enum PushVariableRules {
         if variables.count > Installation.maximumPushVariables {
             problems.add("there are more than \(Installation.maximumPushVariables) \(label)")
         }
+        if variables.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) > Installation.maximumVariableBytes {
+            problems.add("\(label) are longer than \(Installation.maximumVariableBytes) bytes together")
+        }
     }
 }

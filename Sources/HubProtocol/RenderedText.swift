@@ -18,7 +18,7 @@ package enum RenderedText {
         guard let texts = texts(of: body) else { return false }
         let said = texts.filter { !$0.value.isEmpty }
         guard !said.isEmpty, let template else { return said.isEmpty }
-        guard let blank = (try? Template(parsing: template)).map({ $0.render(MessageProperties([:])) }),
+        guard let blank = (try? Template(parsing: template))?.render(MessageProperties([:])),
             let literals = Self.texts(of: blank)
         else { return false }
         return said.allSatisfy { literals[$0.key] == $0.value }

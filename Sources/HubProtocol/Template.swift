@@ -4,13 +4,10 @@
 package struct Template: Sendable, Hashable, CustomStringConvertible {
     /// Largest body, in bytes of UTF-8: the protocol's limit for the request that brings it.
     package static let maximumBytes = 65_536
-    /// Most expressions in one body; a message of full size could fill each of them.
+    /// Most expressions in one body.
     package static let maximumExpressions = 256
-    /// Largest result, in bytes; the first value that would exceed it is left out, and all after it.
-    ///
-    /// Some hundred times what any push service takes, and a bound on what a stranger's template can make the hub
-    /// produce.
-    package static let maximumRenderedBytes = 1_048_576
+    /// Largest result of ``render(_:variables:)``, in bytes: some fifty times what any push service takes.
+    package static let maximumRenderedBytes = 262_144
 
     package enum Syntax: Sendable, Hashable {
         case json
@@ -59,36 +56,42 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
 
     /// The body with every expression replaced by its value; everything else stays byte for byte.
     ///
-    /// The recipient's own `variables`, with names in any case, stand in for what the message lacks. A property that
-    /// nobody has renders as nothing: it is never an error (protocol §7.3).
-    package func render(_ message: MessageProperties, variables: [String: String] = [:]) -> String {
+    /// A property that neither the message nor the device has renders as nothing: it is never an error (protocol §7.3).
+    ///
+    /// - Parameters:
+    ///   - message: Its properties.
+    ///   - variables: The device's own, for what the message lacks.
+    ///   - budget: Reduced by the cost; bytes that were written and terms that were looked up count.
+    /// - Returns: `nil` when the budget is exhausted before the end.
+    package func render(
+        _ message: MessageProperties,
+        variables: PushVariables,
+        within budget: inout RenderingBudget
+    ) -> String? {
         var output: [UInt8] = []
-        output.reserveCapacity(body.utf8.count + 512)
-        var isFull = false
+        output.reserveCapacity(min(body.utf8.count + 512, budget.left))
         for segment in segments {
+            let mark = output.count
             switch segment {
-            case .literal(let bytes):
-                output.append(contentsOf: bytes)
+            case .literal(let bytes): output.append(contentsOf: bytes)
             case .value(let expression, let escaping):
-                let mark = output.count
-                let value = isFull ? "" : expression.render(message, variables: variables)
+                guard let value = expression.render(message, variables: variables, within: &budget) else { return nil }
                 escaping.append(expression, value, to: &output)
-                if output.count > Self.maximumRenderedBytes, !value.isEmpty {
-                    isFull = true
-                    output.removeSubrange(mark...)
-                    escaping.append(expression, "", to: &output)
-                }
             }
+            guard budget.spend(output.count - mark) else { return nil }
         }
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The most that rendering can make of values of so many bytes: a bound, not a size.
-    package func maximumBytes(ofValues bytes: Int) -> Int {
-        // The longest escape of one byte is that of a control character in JSON, or of a quote in XML.
-        let escaped = 6
-        return escaped * (body.utf8.count + insertions * bytes)
+    /// The same within ``maximumRenderedBytes``.
+    package func render(_ message: MessageProperties, variables: PushVariables = .none) -> String? {
+        var budget = RenderingBudget(bytes: Self.maximumRenderedBytes)
+        return render(message, variables: variables, within: &budget)
     }
+
+    /// What rendering costs beside the message's own values, roughly, in bytes: templates with a few dozen expressions
+    /// cost some thousand.
+    package var weight: Int { body.utf8.count + insertions * 256 }
 
     package var description: String { body }
 

@@ -39,12 +39,26 @@ package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The text, with no escaping applied.
-    package func render(_ message: MessageProperties, variables: [String: String] = [:]) -> String {
-        switch terms.count {
-        case 0: text
-        case 1: terms[0].value(message, variables)
-        default: terms.map { $0.value(message, variables) }.joined()
+    ///
+    /// - Parameters:
+    ///   - message: Its properties.
+    ///   - variables: The device's own, for what the message lacks.
+    ///   - budget: Reduced by ``RenderingBudget/costOfTerm`` for each term.
+    /// - Returns: `nil` when the text is longer than what is left of the budget.
+    func render(
+        _ message: MessageProperties,
+        variables: PushVariables,
+        within budget: inout RenderingBudget
+    ) -> String? {
+        guard !terms.isEmpty else { return text }
+        var result = ""
+        for term in terms {
+            guard budget.spend(RenderingBudget.costOfTerm) else { return nil }
+            let value = term.value(message, variables)
+            guard result.utf8.count + value.utf8.count <= budget.left else { return nil }
+            result += value
         }
+        return result
     }
 
     package var description: String { text }

@@ -7,6 +7,9 @@ struct TemplateExpressionParser {
     /// Largest count in `$(p, n)`, in UTF-16 units: beyond any message.
     static let maximumLimit = 1_000_000
 
+    /// Most terms in one expression, joined by `+`.
+    static let maximumTerms = 100
+
     private let scalars: [Unicode.Scalar]
     private var end: Int
     private(set) var position: Int
@@ -35,6 +38,9 @@ struct TemplateExpressionParser {
         while position < end {
             guard current == "+" else {
                 throw failure("text is left over after an expression; terms are joined by '+'")
+            }
+            guard terms.count < Self.maximumTerms else {
+                throw failure("an expression has more than \(Self.maximumTerms) terms")
             }
             position += 1
             skipSpace()

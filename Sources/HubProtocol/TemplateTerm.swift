@@ -25,7 +25,7 @@ enum TemplateTerm: Sendable, Hashable {
     }
 
     /// The text of this term; empty when there is nothing to insert.
-    func value(_ message: MessageProperties, _ variables: [String: String]) -> String {
+    func value(_ message: MessageProperties, _ variables: PushVariables) -> String {
         switch self {
         case .literal(let text): text
         case .property(let property): property.value(message, variables)
@@ -34,7 +34,7 @@ enum TemplateTerm: Sendable, Hashable {
 }
 
 extension TemplateTerm.Property {
-    func value(_ message: MessageProperties, _ variables: [String: String]) -> String {
+    func value(_ message: MessageProperties, _ variables: PushVariables) -> String {
         let found = lookUp(message, variables)
         switch use {
         case .value(nil), .number: return found
@@ -45,14 +45,9 @@ extension TemplateTerm.Property {
     }
 
     /// The message first: what a device has set fills in what the message lacks (§7.3).
-    private func lookUp(_ message: MessageProperties, _ variables: [String: String]) -> String {
+    private func lookUp(_ message: MessageProperties, _ variables: PushVariables) -> String {
         if let value = message.value(lowercased: name) { return value }
-        if !variables.isEmpty {
-            if let value = variables[name] { return value }
-            // Of several that differ in case only, always the same one.
-            let others = variables.filter { $0.key.lowercased() == name }
-            if let other = others.min(by: { $0.key < $1.key }) { return other.value }
-        }
+        if let value = variables.value(lowercased: name) { return value }
         return fallback ?? ""
     }
 }

@@ -107,7 +107,7 @@ import Testing
         #expect(message.headlines == "French title")
         #expect(message.speaks(try LanguageName("French")) && !message.speaks(nil))
         let properties = MessageProperties(try self.properties(message))
-        let standard = try Template(parsing: AgentTemplate.body).render(properties)
+        let standard = try #require(Template(parsing: AgentTemplate.body).render(properties))
         #expect(RenderedText.isEmpty(standard, of: AgentTemplate.body))
     }
 

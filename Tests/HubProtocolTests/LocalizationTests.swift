@@ -21,11 +21,11 @@ import Testing
         let message = [
             "title": "Mayor resigns", "messageParam": "Breaking", "link": "https://a.example/en", "category": "World",
         ]
-        let english = template.render(MessageProperties(message))
+        let english = try #require(template.render(MessageProperties(message)))
         #expect(!english.contains("Mayor") && !english.contains("Breaking"))
         #expect(RenderedText.isEmpty(english, of: template.body))
         let both = message.merging(["News_french": "Flash", "Link_French": "https://a.example/fr"]) { $1 }
-        let french = template.render(MessageProperties(both))
+        let french = try #require(template.render(MessageProperties(both)))
         #expect(french.contains(#""message":"Flash""#) && french.contains(#""localizedLink":"https://a.example/fr""#))
         #expect(!RenderedText.isEmpty(french, of: template.body))
     }

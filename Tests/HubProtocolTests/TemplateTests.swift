@@ -115,9 +115,9 @@ private let message = MessageProperties(["name": "A & \"B\"", "n": "40", "t": "T
     ])
     func `clipping counts UTF-16 units and never halves a pair`(value: String, limit: Int, expected: String) throws {
         let properties = MessageProperties(["p": value])
-        let clipped = try TemplateExpression(parsing: "$(p, \(limit))").render(properties)
+        let clipped = try #require(TemplateExpression(parsing: "$(p, \(limit))").rendered(properties))
         #expect(Array(clipped.unicodeScalars) == Array(expected.unicodeScalars))
-        let shortened = try TemplateExpression(parsing: ".(p, \(limit + 3))").render(properties)
+        let shortened = try #require(TemplateExpression(parsing: ".(p, \(limit + 3))").rendered(properties))
         #expect(shortened.utf16.count <= limit + 3)
     }
 
@@ -138,11 +138,14 @@ private let message = MessageProperties(["name": "A & \"B\"", "n": "40", "t": "T
     @Test func `message first, then the device's variables, then the default`() throws {
         let template = try Template(parsing: #"{"v":"$(City:{nowhere})"}"#)
         let variables = ["CITY": "Rome"]
-        #expect(template.render(MessageProperties(["city": "Oslo"]), variables: variables) == #"{"v":"Oslo"}"#)
-        #expect(template.render(MessageProperties(["city": ""]), variables: variables) == #"{"v":""}"#)
-        #expect(template.render(MessageProperties([:]), variables: variables) == #"{"v":"Rome"}"#)
+        func rendered(_ properties: [String: String], _ variables: [String: String]) -> String? {
+            template.render(MessageProperties(properties), variables: PushVariables(variables))
+        }
+        #expect(rendered(["city": "Oslo"], variables) == #"{"v":"Oslo"}"#)
+        #expect(rendered(["city": ""], variables) == #"{"v":""}"#)
+        #expect(rendered([:], variables) == #"{"v":"Rome"}"#)
         let several = ["City": "1", "cITY": "2", "CITy": "3", "a b": "4"]
-        #expect(template.render(MessageProperties([:]), variables: several) == #"{"v":"3"}"#, "the first in order")
+        #expect(rendered([:], several) == #"{"v":"3"}"#, "the first in order")
         #expect(template.render(MessageProperties([:])) == #"{"v":"nowhere"}"#)
     }
 
@@ -232,11 +235,50 @@ private let message = MessageProperties(["name": "A & \"B\"", "n": "40", "t": "T
         }
     }
 
-    @Test func `a template cannot make the hub render without end`() throws {
+    @Test func `rendering ends as soon as its budget is exhausted`() throws {
         let template = try Template(parsing: "{\"a\":[\"$(a)\"\(String(repeating: ",\"$(a)\"", count: 255))]}")
-        let rendered = template.render(MessageProperties(["a": String(repeating: "\u{1}", count: 60_000)]))
-        #expect(rendered.utf8.count <= Template.maximumRenderedBytes + template.body.utf8.count)
-        #expect(throws: Never.self) { try JSONReader.read(rendered.bytes) }
+        let message = MessageProperties(["a": String(repeating: "\u{1}", count: 60_000)])
+        #expect(template.render(message) == nil)
+        var budget = RenderingBudget(bytes: 1_000)
+        #expect(template.render(message, variables: .none, within: &budget) == nil && budget.left == 1_000 - 6 - 16)
+        let small = try #require(template.render(MessageProperties(["a": "b"])))
+        #expect(throws: Never.self) { try JSONReader.read(small.bytes) }
+        budget = RenderingBudget(bytes: Template.maximumRenderedBytes)
+        _ = template.render(MessageProperties(["a": "b"]), variables: .none, within: &budget)
+        let cost = Template.maximumRenderedBytes - budget.left
+        #expect(cost == small.utf8.count + 256 * RenderingBudget.costOfTerm, "terms are charged as well as bytes")
+    }
+
+    @Test func `an expression has a bounded number of terms`() throws {
+        func sum(_ count: Int) -> String {
+            #"{"a":"{\#(Array(repeating: "$(v)", count: count).joined(separator: "+"))}"}"#
+        }
+        let most = try Template(parsing: sum(TemplateExpressionParser.maximumTerms))
+        #expect(most.render(MessageProperties(["v": "x"]))?.utf8.count == 100 + 8)
+        let error = #expect(throws: TemplateError.self) {
+            try Template(parsing: sum(TemplateExpressionParser.maximumTerms + 1))
+        }
+        #expect(error?.reason.contains("more than 100 terms") == true)
+    }
+
+    @Test func `push variables have a bounded size together`() throws {
+        func installation(_ bytes: Int) -> String {
+            let value = String(repeating: "x", count: bytes / 2 - 1)
+            let variables = #"{"a":"\#(value)","b":"\#(value)"}"#
+            return #"{"installationId":"i","platform":"apns","pushChannel":"AA","pushVariables":\#(variables)}"#
+        }
+        _ = try Installation(json: installation(Installation.maximumVariableBytes).bytes)
+        let error = #expect(throws: ProtocolError.self) {
+            try Installation(json: installation(Installation.maximumVariableBytes + 2).bytes)
+        }
+        #expect(error?.detail.contains("16384 bytes") == true)
+    }
+}
+
+extension TemplateExpression {
+    fileprivate func rendered(_ message: MessageProperties) -> String? {
+        var budget = RenderingBudget(bytes: Template.maximumRenderedBytes)
+        return render(message, variables: .none, within: &budget)
     }
 }
 
@@ -272,12 +314,12 @@ private let message = MessageProperties(["name": "A & \"B\"", "n": "40", "t": "T
         for _ in 0..<500 {
             let value = Self.text(&generator)
             let message = MessageProperties(["p": value])
-            guard case .object(let members) = try JSONReader.read(json.render(message).bytes).content else {
+            guard case .object(let members) = try JSONReader.read(#require(json.render(message)).bytes).content else {
                 Issue.record("no object from \(value.debugDescription)")
                 return
             }
             #expect(members.first?.value.string?.utf8.elementsEqual(value.utf8) == true)
-            let rendered = xml.render(message)
+            let rendered = try #require(xml.render(message))
             #expect(throws: Never.self, "\(rendered.debugDescription)") { try XMLWellFormedness.check(rendered) }
         }
     }
@@ -311,7 +353,7 @@ private let message = MessageProperties(["name": "A & \"B\"", "n": "40", "t": "T
     ])
     func `a header's value is plain text or an expression`(text: String, expected: String, isLiteral: Bool) throws {
         let expression = try TemplateExpression(parsing: text)
-        #expect(expression.render(message) == expected)
+        #expect(expression.rendered(message) == expected)
         #expect(expression.isLiteral == isLiteral)
     }
 }

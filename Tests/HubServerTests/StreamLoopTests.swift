@@ -37,6 +37,7 @@ struct StreamLoopTests {
         let attachment = StreamLoop.Attachment(
             ordinal: ordinal,
             cohort: 1,
+            isHeavy: false,
             after: after,
             through: through,
             needsReplay: needsReplay,
@@ -136,7 +137,10 @@ struct StreamLoopTests {
         let session = attach(to: loop, after: 5, through: 5)
         probe.take(false)
         loop.apply([.cohortEvents(1, entry(6)), .head(6)])
-        loop.apply([.cohortEvents(1, entry(7)), .move(session, cohort: 2, at: 8), .cohortEvents(2, entry(9)), .head(9)])
+        loop.apply([
+            .cohortEvents(1, entry(7)), .move(session, cohort: 2, isHeavy: false, at: 8), .cohortEvents(2, entry(9)),
+            .head(9),
+        ])
         #expect(pages.value.isEmpty, "it takes nothing yet")
         probe.take(true)
         session.outputIsReady()

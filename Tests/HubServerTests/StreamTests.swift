@@ -264,7 +264,7 @@ struct StreamTests {
                 #expect(gap.after == StreamPosition(epoch: epoch, sequence: huge - 1).text)
                 #expect(gap.resumesAt == huge + 1)
                 #expect(events[6].id == StreamPosition(epoch: epoch, sequence: huge).text)
-                #expect(gap.reason.contains("1 MiB"))
+                #expect(gap.reason.contains("256 KiB"))
             }
             #expect(hub.hub.counters.gaps.count == 2)
             #expect(hub.hub.counters.oversize.count == 2)

@@ -13,6 +13,8 @@ struct DeliveryInquiry: Sendable {
     static let maximumListed = 100
     /// Changed installations that are looked at in one snapshot of the store.
     private static let changedAtOnce = 100
+    /// What rendering may cost one inquiry, in bytes; heavy recipients beyond it count as not too large.
+    private static let maximumCost = 32 << 20
 
     let hub: Hub
     let loops: [StreamLoop]
@@ -98,8 +100,9 @@ struct DeliveryInquiry: Sendable {
         let asked = try messages.map { try AskedMessage($0) }
         let encoding = hub.encoding
         // Of each message the streams that it matched, and whether it is too large for them.
+        let cost = Spent(maximum: Self.maximumCost)
         var matching = asked.map { asked in
-            hub.streams(for: asked.routed).mapValues { encoding.isTooLarge(asked, for: $0) }
+            hub.streams(for: asked.routed).mapValues { encoding.isTooLarge(asked, for: $0, cost) }
         }
         // Whoever changes from here on changes after all of the messages, and is found here.
         let changed = try await hub.store.changedInstallations(hub: hub.record.id, after: oldest.logged.sequence)
@@ -111,7 +114,7 @@ struct DeliveryInquiry: Sendable {
             ) { rows in
                 var former = FormerRecipient(rows)
                 return asked.map { asked in
-                    former.stream(matching: asked.routed).map { encoding.isTooLarge(asked, for: $0) }
+                    former.stream(matching: asked.routed).map { encoding.isTooLarge(asked, for: $0, cost) }
                 }
             }
             for (installation, former) in zip(page, formers) {
@@ -186,7 +189,8 @@ struct DeliveryInquiry: Sendable {
         at standing: StreamStanding
     ) -> DeviceOutcome {
         let asked = AskedMessage(message: message, routed: routed)
-        return outcome(of: message, isTooLarge: hub.encoding.isTooLarge(asked, for: recipient), at: standing)
+        let isTooLarge = hub.encoding.isTooLarge(asked, for: recipient, Spent(maximum: Self.maximumCost))
+        return outcome(of: message, isTooLarge: isTooLarge, at: standing)
     }
 
     private func outcome(
@@ -321,12 +325,27 @@ private struct FormerRecipient {
     }
 }
 
+/// What rendering has cost one inquiry.
+private final class Spent: Sendable {
+    let maximum: Int
+    private let cost = Atomic<Int>(0)
+
+    init(maximum: Int) { self.maximum = maximum }
+
+    var isExhausted: Bool { cost.load(ordering: .relaxed) >= maximum }
+
+    func add(_ bytes: Int) { cost.add(bytes, ordering: .relaxed) }
+}
+
 extension EventEncoding {
-    /// Whether a gap takes the place of a message.
-    fileprivate func isTooLarge(_ asked: AskedMessage, for recipient: Recipient) -> Bool {
-        // To render it for each of many would take long, and few templates can make so much of it.
-        recipient.maximumBytes(ofBody: asked.message.logged.body.count) > Self.maximumMessageBytes
-            && encode(asked.routed, for: recipient)?.isGap == true
+    /// True if a gap is sent instead of a message.
+    fileprivate func isTooLarge(_ asked: AskedMessage, for recipient: Recipient, _ spent: Spent) -> Bool {
+        // Only heavy templates, and long messages, can make so much.
+        let isLong = asked.message.logged.body.count > Self.maximumMessageBytes / 64
+        guard isLong || recipient.isHeavy, !spent.isExhausted else { return false }
+        var cost = 0
+        defer { spent.add(cost) }
+        return encode(asked.routed, for: recipient, cost: &cost)?.isGap == true
     }
 }
 

@@ -19,9 +19,9 @@ struct Recipient: Sendable, Hashable {
     /// In the order of their names.
     let targets: [Target]
     /// Values for what a message lacks.
-    let variables: [String: String]
+    let variables: PushVariables
 
-    private init(tags: Set<Tag>, targets: [Target], variables: [String: String]) {
+    private init(tags: Set<Tag>, targets: [Target], variables: PushVariables) {
         self.tags = tags
         self.targets = targets
         self.variables = variables
@@ -29,7 +29,7 @@ struct Recipient: Sendable, Hashable {
 
     init(_ installation: Installation) throws {
         tags = Set(installation.tags).union(installation.serverAssignedTags)
-        variables = installation.pushVariables
+        variables = PushVariables(installation.pushVariables)
         targets = try installation.templates.sorted { $0.key < $1.key }.map { name, template in
             Target(name: name, template: try Template(parsing: template.body), tags: Set(template.tags))
         }
@@ -64,11 +64,14 @@ struct Recipient: Sendable, Hashable {
         tags.contains(tag) || target.tags.contains(tag)
     }
 
-    /// The most that all templates together can make of a message's body of so many bytes: a bound, not a size.
-    func maximumBytes(ofBody bytes: Int) -> Int {
-        let values = variables.values.reduce(bytes) { $0 + $1.utf8.count }
-        return targets.reduce(0) { $0 + $1.template.maximumBytes(ofValues: values) + EventEncoding.maximumFrameBytes }
+    /// Rendering for this recipient may cost far more than for an agent with its standard template, which is below
+    /// 4 KiB; such recipients come last, a few at a time.
+    var isHeavy: Bool {
+        targets.reduce(variables.bytes) { $0 + $1.template.weight } > Self.maximumLightWeight
     }
+
+    /// ``Template/weight`` of all templates, and bytes of the push variables.
+    private static let maximumLightWeight = 32 << 10
 
     /// What of this recipient gets something of a message: templates, or, of a native message, the one `nil`.
     func addressees(of message: RoutedMessage) -> [Target?] {
@@ -79,15 +82,21 @@ struct Recipient: Sendable, Hashable {
     }
 
     /// The event that a message becomes, through a template unless it is native.
-    func event(for message: RoutedMessage, _ target: Target?) -> StreamEvent {
+    ///
+    /// - Returns: `nil` when the budget does not allow it.
+    func event(
+        for message: RoutedMessage,
+        _ target: Target?,
+        within budget: inout RenderingBudget
+    ) -> StreamEvent? {
         switch message.content {
         case .template(let properties):
-            StreamEvent(
-                id: message.id,
-                template: target?.name ?? "",
-                body: target?.template.render(properties, variables: variables) ?? "{}"
-            )
-        case .native(_, let body): StreamEvent(id: message.id, template: "", body: body)
+            guard let target else { return nil }
+            let body = target.template.render(properties, variables: variables, within: &budget)
+            return body.map { StreamEvent(id: message.id, template: target.name, body: $0) }
+        case .native(_, let body):
+            guard budget.spend(body.utf8.count) else { return nil }
+            return StreamEvent(id: message.id, template: "", body: body)
         }
     }
 
@@ -98,7 +107,7 @@ struct Recipient: Sendable, Hashable {
         return Recipient(
             tags: tags.filter { !$0.isIdentity(reserved) },
             targets: targets,
-            variables: variables.filter { named.contains($0.key.lowercased()) }
+            variables: variables.named(named)
         )
     }
 }

@@ -18,6 +18,7 @@ struct Broadcast: Sendable {
 
     private struct Cohort {
         let recipient: Recipient
+        let isHeavy: Bool
         /// Streams on each event loop.
         var streams: [Int]
         var total: Int { streams.reduce(0, +) }
@@ -28,6 +29,8 @@ struct Broadcast: Sendable {
     private var live: [Int64: Live] = [:]
     private var cohorts: [Int: Cohort] = [:]
     private var cohortIDs: [Recipient: Int] = [:]
+    /// Cohorts whose recipient is heavy.
+    private var heavy: Set<Int> = []
     private var nextCohort = 0
     private var commands: [[StreamLoop.Command]]
 
@@ -71,6 +74,7 @@ struct Broadcast: Sendable {
         let attachment = StreamLoop.Attachment(
             ordinal: entry.ordinal,
             cohort: cohort,
+            isHeavy: heavy.contains(cohort),
             after: after,
             through: through,
             needsReplay: needsReplay,
@@ -85,7 +89,9 @@ struct Broadcast: Sendable {
         let cohort = join(entry.recipient, loop: stream.loop)
         leave(stream.cohort, loop: stream.loop)
         live[entry.ordinal]?.cohort = cohort
-        commands[stream.loop].append(.move(stream.session, cohort: cohort, at: sequence))
+        commands[stream.loop].append(
+            .move(stream.session, cohort: cohort, isHeavy: heavy.contains(cohort), at: sequence)
+        )
     }
 
     mutating func end(_ ordinal: Int64, _ reason: StreamEnd) {
@@ -119,7 +125,12 @@ struct Broadcast: Sendable {
             id = nextCohort
             nextCohort += 1
             cohortIDs[key] = id
-            cohorts[id] = Cohort(recipient: key, streams: Array(repeating: 0, count: commands.count))
+            cohorts[id] = Cohort(
+                recipient: key,
+                isHeavy: key.isHeavy,
+                streams: Array(repeating: 0, count: commands.count)
+            )
+            if key.isHeavy { heavy.insert(id) }
         }
         cohorts[id]?.streams[loop] += 1
         return id
@@ -129,41 +140,69 @@ struct Broadcast: Sendable {
         cohorts[id]?.streams[loop] -= 1
         guard let cohort = cohorts[id], cohort.total == 0 else { return }
         cohorts[id] = nil
+        heavy.remove(id)
         cohortIDs[cohort.recipient] = nil
     }
 
     // MARK: - Messages
 
-    /// Hands a message to the streams that are owed it.
+    /// What rendering one message may cost at once, in bytes: the hub's requests wait for it.
     ///
-    /// - Returns: How many renderings were too large to send; a gap goes in their place.
+    /// Streams beyond it read the message from the store.
+    static let maximumCost = 4 << 20
+
+    /// Hands a message to the streams that must get it.
+    ///
+    /// - Returns: Number of renderings that were too large to send; a gap was sent instead.
     mutating func publish(_ message: RoutedMessage, registry: Registry) -> Int {
         guard !live.isEmpty, message.isForStreams else { return 0 }
         return message.namesIdentity(reserved)
             ? publishPersonally(message, registry: registry) : publishToCohorts(message)
     }
 
+    /// Heavy cohorts come last, so that nobody's templates delay the others' messages.
     private mutating func publishToCohorts(_ message: RoutedMessage) -> Int {
-        var refused = 0
-        for (id, cohort) in cohorts {
-            guard let entry = encoding.encode(message, for: cohort.recipient) else { continue }
-            if entry.isGap { refused += 1 }
-            for (loop, streams) in cohort.streams.enumerated() where streams > 0 {
-                commands[loop].append(.cohortEvents(id, entry))
-            }
+        var (refused, cost) = (0, 0)
+        for (id, cohort) in cohorts where !cohort.isHeavy {
+            publish(message, to: id, cohort, &refused, &cost)
+        }
+        for id in heavy {
+            guard let cohort = cohorts[id] else { continue }
+            publish(message, to: id, cohort, &refused, &cost)
         }
         return refused
     }
 
-    private mutating func publishPersonally(_ message: RoutedMessage, registry: Registry) -> Int {
-        var refused = 0
-        for ordinal in registry.streams(for: message) {
-            guard
-                let stream = live[ordinal], let recipient = registry[ordinal]?.recipient,
-                let entry = encoding.encode(message, for: recipient)
-            else { continue }
+    private mutating func publish(
+        _ message: RoutedMessage,
+        to id: Int,
+        _ cohort: Cohort,
+        _ refused: inout Int,
+        _ cost: inout Int
+    ) {
+        let command: StreamLoop.Command
+        if cost < Self.maximumCost {
+            guard let entry = encoding.encode(message, for: cohort.recipient, cost: &cost) else { return }
             if entry.isGap { refused += 1 }
-            commands[stream.loop].append(.personalEvents(stream.session, entry))
+            command = .cohortEvents(id, entry)
+        } else {
+            guard cohort.recipient.receives(message) else { return }
+            command = .cohortReads(id, through: message.sequence)
+        }
+        for (loop, streams) in cohort.streams.enumerated() where streams > 0 { commands[loop].append(command) }
+    }
+
+    private mutating func publishPersonally(_ message: RoutedMessage, registry: Registry) -> Int {
+        var (refused, cost) = (0, 0)
+        for ordinal in registry.streams(for: message) {
+            guard let stream = live[ordinal], let recipient = registry[ordinal]?.recipient else { continue }
+            if cost < Self.maximumCost {
+                guard let entry = encoding.encode(message, for: recipient, cost: &cost) else { continue }
+                if entry.isGap { refused += 1 }
+                commands[stream.loop].append(.personalEvents(stream.session, entry))
+            } else if recipient.receives(message) {
+                commands[stream.loop].append(.sessionReads(stream.session, through: message.sequence))
+            }
         }
         return refused
     }

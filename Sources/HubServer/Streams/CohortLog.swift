@@ -15,7 +15,8 @@ struct CohortEntries {
     private(set) var entries: [Entry] = []
     /// A stream whose cursor is below this must go to the store.
     private(set) var droppedThrough: Int64 = 0
-    private var bytes = 0
+    /// Held in memory.
+    private(set) var bytes = 0
 
     /// The highest sequence ever appended.
     private(set) var last: Int64 = 0
@@ -81,6 +82,8 @@ final class CohortLog {
     }
 
     let id: Int
+    /// Its recipient's templates are heavy.
+    let isHeavy: Bool
     private(set) var log: CohortEntries
     private(set) var sessions: [ObjectIdentifier: StreamSession] = [:]
     /// All that is above a cursor: most streams stand at the same one.
@@ -88,8 +91,9 @@ final class CohortLog {
     /// Live streams have everything up to here, or it was left to their personal logs.
     private var completeThrough: Int64 = 0
 
-    init(id: Int, maximumBytes: Int) {
+    init(id: Int, isHeavy: Bool, maximumBytes: Int) {
         self.id = id
+        self.isHeavy = isHeavy
         log = CohortEntries(maximumBytes: maximumBytes)
     }
 
@@ -118,6 +122,11 @@ final class CohortLog {
     /// Forgets what every stream has.
     func trim() {
         guard !log.entries.isEmpty, !sessions.values.contains(where: { $0.hasPending || !$0.isLive }) else { return }
+        drop()
+    }
+
+    /// Forgets everything; streams that lack it read it from the store.
+    func drop() {
         log.removeAll()
         joined = nil
     }

@@ -5,10 +5,8 @@ import ServerSentEvents
 
 /// Encodes what a hub writes to streams.
 struct EventEncoding: Sendable {
-    /// The most bytes that one message may become on a stream: a template can repeat a property many times.
-    static let maximumMessageBytes = 1 << 20
-    /// More than an event holds beside what its template makes: ids, and the template's name with its escapes.
-    static let maximumFrameBytes = 8_192
+    /// Most bytes that one message may become on a stream: a template can repeat a property many times.
+    static let maximumMessageBytes = Template.maximumRenderedBytes
     /// Tells clients how long to wait before they come back.
     static let retry = ByteBuffer(bytes: ServerSentEvent(retry: 2_000).encoded())
 
@@ -16,27 +14,36 @@ struct EventEncoding: Sendable {
     let epoch: String
 
     /// Why a message that grew beyond ``maximumMessageBytes`` is a gap.
-    static let tooLarge = "a message became more than \(maximumMessageBytes >> 20) MiB through this device's templates"
+    static let tooLarge = "a message became more than \(maximumMessageBytes >> 10) KiB through this device's templates"
 
     /// Renders and encodes all that one message becomes on a recipient's stream, an event for each template that matches, or
     /// one for a native message.
     ///
     /// Only the last event carries the position: a client that loses the connection in between resumes before the
-    /// message and sees all of it again. Templates are rendered one by one up to ``maximumMessageBytes``, since they are
-    /// a stranger's; a message that grows beyond is a gap in its place.
+    /// message and sees all of it again. All templates of a recipient together have one budget of
+    /// ``maximumMessageBytes``, since they are a client's; a message that exceeds it is a gap instead.
     ///
-    /// - Returns: `nil` when it is not for this recipient.
-    func encode(_ message: RoutedMessage, for recipient: Recipient) -> CohortEntries.Entry? {
+    /// - Parameters:
+    ///   - message: Any message of the hub.
+    ///   - recipient: Whoever has its tags and templates.
+    ///   - cost: Increased by what rendering has cost, in bytes.
+    /// - Returns: `nil` when the message is not for this recipient.
+    func encode(
+        _ message: RoutedMessage,
+        for recipient: Recipient,
+        cost: inout Int
+    ) -> CohortEntries.Entry? {
         let targets = recipient.addressees(of: message)
         guard !targets.isEmpty else { return nil }
+        var budget = RenderingBudget(bytes: Self.maximumMessageBytes)
+        defer { cost += Self.maximumMessageBytes - budget.left }
         var buffer = ByteBuffer()
         for (index, target) in targets.enumerated() {
-            let event = recipient.event(for: message, target)
-            let id = index == targets.count - 1 ? position(message.sequence) : nil
-            buffer.writeBytes(ServerSentEvent(id: id, data: event.encoded()).encoded())
-            if buffer.readableBytes > Self.maximumMessageBytes {
+            guard let event = recipient.event(for: message, target, within: &budget) else {
                 return gap(from: message.sequence, through: message.sequence, reason: Self.tooLarge)
             }
+            let id = index == targets.count - 1 ? position(message.sequence) : nil
+            buffer.writeBytes(ServerSentEvent(id: id, data: event.encoded()).encoded())
         }
         return CohortEntries.Entry(sequence: message.sequence, bytes: buffer)
     }

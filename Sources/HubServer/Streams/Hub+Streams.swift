@@ -204,6 +204,8 @@ extension Hub {
     static let pageMessages = 256
     /// Encoded bytes after which a page ends.
     static let pageBytes = 256 << 10
+    /// Bytes that rendering may cost before a page ends: renderings that are too large give few bytes.
+    static let pageCost = 1 << 20
 
     static let unreadable = "the hub cannot read what it kept"
     static let forgotten = "the choice was changed too often to keep what was wanted then"
@@ -227,6 +229,7 @@ extension Hub {
             page.lose(through: owed.droppedThrough, reason: EpochHistory.tooOld)
         }
         var inForce: (row: OwedRow, recipient: Result<Recipient, any Error>)?
+        var cost = 0
         for logged in owed.messages {
             guard let row = owed.rows.inForce(at: logged.sequence) else {
                 if let created = owed.createdSequence, logged.sequence > created {
@@ -239,7 +242,9 @@ extension Hub {
             }
             do {
                 let routed = try RoutedMessage(logged)
-                if let recipient = try inForce?.recipient.get(), let entry = encoding.encode(routed, for: recipient) {
+                if let recipient = try inForce?.recipient.get(),
+                    let entry = encoding.encode(routed, for: recipient, cost: &cost)
+                {
                     if entry.isGap { noteOversize(routed.id) }
                     page.append(entry)
                 }
@@ -248,7 +253,7 @@ extension Hub {
                 page.lose(through: logged.sequence, reason: Self.unreadable)
             }
             page.pass(to: logged.sequence)
-            if page.bytes.readableBytes >= Self.pageBytes { return page.finished() }
+            if page.bytes.readableBytes >= Self.pageBytes || cost >= Self.pageCost { return page.finished() }
         }
         if owed.messages.count < Self.pageMessages { page.pass(to: request.through) }
         return page.finished()

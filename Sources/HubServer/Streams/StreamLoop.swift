@@ -14,10 +14,14 @@ final class StreamLoop: @unchecked Sendable {
         case attach(StreamSession, Attachment)
         case refuse(StreamSession, ProtocolError)
         /// The installation's choice has changed at the sequence.
-        case move(StreamSession, cohort: Int, at: Int64)
+        case move(StreamSession, cohort: Int, isHeavy: Bool, at: Int64)
         case end(StreamSession, StreamEnd)
         case cohortEvents(Int, CohortEntries.Entry)
         case personalEvents(StreamSession, CohortEntries.Entry)
+        /// A cohort's streams read what they lack, at least up to the sequence, from the store.
+        case cohortReads(Int, through: Int64)
+        /// The same for one stream.
+        case sessionReads(StreamSession, through: Int64)
         /// Everything up to this sequence was told.
         case head(Int64)
     }
@@ -25,6 +29,7 @@ final class StreamLoop: @unchecked Sendable {
     struct Attachment: Sendable {
         let ordinal: Int64
         let cohort: Int
+        let isHeavy: Bool
         /// What is owed has a higher sequence.
         let after: Int64
         /// What is owed lies in the store up to this sequence; what comes later is told.
@@ -41,6 +46,8 @@ final class StreamLoop: @unchecked Sendable {
         let ordinal: Int64
         let after: Int64
         let through: Int64
+        /// The recipient's templates are heavy.
+        let isHeavy: Bool
     }
 
     /// What a page of the store holds.
@@ -98,6 +105,9 @@ final class StreamLoop: @unchecked Sendable {
     private var touched: Set<Int> = []
     private var round = Round()
     private var head: Int64 = 0
+    /// Bytes of all cohorts' logs.
+    private var retainedBytes = 0
+    private var turns = HeavyTurns()
     private let started: NIODeadline
 
     init(
@@ -152,7 +162,7 @@ final class StreamLoop: @unchecked Sendable {
         for session in round.sessions.suffix(Self.fanOutPart) { advance(session) }
         round.sessions.removeLast(min(Self.fanOutPart, round.sessions.count))
         if round.sessions.isEmpty {
-            for cohort in round.cohorts { cohort.trim() }
+            for cohort in round.cohorts { trim(cohort) }
             round.cohorts = []
         }
         guard !round.sessions.isEmpty || !touched.isEmpty else { return }
@@ -168,15 +178,26 @@ final class StreamLoop: @unchecked Sendable {
             guard !session.hasEnded else { return }
             session.state = .ended
             session.output.refuse(error)
-        case .move(let session, let id, let sequence): move(session, to: id, at: sequence)
+        case .move(let session, let id, let isHeavy, let sequence): move(session, to: id, isHeavy, at: sequence)
         case .end(let session, let reason): end(session, reason)
         case .cohortEvents(let id, let entry):
             guard let cohort = cohorts[id] else { return }
+            retainedBytes -= cohort.log.bytes
             cohort.append(entry, head: head)
+            retainedBytes += cohort.log.bytes
+            boundRetained()
             touched.insert(id)
         case .personalEvents(let session, let entry):
             guard !session.hasEnded, let cohort = session.cohort else { return }
             if !session.keep(entry) { leaveToStore(session, through: entry.sequence) }
+            touched.insert(cohort.id)
+        case .cohortReads(let id, let sequence):
+            guard let cohort = cohorts[id] else { return }
+            for session in cohort.sessions.values { leaveToStore(session, through: sequence) }
+            touched.insert(id)
+        case .sessionReads(let session, let sequence):
+            guard !session.hasEnded, let cohort = session.cohort else { return }
+            leaveToStore(session, through: sequence)
             touched.insert(cohort.id)
         case .head(let sequence): head = max(head, sequence)
         }
@@ -186,7 +207,7 @@ final class StreamLoop: @unchecked Sendable {
 
     private func attach(_ session: StreamSession, _ attachment: Attachment) {
         guard !session.hasEnded else { return detached(session, attachment.ordinal, attachment.after) }
-        let cohort = enter(attachment.cohort, session)
+        let cohort = enter(attachment.cohort, attachment.isHeavy, session)
         session.attached(ordinal: attachment.ordinal, cohort: cohort, cursor: attachment.after)
         sessions[ObjectIdentifier(session)] = session
         if attachment.needsReplay {
@@ -200,7 +221,7 @@ final class StreamLoop: @unchecked Sendable {
         advance(session)
     }
 
-    private func move(_ session: StreamSession, to id: Int, at sequence: Int64) {
+    private func move(_ session: StreamSession, to id: Int, _ isHeavy: Bool, at sequence: Int64) {
         guard !session.hasEnded, let old = session.cohort else { return }
         if session.isLive, !session.hasPending {
             session.cursor = max(session.cursor, sequence)
@@ -209,12 +230,12 @@ final class StreamLoop: @unchecked Sendable {
             leaveToStore(session, through: sequence)
         }
         leave(old, session)
-        session.cohort = enter(id, session)
+        session.cohort = enter(id, isHeavy, session)
         touched.insert(id)
     }
 
-    private func enter(_ id: Int, _ session: StreamSession) -> CohortLog {
-        let cohort = cohorts[id] ?? CohortLog(id: id, maximumBytes: limits.cohortBytes)
+    private func enter(_ id: Int, _ isHeavy: Bool, _ session: StreamSession) -> CohortLog {
+        let cohort = cohorts[id] ?? CohortLog(id: id, isHeavy: isHeavy, maximumBytes: limits.cohortBytes)
         cohorts[id] = cohort
         cohort.add(session)
         return cohort
@@ -222,7 +243,28 @@ final class StreamLoop: @unchecked Sendable {
 
     private func leave(_ cohort: CohortLog, _ session: StreamSession) {
         cohort.remove(session)
-        if cohort.sessions.isEmpty { cohorts[cohort.id] = nil }
+        guard cohort.sessions.isEmpty else { return }
+        cohorts[cohort.id] = nil
+        retainedBytes -= cohort.log.bytes
+    }
+
+    private func trim(_ cohort: CohortLog) {
+        guard cohorts[cohort.id] === cohort else { return }
+        retainedBytes -= cohort.log.bytes
+        cohort.trim()
+        retainedBytes += cohort.log.bytes
+    }
+
+    /// Drops the largest logs when all together hold more than ``StreamLimits/totalBytes``; their streams read from the
+    /// store what they lack.
+    private func boundRetained() {
+        guard retainedBytes > limits.totalBytes else { return }
+        for cohort in cohorts.values.sorted(by: { $0.log.bytes > $1.log.bytes }) {
+            guard retainedBytes > limits.totalBytes / 2 else { return }
+            retainedBytes -= cohort.log.bytes
+            cohort.drop()
+            touched.insert(cohort.id)
+        }
     }
 
     private func end(_ session: StreamSession, _ reason: StreamEnd) {
@@ -241,8 +283,9 @@ final class StreamLoop: @unchecked Sendable {
         sessions[ObjectIdentifier(session)] = nil
         if let cohort = session.cohort {
             leave(cohort, session)
-            cohort.trim()
+            trim(cohort)
         }
+        releaseTurn(session)
         session.cohort = nil
         session.dropPersonal()
         detached(session, session.ordinal, session.cursor)
@@ -264,8 +307,9 @@ final class StreamLoop: @unchecked Sendable {
 
     /// Writes a stream what its output has made room for, and forgets what no other stream lacks.
     func outputIsReady(_ session: StreamSession) {
+        if !session.awaitsPage, session.isReady { releaseTurn(session) }
         advance(session)
-        session.cohort?.trim()
+        if let cohort = session.cohort { trim(cohort) }
     }
 
     private func writePending(_ session: StreamSession) {
@@ -327,9 +371,27 @@ final class StreamLoop: @unchecked Sendable {
     }
 
     private func askForPage(_ session: StreamSession, through: Int64) {
-        guard !session.awaitsPage else { return }
+        guard !session.awaitsPage, session.cohort?.isHeavy != true || turns.take(session) else { return }
         session.awaitsPage = true
-        requestPage(PageRequest(session: session, ordinal: session.ordinal, after: session.cursor, through: through))
+        requestPage(
+            PageRequest(
+                session: session,
+                ordinal: session.ordinal,
+                after: session.cursor,
+                through: through,
+                isHeavy: session.cohort?.isHeavy == true
+            )
+        )
+    }
+
+    /// Lets the next stream with heavy templates read from the store, if this one was.
+    private func releaseTurn(_ session: StreamSession) {
+        guard let next = turns.release(session) else { return }
+        // In a task of its own: a page of one stream must not be the beginning of a recursion over all.
+        eventLoop.execute {
+            self.advance(next)
+            if !next.awaitsPage { self.releaseTurn(next) }
+        }
     }
 
     /// Takes a page that was asked for.

@@ -94,7 +94,7 @@ struct JobTests {
             _ = try await hub.make("other", "")
             let other = try hub.service.directory.hub(named: "other")
             let tags = (0..<60).map { "\"t\($0)\"" }.joined(separator: ",")
-            let value = String(repeating: "&", count: 60_000)
+            let value = String(repeating: "&", count: 16_000)
             let phone = #"""
                 {"installationId":"p","userId":"ann","platform":"apns","pushChannel":"CD","tags":[\#(tags)],\#
                 "pushVariables":{"v":"\#(value)"}}

@@ -1,0 +1,40 @@
+import NIOCore
+
+/// Limits how many streams of one event loop with heavy templates have a page of the store on its way at a time.
+///
+/// A page of theirs may hold half a megabyte, and stays in memory until its client has read it. Clients that do not read
+/// hold up other heavy streams only, and no longer than ``StreamLoop/stall``.
+struct HeavyTurns {
+    /// Streams with a page on its way.
+    static let maximum = 32
+
+    private var running: Set<ObjectIdentifier> = []
+    private var waiting = CircularBuffer<StreamSession>()
+    private var known: Set<ObjectIdentifier> = []
+
+    /// - Returns: False if the stream has to wait for its turn, which ``release(_:)`` gives it.
+    mutating func take(_ session: StreamSession) -> Bool {
+        let id = ObjectIdentifier(session)
+        if running.contains(id) { return true }
+        guard running.count < Self.maximum else {
+            if known.insert(id).inserted { waiting.append(session) }
+            return false
+        }
+        running.insert(id)
+        return true
+    }
+
+    /// Ends a stream's turn.
+    ///
+    /// - Returns: The stream whose turn it is now; `nil` when none waits or this one had no turn.
+    mutating func release(_ session: StreamSession) -> StreamSession? {
+        guard running.remove(ObjectIdentifier(session)) != nil else { return nil }
+        while let next = waiting.popFirst() {
+            known.remove(ObjectIdentifier(next))
+            guard !next.hasEnded else { continue }
+            running.insert(ObjectIdentifier(next))
+            return next
+        }
+        return nil
+    }
+}
