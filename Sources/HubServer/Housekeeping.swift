@@ -24,6 +24,7 @@ final class Housekeeping: Service {
         var jumps: [Jump] = []
         var hasSaidSettling = false
         var hasSaidFull = false
+        var hasSaidChanges = false
         var hasSaidFailure = false
     }
 
@@ -164,11 +165,38 @@ final class Housekeeping: Service {
             if dropped.bySize > 0 { noteSize(dropped.bySize) }
             isDone = dropped.rows < Self.purgeRows
         }
+        try await compactChanges()
         guard isSteady else { return }
         try await forEachHub { hub in
             while try await hub.removeExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
             while try await hub.endExpiredRegistrations(at: now, limit: Self.purgeRows) == Self.purgeRows {}
         }
+    }
+
+    /// Drops the oldest registry changes while they take more room than they may; messages stay.
+    ///
+    /// Anybody with Listen can register and change over and over.
+    private func compactChanges() async throws {
+        let limit = configuration.maximumChangeBytes
+        guard try await store.changeSize().bytes > limit else { return }
+        let before = try await store.changeSize().rows
+        // A quarter is freed at once, so that the hub does not do it anew each minute.
+        try await forEachHub { hub in
+            var isDone = false
+            while !isDone, try await store.changeSize().bytes > limit - limit / 4 {
+                let dropped = try await hub.writer.perform(bytes: 0) { transaction in
+                    try transaction.dropChanges(hub: hub.record.id, limit: Self.purgeRows)
+                } apply: { _ in
+                }
+                isDone = dropped < Self.purgeRows
+            }
+        }
+        let dropped = max(0, before - (try await store.changeSize().rows))
+        guard dropped > 0, isFirst(\.hasSaidChanges) else { return }
+        logger.warning(
+            "registry changes take more room than they may: the oldest are dropped; agents that were away since see a gap",
+            metadata: ["changes.limit.bytes": "\(limit)", "changes.dropped": "\(dropped)"]
+        )
     }
 
     /// Passes over hubs that are deleted meanwhile; what fails at one hub is thrown when the others had their turn.

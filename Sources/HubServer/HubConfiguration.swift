@@ -31,12 +31,16 @@ package struct HubConfiguration: Sendable {
     package var timeToLive = Duration.seconds(72 * 3600)
     /// Bytes of messages that the log may hold, with tags, headers and targets, before some are dropped unexpired.
     package var maximumLogBytes: Int64 = 1 << 30
+    /// Bytes that registry changes may take: what installations wanted before, for those that are away.
+    package var maximumChangeBytes: Int64 = 256 << 20
     /// How long an idempotency key is remembered.
     package var keyLifetime = Duration.seconds(7 * 86_400)
     /// Tags that a registration may have, or an installation together with one template.
     package var maximumTags = Installation.maximumTags
     /// Of the tag expressions of sends.
     package var expressionLimits = TagExpression.Limits.standard
+    /// What holders of Listen may store.
+    package var listenQuota = ListenQuota()
     /// Tags with these prefixes may be set and removed with Manage only.
     package var reservedTags = ReservedTagPrefixes.standard
     /// How long a stop may take.
@@ -68,6 +72,8 @@ package struct HubConfiguration: Sendable {
 package struct StreamLimits: Sendable {
     /// Bytes of a cohort, on each event loop.
     package var cohortBytes = 1 << 20
+    /// Bytes of all cohorts together, on each event loop.
+    package var totalBytes = 64 << 20
     /// Bytes of what names one stream.
     package var personalBytes = 64 << 10
 

@@ -15,6 +15,27 @@ package struct Target: Sendable, Equatable {
     package let installation: Int64?
     /// The native registration of an installation's own channel: each installation has one.
     package let isMain: Bool
+    /// Bytes charged to what Listen has written; 0 for what Manage has written, and for parts of an installation but
+    /// its native one.
+    package let charge: Int
+
+    package init(
+        ordinal: Int64,
+        platform: Platform,
+        isTemplate: Bool,
+        tags: String,
+        installation: Int64?,
+        isMain: Bool,
+        charge: Int = 0
+    ) {
+        self.ordinal = ordinal
+        self.platform = platform
+        self.isTemplate = isTemplate
+        self.tags = tags
+        self.installation = installation
+        self.isMain = isMain
+        self.charge = charge
+    }
 }
 
 /// What a write has done to a target.
@@ -39,6 +60,10 @@ package struct StoredRegistration: Sendable, Equatable {
     package let changedAfter: Int64
     /// It was not there for messages up to this sequence.
     package let createdAfter: Int64
+    /// Tags of all parts of the installation that it stands for; empty for one that was registered by itself.
+    package var installationTags: [Tag] = []
+    /// As ``Target/charge``.
+    package var charge = 0
     /// What routing has of one that cannot be read.
     var unreadable: Target?
 
@@ -58,7 +83,8 @@ package struct StoredRegistration: Sendable, Equatable {
             isTemplate: registration.template != nil,
             tags: registration.tags.joined,
             installation: nil,
-            isMain: false
+            isMain: false,
+            charge: charge
         )
     }
 }

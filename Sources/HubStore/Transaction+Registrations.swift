@@ -33,10 +33,18 @@ extension Transaction {
 
     /// Stores a registration, new or in the place of one that was registered by itself.
     ///
+    /// - Parameters:
+    ///   - registration: What is to be stored.
+    ///   - current: What is stored under its id.
+    ///   - isCharged: It is written with Listen.
+    ///   - hub: Its hub.
+    ///   - at: Milliseconds since 1970.
     /// - Returns: What is stored, with its ETag, and what became of the target.
+    /// - Throws: What SQLite says.
     package func put(
         _ registration: Registration,
         replacing current: StoredRegistration?,
+        isCharged: Bool = false,
         hub: Int64,
         at: Int64
     ) throws -> (stored: StoredRegistration, change: TargetChange) {
@@ -54,34 +62,39 @@ extension Transaction {
         }
         let expiresAt = registration.expirationTime?.milliseconds
         let (tags, record) = (registration.tags.joined, RegistrationRecord(registration).encoded)
+        let charge = Charge.ofRegistration(tags: tags, record: record, isCharged: isCharged)
         if let current, isSame {
-            try execute(RegistrationQuery.renew, [registration.etag, tags, record, at, expiresAt, current.ordinal])
+            try execute(
+                RegistrationQuery.renew,
+                [registration.etag, tags, record, at, expiresAt, charge, current.ordinal]
+            )
         } else if let current {
             try execute(
                 """
                 UPDATE registration SET etag = ?, platform = ?, isTemplate = ?, tags = ?, handleKey = ?, record = ?,
-                    changedAfter = ?, updatedAt = ?, expiresAt = ?
+                    changedAfter = ?, updatedAt = ?, expiresAt = ?, charge = ?
                 WHERE ordinal = ?
                 """,
                 [
                     registration.etag, registration.platform.rawValue, registration.template != nil,
-                    tags, registration.pushChannel.key, record, top, at, expiresAt, current.ordinal,
+                    tags, registration.pushChannel.key, record, top, at, expiresAt, charge, current.ordinal,
                 ]
             )
         } else {
             try execute(
                 """
                 INSERT INTO registration (hubID, registrationID, etag, platform, isTemplate, tags, handleKey, record,
-                    createdAfter, changedAfter, createdAt, updatedAt, expiresAt)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11)
+                    createdAfter, changedAfter, createdAt, updatedAt, expiresAt, charge)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11, ?12)
                 """,
                 [
                     hub, registration.id.text, registration.etag, registration.platform.rawValue,
                     registration.template != nil, tags, registration.pushChannel.key, record, top, at, expiresAt,
+                    charge,
                 ]
             )
         }
-        let stored = StoredRegistration(
+        var stored = StoredRegistration(
             ordinal: current?.ordinal ?? db.lastInsertedRowID,
             registration: registration,
             installation: nil,
@@ -90,6 +103,7 @@ extension Transaction {
             changedAfter: isSame ? current?.changedAfter ?? top : top,
             createdAfter: current?.createdAfter ?? top
         )
+        stored.charge = charge
         return (stored, TargetChange(old: current?.target, new: stored.target))
     }
 
@@ -168,6 +182,7 @@ extension Transaction {
     /// - Parameters:
     ///   - installation: As it is now.
     ///   - former: As it was; `nil` for a new one.
+    ///   - charge: The installation's, which its native registration keeps.
     ///   - ordinal: The installation's.
     ///   - hub: Its hub.
     ///   - at: Milliseconds since 1970.
@@ -177,6 +192,7 @@ extension Transaction {
     func materialise(
         _ installation: Installation,
         replacing former: Installation?,
+        charge: Int,
         ordinal: Int64,
         hub: Int64,
         at: Int64,
@@ -189,12 +205,23 @@ extension Transaction {
             let (text, tags) = (part.text, installation.tags(of: part).joined)
             let channel = part.tile.map { installation.secondaryTiles[$0]?.pushChannel } ?? installation.pushChannel
             let known = old.removeValue(forKey: text)
+            let charge = part == .main ? charge : 0
+            let new = Target(
+                ordinal: known?.target.ordinal ?? 0,
+                platform: installation.platform,
+                isTemplate: part.template != nil,
+                tags: tags,
+                installation: ordinal,
+                isMain: part == .main,
+                charge: charge
+            )
             // Tags are equal in any case of letters, but shown as they were written.
             if let known, known.target.tags == tags,
                 let before = former?.registration(of: part, id: known.id, etag: 0),
                 before == installation.registration(of: part, id: known.id, etag: 0)
             {
-                changes.append(TargetChange(old: known.target, new: known.target))
+                if known.target.charge != charge { try execute(RegistrationQuery.charge, [charge, new.ordinal]) }
+                changes.append(TargetChange(old: known.target, new: new))
                 continue
             }
             // The secret of a 'stream' installation is no handle.
@@ -204,33 +231,27 @@ extension Transaction {
                 try execute(
                     """
                     UPDATE registration SET etag = etag + 1, platform = ?, tags = ?, handleKey = ?, changedAfter = ?,
-                        updatedAt = ?, expiresAt = ?
+                        updatedAt = ?, expiresAt = ?, charge = ?
                     WHERE ordinal = ?
                     """,
-                    [installation.platform.rawValue, tags, key, top, at, expiresAt, known.target.ordinal]
+                    [installation.platform.rawValue, tags, key, top, at, expiresAt, charge, known.target.ordinal]
                 )
             } else {
                 try execute(
                     """
                     INSERT INTO registration (hubID, registrationID, etag, platform, isTemplate, tags, handleKey,
-                        installation, part, createdAfter, changedAfter, createdAt, updatedAt, expiresAt)
-                    VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11)
+                        installation, part, createdAfter, changedAfter, createdAt, updatedAt, expiresAt, charge)
+                    VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11, ?12)
                     """,
                     [
                         hub, RegistrationID.random().text, installation.platform.rawValue, part.template != nil, tags,
-                        key, ordinal, text, top, at, expiresAt,
+                        key, ordinal, text, top, at, expiresAt, charge,
                     ]
                 )
             }
-            let new = Target(
-                ordinal: known?.target.ordinal ?? db.lastInsertedRowID,
-                platform: installation.platform,
-                isTemplate: part.template != nil,
-                tags: tags,
-                installation: ordinal,
-                isMain: part == .main
+            changes.append(
+                TargetChange(old: known?.target, new: known == nil ? new.numbered(db.lastInsertedRowID) : new)
             )
-            changes.append(TargetChange(old: known?.target, new: new))
         }
         return try changes + old.values.map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
@@ -245,6 +266,11 @@ extension Transaction {
         deleted: RegistrationID?
     ) throws -> [TargetChange] {
         try parts(ofInstallation: ordinal).values.map { try end($0, hub: hub, at: at, deleted: deleted) }
+    }
+
+    /// What an installation is charged; 0 for one that Manage has written.
+    package func charge(ofInstallation ordinal: Int64) throws -> Int {
+        try parts(ofInstallation: ordinal).values.reduce(0) { $0 + $1.target.charge }
     }
 
     private struct Part {
@@ -262,7 +288,8 @@ extension Transaction {
                 isTemplate: row[2],
                 tags: row[3],
                 installation: ordinal,
-                isMain: row[4] == ""
+                isMain: row[4] == "",
+                charge: row[6]
             )
             parts[row[4]] = Part(id: try RegistrationID(row[5]), target: target)
         }
@@ -273,5 +300,20 @@ extension Transaction {
         // No client has ever seen the ids of agents' registrations.
         if part.id != deleted, part.target.platform != .stream { try retire(part.id.text, hub: hub, at: at) }
         return TargetChange(old: part.target, new: nil)
+    }
+}
+
+extension Target {
+    /// The same with the ordinal that its row was given.
+    fileprivate func numbered(_ ordinal: Int64) -> Target {
+        Target(
+            ordinal: ordinal,
+            platform: platform,
+            isTemplate: isTemplate,
+            tags: tags,
+            installation: installation,
+            isMain: isMain,
+            charge: charge
+        )
     }
 }

@@ -258,9 +258,19 @@ extension Transaction {
     }
 
     /// Stores a new installation, which is owed every matching message after its place in the log.
+    ///
+    /// - Parameters:
+    ///   - installation: What is to be stored.
+    ///   - channelDigest: The hash of a `stream` installation's secret.
+    ///   - isCharged: It is written with Listen.
+    ///   - hub: Its hub.
+    ///   - at: Milliseconds since 1970.
+    /// - Returns: What is stored, and what became of its registrations.
+    /// - Throws: What SQLite says.
     package func insert(
         _ installation: Installation,
         channelDigest: [UInt8]?,
+        isCharged: Bool = false,
         hub: Int64,
         at: Int64
     ) throws -> InstallationWrite {
@@ -288,6 +298,7 @@ extension Transaction {
         let changes = try materialise(
             installation,
             replacing: nil,
+            charge: Charge.of(installation, record: record, isCharged: isCharged),
             ordinal: ordinal,
             hub: hub,
             at: at,
@@ -299,10 +310,12 @@ extension Transaction {
     /// Replaces an installation's record, or only its channel.
     ///
     /// `deleted` is the registration of it whose deletion this is: its id does not count as one that has ended.
+    /// `isCharged` says that it is written with Listen.
     package func update(
         _ current: StoredInstallation,
         to installation: Installation,
         channelDigest: [UInt8]?,
+        isCharged: Bool = false,
         hub: Int64,
         at: Int64,
         deleted: RegistrationID? = nil
@@ -333,6 +346,7 @@ extension Transaction {
         let changes = try materialise(
             installation,
             replacing: current.installation,
+            charge: Charge.of(installation, record: record, isCharged: isCharged),
             ordinal: current.ordinal,
             hub: hub,
             at: at,
@@ -374,6 +388,7 @@ extension Transaction {
         at: Int64,
         deleted: RegistrationID? = nil
     ) throws -> (sequence: Int64, changes: [TargetChange]) {
+        try forgetChanges(of: installation)
         let sequence = try appendChange(hub: hub, ordinal: installation.ordinal, at: at)
         let changes = try endRegistrations(
             ofInstallation: installation.ordinal,

@@ -1,4 +1,5 @@
 import HubClient
+import HubProtocol
 
 /// What a failed call to the hub means for an agent.
 enum HubTrouble: Error, Sendable, Equatable {
@@ -62,6 +63,8 @@ enum HubTrouble: Error, Sendable, Equatable {
         case 403 where retryAfter != nil:
             // How the service says that a quota is used up (protocol §2).
             .away("it is throttling: \(detail)", retryAfter: retryAfter)
+        case 403 where code == ProtocolError.listenQuotaCode:
+            .away("it stores no more for now: \(detail)", retryAfter: nil)
         case 401, 403:
             .refused(
                 AgentError(

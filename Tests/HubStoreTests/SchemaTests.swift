@@ -122,6 +122,12 @@ struct SchemaTests {
         Hot(name: "last message", sql: RegistrationQuery.lastMessage, indexes: ["log_message"]),
     ]
 
+    private static let changes = [
+        Hot(name: "oldest changes", sql: ChangeQuery.oldest, indexes: ["log_change"]),
+        Hot(name: "dropped change", sql: ChangeQuery.drop), Hot(name: "forgotten changes", sql: ChangeQuery.forget),
+        Hot(name: "forgotten creation", sql: ChangeQuery.forgetCreation),
+    ]
+
     /// Small tables: hubs, their rules, and a hundred jobs of each.
     private static let management = [
         Hot(name: "jobs", sql: JobQuery.newest), Hot(name: "job", sql: JobQuery.one),
@@ -133,7 +139,7 @@ struct SchemaTests {
         Hot(name: "rules of the namespace", sql: HubQuery.namespaceRules, allowed: ["SCAN namespaceRule"]),
     ]
 
-    @Test(arguments: hot + scheduled + registrations + management)
+    @Test(arguments: hot + scheduled + registrations + changes + management)
     func `no statement scans or sorts a table, or takes another index than the one made for it`(
         statement: Hot
     ) async throws {

@@ -85,6 +85,22 @@ struct MetricsPage: Sendable {
             each { $0.counters.gaps.count }
         )
         page.add(
+            "newswire_listen_items",
+            .gauge,
+            "Installations and registrations that were last written with Listen.",
+            members.map { hub in
+                .init(hub.state.withLock { $0.registry.listenUsage.count }, ["hub": "\(hub.record.name)"])
+            }
+        )
+        page.add(
+            "newswire_listen_bytes",
+            .gauge,
+            "What those are charged, as the quota counts it.",
+            members.map { hub in
+                .init(hub.state.withLock { $0.registry.listenUsage.bytes }, ["hub": "\(hub.record.name)"])
+            }
+        )
+        page.add(
             "newswire_installations",
             .gauge,
             "Registered installations.",
@@ -150,6 +166,20 @@ struct MetricsPage: Sendable {
             .gauge,
             "Above this the oldest messages are dropped before they expire.",
             [.init(configuration.maximumLogBytes)]
+        )
+        let changes = try await store.changeSize()
+        page.add("newswire_registry_changes", .gauge, "Registry changes that are stored.", [.init(changes.rows)])
+        page.add(
+            "newswire_registry_change_bytes",
+            .gauge,
+            "Size of the stored registry changes, with what installations wanted before.",
+            [.init(changes.bytes)]
+        )
+        page.add(
+            "newswire_registry_change_limit_bytes",
+            .gauge,
+            "Size above which the oldest registry changes are dropped.",
+            [.init(configuration.maximumChangeBytes)]
         )
         page.add("newswire_log_oldest_seconds", .gauge, "Age of the oldest row of the log.", [.init(age)])
         page.add(

@@ -46,6 +46,8 @@ struct Registry: Sendable {
     private var loadedTags: [Int64: Int]? = [:]
     /// Changes so far, to tell whether there was one between two looks.
     private(set) var changes = 0
+    /// What was last written with Listen.
+    private(set) var listenUsage = ListenUsage()
     /// Installations of each platform, by its name in lower case.
     private(set) var installationCounts: [String: Int] = [:]
 
@@ -93,6 +95,7 @@ struct Registry: Sendable {
         kinds[Kind(target), default: OrdinalSet()].insert(target.ordinal)
         if target.isTemplate { templates.insert(target.ordinal) }
         if target.isMain { installationCounts[Kind(target).platform, default: 0] += 1 }
+        listenUsage.add(target.charge)
         guard target.platform == .stream else { return }
         owners[target.ordinal] = target.installation
         if target.isTemplate { loadedTags?[target.ordinal] = target.tags.hashValue }
@@ -103,6 +106,7 @@ struct Registry: Sendable {
         kinds[Kind(target)]?.remove(target.ordinal)
         if target.isTemplate { templates.remove(target.ordinal) }
         if target.isMain { installationCounts[Kind(target).platform, default: 0] -= 1 }
+        listenUsage.remove(target.charge)
         guard owners.removeValue(forKey: target.ordinal) != nil else { return }
         further.remove(target.ordinal)
         mixed.remove(target.ordinal)

@@ -1,0 +1,67 @@
+import HubProtocol
+import HubStore
+
+/// What a hub holds of installations and registrations that were last written with Listen.
+struct ListenUsage: Sendable, Equatable {
+    /// Installations, and registrations that were registered by themselves.
+    private(set) var count = 0
+    /// As ``Target/charge``.
+    private(set) var bytes = 0
+
+    mutating func add(_ charge: Int) {
+        guard charge > 0 else { return }
+        count += 1
+        bytes += charge
+    }
+
+    mutating func remove(_ charge: Int) {
+        guard charge > 0 else { return }
+        count -= 1
+        bytes -= charge
+    }
+}
+
+/// How much a hub takes of bearers of Listen, whose key every agent and phone holds; Manage is never refused.
+///
+/// Changes that share a commit do not see each other, so that a hub may exceed its quota by what one commit holds.
+package struct ListenQuota: Sendable {
+    /// Most installations and registrations.
+    package var count = 1_000_000
+    /// Most bytes that they hold, as the hub estimates them: some four times the JSON of an agent's installation.
+    package var bytes = 512 << 20
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - change: What the caller wants to do.
+    ///   - usage: What there is.
+    /// - Throws: 403 with ``ProtocolError/listenQuotaCode`` when the change would go beyond the quota; one that makes
+    ///   nothing larger is always taken.
+    func check(_ change: TargetChange, _ usage: ListenUsage) throws(ProtocolError) {
+        let (old, new) = (change.old?.charge ?? 0, change.new?.charge ?? 0)
+        guard new > old else { return }
+        if old == 0, usage.count >= count {
+            throw .listenQuotaExceeded(
+                "This hub holds \(count) installations and registrations that were written with Listen",
+                setting: "listen-registrations"
+            )
+        }
+        if usage.bytes - old + new > bytes {
+            throw .listenQuotaExceeded(
+                "What this hub holds of installations and registrations that were written with Listen would be larger "
+                    + "than \(bytes) bytes",
+                setting: "listen-size"
+            )
+        }
+    }
+}
+
+extension ProtocolError {
+    fileprivate static func listenQuotaExceeded(_ reason: String, setting: String) -> ProtocolError {
+        ProtocolError(
+            status: 403,
+            code: listenQuotaCode,
+            detail: "QuotaExceeded: \(reason), which is the most. Delete some, or raise 'hub: \(setting)'."
+        )
+    }
+}
