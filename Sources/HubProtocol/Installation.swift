@@ -16,6 +16,8 @@ package struct Installation: Sendable, Equatable, Codable {
     /// Longest name of a template, in characters (§3.8).
     package static let maximumTemplateNameLength = 200
     package static let maximumPushVariables = 100
+    /// Names and values of all push variables together, in bytes: templates can repeat them many times.
+    package static let maximumVariableBytes = 16_384
     package static let maximumSecondaryTiles = 16
 
     /// Who wrote a document decides what it must hold.
@@ -122,9 +124,9 @@ extension Installation {
         }
         if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0.text) }))) }
         if !pushVariables.isEmpty { members.append(("pushVariables", JSONText.object(pushVariables))) }
-        if !templates.isEmpty { members.append(("templates", SecondaryTile.json(templates))) }
+        if !templates.isEmpty { members.append(("templates", SecondaryTile.json(templates, as: direction))) }
         if !secondaryTiles.isEmpty {
-            let tiles = secondaryTiles.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) }
+            let tiles = secondaryTiles.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json(as: direction)) }
             members.append(("secondaryTiles", JSONText.object(tiles)))
         }
         if let userID { members.append(("userId", JSONText.string(userID.text))) }

@@ -74,21 +74,25 @@ struct InstallationOperationReader {
             let name = path[path.startIndex + 1]
             let rest = path.dropFirst(2)
             if rest.first == "tags", rest.count <= 2 {
-                return tagChange(rest.dropFirst()).map { .tags(template: name, $0) }
+                return tagChange(rest.dropFirst(), ofTemplate: name).map { .tags(template: name, $0) }
             }
-            return templateChange(rest).map { .template(name: name, $0) }
+            return templateChange(rest, of: name).map { .template(name: name, $0) }
         default:
             return unknownPath()
         }
     }
 
-    private mutating func templateChange(_ path: ArraySlice<String>) -> InstallationChange.TemplateChange? {
+    private mutating func templateChange(
+        _ path: ArraySlice<String>,
+        of name: String
+    ) -> InstallationChange.TemplateChange? {
         guard path.count <= 1 else { return unknownPath() }
         switch path.first {
         case nil:
             if isRemoval { return .remove }
             guard let members = object() else { return nil }
-            return InstallationTemplate(members, at: "\(label): value", &problems).flatMap { accepted(.set($0)) }
+            return InstallationTemplate(members, name: name, at: "\(label): value", &problems)
+                .flatMap { accepted(.set($0)) }
         case "body": return isRemoval ? .body("") : text().map { .body($0) }
         case "expiry": return isRemoval ? .expiry(nil) : text().map { .expiry($0) }
         case "headers": return isRemoval ? .headers([:]) : texts().map { .headers($0) }
@@ -97,8 +101,12 @@ struct InstallationOperationReader {
     }
 
     /// `/tags` with its value, or `/tags/{tag}`, where the path says all.
-    private mutating func tagChange(_ path: ArraySlice<String>) -> InstallationChange.TagChange? {
+    private mutating func tagChange(
+        _ path: ArraySlice<String>,
+        ofTemplate template: String? = nil
+    ) -> InstallationChange.TagChange? {
         if let name = path.first {
+            if name == template, Tag(templateName: name) == nil { return .add([]) }
             guard let tag = TagList.read(name, at: label, &problems) else { return nil }
             return isRemoval ? .remove(tag) : .add([tag])
         }
@@ -106,11 +114,12 @@ struct InstallationOperationReader {
         guard let value = value() else { return nil }
         var tags: [Tag] = []
         if let text = value.string, text.trimmed.first != "[" {
+            if text == template, Tag(templateName: text) == nil { return .add([]) }
             guard let tag = TagList.read(text, at: label, &problems) else { return nil }
             tags = [tag]
         } else {
             guard let list = structured() else { return nil }
-            tags = TagList.read(list, at: "\(label): value", &problems)
+            tags = TagList.read(list, ofTemplate: template, at: "\(label): value", &problems)
         }
         return accepted(isReplacement ? .replace(tags) : .add(tags))
     }

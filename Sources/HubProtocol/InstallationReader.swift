@@ -96,14 +96,14 @@ extension SecondaryTile {
             pushChannelExpired: direction == .reply && members["pushChannelExpired"]?.content == .bool(true),
             tags: members["tags"].map { TagList.read($0, at: "\(label)tags", &problems) } ?? [],
             templates: members.objects("templates", at: "\(label)templates", &problems) { name, template, problems in
-                InstallationTemplate(template, at: "\(label)templates/\(name.excerpt)", &problems)
+                InstallationTemplate(template, name: name, at: "\(label)templates/\(name.excerpt)", &problems)
             }
         )
     }
 }
 
 extension InstallationTemplate {
-    init?(_ members: JSONMembers, at label: String, _ problems: inout ProblemList) {
+    init?(_ members: JSONMembers, name: String, at label: String, _ problems: inout ProblemList) {
         guard let body = members.text("body", at: "\(label)/body", &problems) else {
             problems.add("\(label) has no body")
             return nil
@@ -112,14 +112,26 @@ extension InstallationTemplate {
             body: body,
             headers: members.texts("headers", at: "\(label)/headers", &problems),
             expiry: members.text("expiry", at: "\(label)/expiry", &problems),
-            tags: members["tags"].map { TagList.read($0, at: "\(label)/tags", &problems) } ?? []
+            tags: members["tags"].map { TagList.read($0, ofTemplate: name, at: "\(label)/tags", &problems) } ?? []
         )
     }
 }
 
 /// Tags as a client lists them.
 enum TagList {
-    static func read(_ node: JSONNode, at label: String, _ problems: inout ProblemList) -> [Tag] {
+    /// - Parameters:
+    ///   - node: An array of strings.
+    ///   - template: Name of the template whose tags these are. A hub's reply lists that name among them even where it is
+    ///     not a valid tag, and clients send back what they read: such an element is ignored.
+    ///   - label: The array's place, for problems.
+    ///   - problems: Receives what is wrong.
+    /// - Returns: The valid tags, each once, in their order.
+    static func read(
+        _ node: JSONNode,
+        ofTemplate template: String? = nil,
+        at label: String,
+        _ problems: inout ProblemList
+    ) -> [Tag] {
         guard case .array(let elements) = node.content else {
             problems.add("\(label) is \(node.kind), not an array of strings")
             return []
@@ -131,6 +143,7 @@ enum TagList {
                 problems.add("\(label) holds \(element.kind); tags are strings")
                 continue
             }
+            if text == template, Tag(templateName: text) == nil { continue }
             guard let tag = read(text, at: label, &problems), seen.insert(tag).inserted else { continue }
             tags.append(tag)
         }

@@ -73,7 +73,9 @@ private struct TargetRules {
                     "\(place): a template's name has 1 to \(Installation.maximumTemplateNameLength) characters"
                 )
             }
-            TagRules.check(target.tags + template.tags, maximum: maximumTags, at: "\(place)/tags", &problems)
+            // The template's own name is a tag that counts towards no limit (protocol §4.3).
+            let given = template.tags.filter { $0 != Tag(templateName: name) }
+            TagRules.check(target.tags + given, maximum: maximumTags, at: "\(place)/tags", &problems)
             let rules = TemplateRules(platform: platform, places: TemplatePlaces(installation: place))
             rules.check(RegistrationTemplate(template, name: name), &problems)
         }

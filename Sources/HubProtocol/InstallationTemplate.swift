@@ -18,11 +18,16 @@ package struct InstallationTemplate: Sendable, Equatable, Codable {
         self.tags = tags
     }
 
-    var json: String {
+    /// The template of this name as a member of an installation.
+    ///
+    /// A reply lists the name among the tags even where it is not a valid tag, as the service does.
+    func json(named name: String, as direction: Installation.Direction) -> String {
         var members = [("body", JSONText.string(body))]
         if !headers.isEmpty { members.append(("headers", JSONText.object(headers))) }
         if let expiry { members.append(("expiry", JSONText.string(expiry))) }
-        if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0.text) }))) }
+        var tags = tags.map(\.text)
+        if direction == .reply, Tag(templateName: name) == nil { tags.append(name) }
+        if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0) }))) }
         return JSONText.object(members)
     }
 }
@@ -48,16 +53,18 @@ package struct SecondaryTile: Sendable, Equatable, Codable {
         self.templates = templates
     }
 
-    var json: String {
+    func json(as direction: Installation.Direction) -> String {
         var members: [(name: String, value: String)] = []
         if let pushChannel { members.append(("pushChannel", pushChannel.json)) }
         members.append(("pushChannelExpired", pushChannelExpired ? "true" : "false"))
         if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0.text) }))) }
-        if !templates.isEmpty { members.append(("templates", Self.json(templates))) }
+        if !templates.isEmpty { members.append(("templates", Self.json(templates, as: direction))) }
         return JSONText.object(members)
     }
 
-    static func json(_ templates: [String: InstallationTemplate]) -> String {
-        JSONText.object(templates.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
+    static func json(_ templates: [String: InstallationTemplate], as direction: Installation.Direction) -> String {
+        JSONText.object(
+            templates.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json(named: $0.key, as: direction)) }
+        )
     }
 }

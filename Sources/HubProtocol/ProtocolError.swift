@@ -80,6 +80,9 @@ extension ProtocolError {
         ProtocolError(status: 403, detail: "QuotaExceeded: \(detail)")
     }
 
+    /// The sub-code of a `403` by which a hub refuses what a bearer of Listen wants to store, for now: the key is good.
+    package static let listenQuotaCode = 40_310
+
     package static func notFound(_ detail: String) -> ProtocolError {
         ProtocolError(status: 404, code: 40400, detail: detail)
     }
@@ -101,6 +104,11 @@ extension ProtocolError {
 
     package static func unprocessable(_ detail: String) -> ProtocolError {
         ProtocolError(status: 422, detail: detail)
+    }
+
+    /// `429`; the reply's `Retry-After` says when to try again.
+    package static func tooManyRequests(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 429, code: 42900, detail: detail)
     }
 
     package static func internalError(_ detail: String) -> ProtocolError {

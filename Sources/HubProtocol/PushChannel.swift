@@ -125,4 +125,15 @@ extension PushChannel {
         if own == handle { return true }
         return own.unicodeScalars.allSatisfy(\.isHexadecimalDigit) && own.lowercased() == handle.lowercased()
     }
+
+    /// True if a notification to this channel reaches the same device as one to another channel: a browser's with the same
+    /// endpoint and keys, however it was written, else the same handle.
+    package func isSameAddress(as other: PushChannel) -> Bool {
+        switch (self, other) {
+        case (.handle, .handle(let handle)): isAddressed(by: handle)
+        case (.browser(let own), .browser(let other)):
+            own.endpoint == other.endpoint && own.p256dh == other.p256dh && own.auth == other.auth
+        case (.handle, .browser), (.browser, .handle): false
+        }
+    }
 }

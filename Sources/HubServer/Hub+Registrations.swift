@@ -7,7 +7,8 @@ import Synchronization
 enum RegistrationSelection: Sendable {
     case all
     case tag(Tag)
-    case handle(HandleFilter)
+    /// Listen must not find a device with reserved tags by its push channel.
+    case handle(HandleFilter, Grant)
 
     var isOfTag: Bool { if case .tag = self { true } else { false } }
 }
@@ -50,7 +51,7 @@ extension Hub {
     ///   - at: Milliseconds since 1970.
     ///   - transaction: The writer's.
     /// - Returns: What is stored, and what becomes of the target after the commit.
-    /// - Throws: Refusals, before anything was written.
+    /// - Throws: Refusals; what was written before one is undone with the caller's transaction or savepoint.
     func stage(
         _ registration: Registration,
         if condition: ETagCondition,
@@ -89,7 +90,9 @@ extension Hub {
             }
         }
         if hasEnded { try transaction.revive(registration.id, hub: hub) }
-        return try transaction.put(wanted, replacing: current, hub: hub, at: at)
+        let written = try transaction.put(wanted, replacing: current, isCharged: !mayManage, hub: hub, at: at)
+        if !mayManage { try checkQuota([written.change]) }
+        return written
     }
 
     /// Takes over what became of registrations, in the order of the log.
@@ -141,7 +144,15 @@ extension Hub {
             return RegistrationRemoval(registration: current.registration, kind: .installation(removal))
         }
         let rest = installation.installation.without(part)
-        let change = try write(rest, replacing: installation, at: at, deleted: id, transaction)
+        let isCharged = try transaction.charge(ofInstallation: installation.ordinal) > 0
+        let change = try write(
+            rest,
+            replacing: installation,
+            isCharged: isCharged,
+            at: at,
+            deleted: id,
+            transaction
+        )
         return RegistrationRemoval(registration: current.registration, kind: .part(change))
     }
 
@@ -223,8 +234,8 @@ extension Hub {
     ///   - selection: Which ones.
     ///   - position: The `next` of the page before, `nil` for the first one.
     ///   - limit: The most of one page.
-    /// - Returns: The page, with the position of the next one.
-    /// - Throws: 400 for a position that is of another list.
+    /// - Returns: The page, with the position of the next one; a page of a list by push channel may be short.
+    /// - Throws: 400 for a position that is of another list, 401 for a device with reserved tags.
     func registrations(
         _ selection: RegistrationSelection,
         from position: String?,
@@ -244,24 +255,38 @@ extension Hub {
                 registrations: try await store.registrations(ordinals: page),
                 next: ordinals.count > limit ? page.last.map { "\($0)" } : nil
             )
-        case .handle(let filter):
+        case .handle(let filter, let grant):
             let after = try Self.ordinal(position)
-            var found: [StoredRegistration] = []
-            for handle in filter.handles {
-                found += try await store.registrations(
-                    hub: record.id,
-                    handle: handle,
-                    after: after,
-                    limit: limit + 1
-                ) { filter.matches($0.registration.pushChannel) }
+            return try await channelLists.pass {
+                try await registrations(filter, after: after, limit: limit, grant: grant)
             }
-            found.sort { $0.ordinal < $1.ordinal }
-            let page = Array(found.prefix(limit))
-            return RegistrationPage(
-                registrations: page,
-                next: found.count > limit ? page.last.map { "\($0.ordinal)" } : nil
-            )
         }
+    }
+
+    private func registrations(
+        _ filter: HandleFilter,
+        after: Int64,
+        limit: Int,
+        grant: Grant
+    ) async throws -> RegistrationPage {
+        let reserved = configuration.reservedTags
+        var found: [StoredRegistration] = []
+        // All handles were looked at up to here; `nil` when nothing is left of any.
+        var end: Int64?
+        for handle in filter.handles {
+            let page = try await store.registrations(hub: record.id, handle: handle, after: after, limit: limit) {
+                guard filter.matches($0.registration.pushChannel) else { return false }
+                if !grant.mayManage, $0.carriesReservedTags(reserved) { throw ProtocolError.reservedList }
+                return true
+            }
+            found += page.found
+            if let next = page.next { end = min(end ?? next, next) }
+        }
+        found.removeAll { stored in end.map { stored.ordinal > $0 } ?? false }
+        found.sort { $0.ordinal < $1.ordinal }
+        let isCut = found.count > limit
+        found.removeLast(max(0, found.count - limit))
+        return RegistrationPage(registrations: found, next: (isCut ? found.last?.ordinal : end).map { "\($0)" })
     }
 
     /// A position is a stranger's text: what was never an ordinal is no place to go on behind.

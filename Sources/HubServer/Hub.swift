@@ -47,8 +47,10 @@ final class Hub: Sendable {
     let logger: Logger
     let state: Mutex<State>
     let counters = HubCounters()
-    /// What asks for the outcomes of messages.
-    let inquiries = InquiryTurns()
+    /// Requests for the outcomes of messages: each may look at all that the hub has.
+    let inquiries = RequestTurns("inquiries about messages")
+    /// Lists of registrations by push channel: each may look at a thousand rows.
+    let channelLists = RequestTurns("lists of registrations by push channel", atOnce: 4)
     /// How long a registration lives after its last write; `nil` for ever.
     var registrationLifetime: Duration? { state.withLock { $0.registrationLifetime } }
 
@@ -181,15 +183,23 @@ extension Hub {
         _ = try await writer.perform(bytes: bytes) { transaction -> RegistryChange in
             let current = try transaction.installation(hub: hub, id: id)
             var (installation, removed) = try wanted(current)
+            installation.addTemplateNameTags()
             if !grant.mayManage {
                 try installation.keepReservedTags(
-                    of: current?.installation,
+                    of: current,
                     reserved,
                     removed: removed,
                     maximumTags: maximumTags
                 )
             }
-            var change = try self.write(installation, replacing: current, at: at, transaction)
+            var change = try self.write(
+                installation,
+                replacing: current,
+                isCharged: !grant.mayManage,
+                at: at,
+                transaction
+            )
+            if !grant.mayManage { try self.checkQuota(change.write.changes) }
             change.replaced = try transaction.end(ordinals: others, tagged: .installation(id), hub: hub, at: at)
             return change
         } apply: { change in
@@ -207,10 +217,18 @@ extension Hub {
         }
     }
 
-    /// Stores an installation that was checked; `deleted` is the registration of it whose deletion this is.
+    /// - Throws: 403 when the changes of a bearer of Listen go beyond what the hub takes.
+    func checkQuota(_ changes: [TargetChange]) throws {
+        let usage = state.withLock { $0.registry.listenUsage }
+        for change in changes { try configuration.listenQuota.check(change, usage) }
+    }
+
+    /// Stores an installation that was checked; `deleted` is the registration of it whose deletion this is, `isCharged`
+    /// says that a bearer of Listen writes it.
     func write(
         _ installation: Installation,
         replacing current: StoredInstallation?,
+        isCharged: Bool,
         at: Int64,
         deleted: RegistrationID? = nil,
         _ transaction: Transaction
@@ -223,12 +241,19 @@ extension Hub {
                     current,
                     to: installation,
                     channelDigest: digest,
+                    isCharged: isCharged,
                     hub: hub,
                     at: at,
                     deleted: deleted
                 )
             } else {
-                try transaction.insert(installation, channelDigest: digest, hub: hub, at: at)
+                try transaction.insert(
+                    installation,
+                    channelDigest: digest,
+                    isCharged: isCharged,
+                    hub: hub,
+                    at: at
+                )
             }
         return RegistryChange(
             write: write,

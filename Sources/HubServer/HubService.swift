@@ -33,7 +33,11 @@ package final class HubService: Sendable {
         self.configuration = configuration
         self.logger = logger
         tls = try configuration.certificate.map { try TLSKeeper($0, now: configuration.now, logger: logger) }
-        store = try HubStore(path: configuration.databasePath, maximumPages: configuration.maximumPages)
+        store = try HubStore(
+            path: configuration.databasePath,
+            maximumPages: configuration.maximumPages,
+            reservedTags: configuration.reservedTags
+        )
         let lastSeen = try await store.lastSeenClock()
         for note in try await Self.prepare(store, configuration) { note.log(logger) }
         let dispatch = Dispatch()

@@ -1,35 +1,69 @@
 import HubProtocol
+import HubStore
 
 extension Installation {
-    /// Makes this what a holder of Listen may store: every reserved tag stays where it was, with the template or tile
-    /// that bears it.
+    /// Makes this what a holder of Listen may store: each reserved tag stays in its place, with the template or tile
+    /// that has it, and its push channel stays the device's.
     ///
     /// A tag on one template counts for that template only, so it gives no right to the same tag anywhere else.
     ///
-    /// `current` is what stands under the id now; `removed` are tags whose removal was asked for by name; `maximumTags`
-    /// is what an installation may have together with one template.
-    ///
-    /// - Throws: 401 when a reserved tag would be set, or removed by name; 400 when what stays breaks a rule beside what
-    ///   was asked for.
+    /// - Parameters:
+    ///   - current: The installation stored under the id; `nil` for a new one.
+    ///   - reserved: Prefixes of reserved tags.
+    ///   - removed: Tags whose removal was asked for by name.
+    ///   - maximumTags: Most tags of an installation together with one template.
+    /// - Throws: 401 when a reserved tag would be set, or removed by name, or when a reserved tag would reach another push
+    ///   channel; 400 when what stays breaks a rule beside what was asked for.
     mutating func keepReservedTags(
-        of current: Installation?,
+        of current: StoredInstallation?,
         _ reserved: ReservedTagPrefixes,
         removed: [Tag],
         maximumTags: Int
     ) throws(ProtocolError) {
-        let held = current.map(\.tagPlaces) ?? []
+        let held = current?.installation.tagPlaces ?? []
         for place in tagPlaces where reserved.contains(place.tag) && !held.contains(place) {
             throw .reserved(place.tag)
+        }
+        for name in templateNames.subtracting(current?.installation.templateNames ?? []) {
+            if let tag = try? Tag(name), tag.isServerAssigned { throw .reserved(tag) }
         }
         for tag in removed where reserved.contains(tag) { throw .reserved(tag) }
         guard let current else { return }
         let asked = self
-        for place in current.tagPlaces where reserved.contains(place.tag) { keep(place, of: current) }
-        keepTags(of: current) { reserved.contains($0) }
-        if self != asked { try validate(replacing: current, maximumTags: maximumTags) }
+        for place in held where reserved.contains(place.tag) { keep(place, of: current.installation) }
+        keepTags(of: current.installation) { reserved.contains($0) }
+        if self != asked { try validate(replacing: current.installation, maximumTags: maximumTags) }
+        if held.contains(where: { reserved.contains($0.tag) }) { try keepChannels(of: current) }
     }
 
-    /// Puts back the template or tile that bears a tag, if it is gone.
+    /// Refuses push channels that the stored installation does not have: whoever learns its id could otherwise direct
+    /// another person's notifications to a device of their own.
+    private func keepChannels(of current: StoredInstallation) throws(ProtocolError) {
+        let held = current.installation.channels
+        let isStream = platform == .stream && current.installation.platform == .stream
+        guard platform == current.installation.platform else { throw .reservedChannel }
+        for (tile, channel) in channels {
+            if tile == nil, isStream {
+                // Only the secret's digest is stored, and a change that names no secret keeps it.
+                guard case .handle(let text) = channel else { continue }
+                guard let digest = current.channelDigest, try PushChannelSecret(text).matches(digest: digest) else {
+                    throw .reservedChannel
+                }
+            } else if !held.contains(where: { $0.channel.isSameAddress(as: channel) }) {
+                throw .reservedChannel
+            }
+        }
+    }
+
+    /// The installation's own push channel, whose tile is `nil`, and those of its secondary tiles.
+    private var channels: [(tile: String?, channel: PushChannel)] {
+        let tiles = secondaryTiles.compactMap { name, tile in
+            tile.pushChannel.map { (tile: String?.some(name), channel: $0) }
+        }
+        return (pushChannel.map { [(tile: nil, channel: $0)] } ?? []) + tiles
+    }
+
+    /// Puts back the template or tile that has a tag, if it is gone.
     private mutating func keep(_ place: TagPlace, of current: Installation) {
         if let tile = place.tile {
             if secondaryTiles[tile] == nil { secondaryTiles[tile] = current.secondaryTiles[tile] }
@@ -56,20 +90,41 @@ extension Installation {
 }
 
 extension Registration {
-    /// Makes this what a holder of Listen may store: the reserved tags of what stands under the id now stay.
+    /// Makes this what a holder of Listen may store: the reserved tags of the stored registration stay, on its push
+    /// channel.
     ///
-    /// - Throws: 401 when a reserved tag would be set.
+    /// `$InstallationId:{…}` and `$UserId:{…}` are reserved here as well: a registration with one of them would receive
+    /// what is sent to an installation or user of another device.
+    ///
+    /// - Throws: 401 when a reserved tag would be set, or would reach another push channel.
     mutating func keepReservedTags(
         of current: Registration?,
         _ reserved: ReservedTagPrefixes
     ) throws(ProtocolError) {
-        let held = current?.tags.filter { reserved.contains($0) } ?? []
-        for tag in tags where reserved.contains(tag) && !held.contains(tag) { throw .reserved(tag) }
+        let held = current?.reservedTags(reserved) ?? []
+        for tag in reservedTags(reserved) where !held.contains(tag) { throw .reserved(tag) }
+        guard let current, !held.isEmpty else { return }
         tags += held.filter { !tags.contains($0) }
+        guard platform == current.platform, current.pushChannel.isSameAddress(as: pushChannel) else {
+            throw .reservedChannel
+        }
+    }
+
+    /// Tags that only a bearer of Manage may set, remove, or find by the push channel.
+    func reservedTags(_ reserved: ReservedTagPrefixes) -> [Tag] { tags.filter { $0.isIdentity(reserved) } }
+}
+
+extension StoredRegistration {
+    /// True if a bearer of Listen must neither redirect this registration nor find it by its push channel.
+    ///
+    /// An installation's own `$InstallationId:{…}` and `$UserId:{…}` do not count: every installation has them.
+    func carriesReservedTags(_ reserved: ReservedTagPrefixes) -> Bool {
+        installation == nil
+            ? !registration.reservedTags(reserved).isEmpty : installationTags.contains(where: reserved.contains)
     }
 }
 
-/// A tag and what of an installation bears it.
+/// A tag and the part of an installation that has it.
 private struct TagPlace: Hashable {
     let tag: Tag
     var tile: String?
@@ -79,10 +134,25 @@ private struct TagPlace: Hashable {
 
 extension ProtocolError {
     fileprivate static func reserved(_ tag: Tag) -> ProtocolError {
-        ProtocolError(
-            status: 401,
-            code: 40100,
-            detail: "Manage claim is required to set or remove the reserved tag '\(tag.text)'."
-        )
+        .manageRequired("Manage claim is required to set or remove the reserved tag '\(tag.text)'.")
+    }
+
+    fileprivate static let reservedChannel = manageRequired(
+        """
+        Manage claim is required to change the push channel of a device with reserved tags. Delete it and register it \
+        again without them, or let a sender with Manage change it.
+        """
+    )
+
+    /// A list by push channel holds registrations that Listen must not find by it.
+    static let reservedList = manageRequired(
+        """
+        Manage claim is required to list by push channel a device with reserved tags. Read it by its id, or list with \
+        Manage.
+        """
+    )
+
+    private static func manageRequired(_ detail: String) -> ProtocolError {
+        ProtocolError(status: 401, code: 40100, detail: detail)
     }
 }

@@ -21,7 +21,8 @@ extension HubStore {
                     isTemplate: row[3],
                     tags: row[4],
                     installation: row[5],
-                    isMain: part == ""
+                    isMain: part == "",
+                    charge: row[7]
                 )
                 add(&result, row[1], target)
             }
@@ -55,35 +56,45 @@ extension HubStore {
         try await pool.read { db in try Transaction(db).registrations(ordinals: ordinals) }
     }
 
-    /// Registrations of a handle in the order of their ordinals, from behind one on.
+    /// Rows of one handle that a page looks at: anybody with Listen can give a thousand registrations the same handle.
+    package static let maximumHandleRows = 1_000
+
+    /// Registrations of a handle in the order of their ordinals.
     ///
     /// - Parameters:
-    ///   - hub: Theirs.
+    ///   - hub: The hub's number.
     ///   - handle: Any number of registrations may have it.
-    ///   - ordinal: The last one that is known.
-    ///   - limit: The most to look for; no others are held in memory.
-    ///   - isMeant: Takes those that count.
-    /// - Returns: At most `limit`; fewer mean that there are no more.
+    ///   - ordinal: Only registrations with a higher ordinal are found.
+    ///   - limit: Most registrations to return; no others are held in memory.
+    ///   - maximumRows: Most rows to look at, whether they are returned or not.
+    ///   - isMeant: False for registrations that must be left out.
+    /// - Returns: The registrations, and the ordinal to continue after; that is `nil` when there are no more rows.
     /// - Throws: What SQLite says.
     package func registrations(
         hub: Int64,
         handle: String,
         after ordinal: Int64 = 0,
         limit: Int,
-        where isMeant: @Sendable (StoredRegistration) -> Bool = { _ in true }
-    ) async throws -> [StoredRegistration] {
+        maximumRows: Int = maximumHandleRows,
+        where isMeant: @Sendable (StoredRegistration) throws -> Bool = { _ in true }
+    ) async throws -> (found: [StoredRegistration], next: Int64?) {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.byHandle)
-            let rows = try Row.fetchCursor(statement, arguments: [hub, PushChannel.key(handle), ordinal])
+            let arguments: StatementArguments = [hub, PushChannel.key(handle), ordinal, maximumRows]
+            let rows = try Row.fetchCursor(statement, arguments: arguments)
             var found: [StoredRegistration] = []
+            var looked = 0
+            var last = ordinal
             while found.count < limit, let row = try rows.next() {
+                looked += 1
+                last = row[0]
                 guard
                     let stored = StoredRegistration(row: row), stored.isReadable,
-                    stored.registration.pushChannel.isAddressed(by: handle), isMeant(stored)
+                    stored.registration.pushChannel.isAddressed(by: handle), try isMeant(stored)
                 else { continue }
                 found.append(stored)
             }
-            return found
+            return (found, found.count == limit || looked == maximumRows ? last : nil)
         }
     }
 
@@ -150,11 +161,11 @@ enum RegistrationQuery {
     /// In the order in which ``StoredRegistration`` reads them: by name, each would be looked for in each row.
     private static let columns = """
         SELECT r.ordinal, r.registrationID, r.etag, r.platform, r.isTemplate, r.tags, r.record, r.createdAfter, r.changedAfter,
-            r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record
+            r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record, r.charge
         FROM registration AS r LEFT JOIN installation AS i ON i.ordinal = r.installation
         """
     static let all = """
-        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part FROM registration ORDER BY ordinal
+        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part, charge FROM registration ORDER BY ordinal
         """
     static let one = "\(columns) WHERE r.hubID = ? AND r.registrationID = ?"
     static let page = """
@@ -163,17 +174,20 @@ enum RegistrationQuery {
         """
     static let byOrdinal = "\(columns) WHERE r.ordinal = ?"
     static let alone = "\(columns) WHERE r.ordinal = ? AND r.installation IS NULL"
-    static let byHandle = "\(columns) WHERE r.hubID = ? AND r.handleKey = ? AND r.ordinal > ? ORDER BY r.ordinal"
+    static let byHandle =
+        "\(columns) WHERE r.hubID = ? AND r.handleKey = ? AND r.ordinal > ? ORDER BY r.ordinal LIMIT ?"
     static let fullOfInstallation = "\(columns) WHERE r.installation = ? ORDER BY r.ordinal"
     /// Of what registers again as it is, as most do: no column of an index but that of the expiry is set.
     ///
     /// Equal tags and texts may be written otherwise, in other cases of letters and other forms of Unicode.
     static let renew = """
-        UPDATE registration SET etag = ?, tags = ?, record = ?, updatedAt = ?, expiresAt = ? WHERE ordinal = ?
+        UPDATE registration SET etag = ?, tags = ?, record = ?, updatedAt = ?, expiresAt = ?, charge = ?
+        WHERE ordinal = ?
         """
     static let ofInstallation = """
-        SELECT ordinal, platform, isTemplate, tags, part, registrationID FROM registration WHERE installation = ?
+        SELECT ordinal, platform, isTemplate, tags, part, registrationID, charge FROM registration WHERE installation = ?
         """
+    static let charge = "UPDATE registration SET charge = ? WHERE ordinal = ?"
     static let former = """
         SELECT ordinal, registrationID, throughSequence, platform, tags, record, afterSequence FROM formerRegistration
         WHERE hubID = ?1 AND handleKey = ?2 AND throughSequence >= ?3 AND afterSequence < ?3
@@ -229,6 +243,7 @@ extension StoredRegistration {
                 let registration = installation.registration(of: part, id: id, etag: etag)
             else { return nil }
             self.init(row: row, registration, installation: (installation.id, part))
+            installationTags = installation.parts.flatMap { installation.tags(of: $0) }
             return
         }
         let (name, tags): (String, String) = (row[3], row[5])
@@ -245,7 +260,8 @@ extension StoredRegistration {
             isTemplate: row[4],
             tags: tags,
             installation: nil,
-            isMain: false
+            isMain: false,
+            charge: charge
         )
     }
 
@@ -263,6 +279,7 @@ extension StoredRegistration {
             changedAfter: row[8],
             createdAfter: row[7]
         )
+        charge = row[14]
     }
 }
 

@@ -20,9 +20,14 @@ package final class HubStore: Sendable {
     ///   - path: The SQLite file; its folder must be there.
     ///   - maximumPages: The most pages of 4 KiB the file may have, `nil` for no limit. A file at its limit behaves as
     ///     on a full disk.
+    ///   - reservedTags: Prefixes of tags that a migration must not give to anybody.
     /// - Throws: ``HubStoreError`` when the file is newer than this program or cannot be made durable, else a
     ///   `DatabaseError`.
-    package init(path: String, maximumPages: Int? = nil) throws {
+    package init(
+        path: String,
+        maximumPages: Int? = nil,
+        reservedTags: ReservedTagPrefixes = .standard
+    ) throws {
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.label = "hub"
@@ -32,9 +37,10 @@ package final class HubStore: Sendable {
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
         pool = try DatabasePool(path: path, configuration: configuration)
-        let isNewer = try pool.read { db in try Schema.migrator.hasBeenSuperseded(db) }
+        let migrator = Schema.migrator(reservedTags: reservedTags)
+        let isNewer = try pool.read { db in try migrator.hasBeenSuperseded(db) }
         guard !isNewer else { throw HubStoreError.newerSchema(path: path) }
-        try Schema.migrator.migrate(pool)
+        try migrator.migrate(pool)
         // GRDB sets NORMAL after `prepareDatabase`; an accepted message must survive a power cut.
         let synchronous = try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")

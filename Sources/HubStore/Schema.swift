@@ -1,10 +1,17 @@
 import GRDB
+import HubProtocol
 
 /// The hub's tables, as named migrations that are appended to and never changed.
 ///
 /// Instants are whole milliseconds since 1970. Rules that SQLite can keep are in the schema.
 enum Schema {
-    static var migrator: DatabaseMigrator {
+    static var migrator: DatabaseMigrator { migrator(reservedTags: .standard) }
+
+    /// The migrations of a hub with other reserved tags.
+    ///
+    /// - Parameter reservedTags: Prefixes of tags that a migration must not give to anybody.
+    /// - Returns: All migrations, the oldest first.
+    static func migrator(reservedTags: ReservedTagPrefixes) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1 one log, installations and what they are owed") { db in
             try db.execute(sql: version1)
@@ -24,6 +31,15 @@ enum Schema {
         }
         migrator.registerMigration("6 pages of registrations") { db in
             try db.execute(sql: version6)
+        }
+        migrator.registerMigration("7 names of templates are tags") { db in
+            try tagTemplateNames(db, reservedTags: reservedTags)
+        }
+        migrator.registerMigration("8 charges of what Listen has written") { db in
+            try db.execute(sql: version8)
+        }
+        migrator.registerMigration("9 registry changes are counted") { db in
+            try db.execute(sql: version9)
         }
         return migrator
     }

@@ -51,7 +51,7 @@ import Testing
         ),
         (
             #"{"op":"replace","path":"/templates/t~11~0","value":{"body":"<b/>","headers":{"X-WNS-Type":"wns/raw"}}}"#,
-            #""templates":{"t/1~":{"body":"<b/>","headers":{"X-WNS-Type":"wns/raw"}}}"#
+            #""templates":{"t/1~":{"body":"<b/>","headers":{"X-WNS-Type":"wns/raw"},"tags":["t/1~"]}}"#
         ),
         (#"{"op":"remove","path":"/templates/t~11~0"}"#, #""pushVariables":{"k":"v"},"secondaryTiles""#),
         (#"{"op":"remove","path":"/templates/absent"}"#, #""templates":{"t/1~""#),
@@ -62,9 +62,9 @@ import Testing
             #"{"op":"replace","path":"/templates/t~11~0/headers","value":"{\"x-wns-type\":\"wns/toast\",\"X-WNS-Tag\":\"$(t)\"}"}"#,
             #""headers":{"X-WNS-Tag":"$(t)","x-wns-type":"wns/toast"}"#
         ),
-        (#"{"op":"add","path":"/templates/t~11~0/tags","value":"r"}"#, #""tags":["q","r"]"#),
-        (#"{"op":"add","path":"/templates/t~11~0/tags/r"}"#, #""tags":["q","r"]"#),
-        (#"{"op":"remove","path":"/templates/t~11~0/tags/q"}"#, #""expiry":"0"}}"#),
+        (#"{"op":"add","path":"/templates/t~11~0/tags","value":"r"}"#, #""tags":["q","r","t/1~"]"#),
+        (#"{"op":"add","path":"/templates/t~11~0/tags/r"}"#, #""tags":["q","r","t/1~"]"#),
+        (#"{"op":"remove","path":"/templates/t~11~0/tags/q"}"#, #""expiry":"0","tags":["t/1~"]}}"#),
         (#"{"op":"remove","path":"/templates/absent/tags/q"}"#, #""templates":{"t/1~""#),
         (#"{"op":"remove","path":"/templates/absent/expiry"}"#, #""templates":{"t/1~""#),
         (
@@ -88,7 +88,7 @@ import Testing
             #"{"op":"add","path":"/secondaryTiles/s","value":{"pushChannel":"https://n","pushChannelExpired":true}}"#,
             #"{"s":{"pushChannel":"https://n","pushChannelExpired":false}}"#
         ),
-        (#"{"op":"remove","path":"/secondaryTiles/s"}"#, #""tags":["q"]}}}"#),
+        (#"{"op":"remove","path":"/secondaryTiles/s"}"#, #""tags":["q","t/1~"]}}}"#),
         (
             #"{"op":"remove","path":"/secondaryTiles/absent/tags/z"}"#,
             #""secondaryTiles":{"s":{"pushChannel":"https://s","pushChannelExpired":false}}"#

@@ -23,8 +23,9 @@ struct InstallationRouteTests {
         {"installationId":"Desk-1","pushChannel":"https://some.url/","pushChannelExpired":false,"platform":"wns",\#
         "expirationTime":"9999-12-31T23:59:59.9999999Z","tags":["tag1","World"],"pushVariables":{"var1":"value1"},\#
         "templates":{"Template Name":{"body":"<toast>$(a)</toast>","headers":{"X-WNS-Tag":"t","X-WNS-Type":"wns/toast"},\#
-        "tags":["Loud"]}},"secondaryTiles":{"tile":{"pushChannel":"https://some.url/tile","pushChannelExpired":false,\#
-        "tags":["Sports"],"templates":{"t":{"body":"<badge/>","headers":{"X-WNS-Type":"wns/badge"}}}}},"userId":"ann"}
+        "tags":["Loud","Template Name"]}},"secondaryTiles":{"tile":{"pushChannel":"https://some.url/tile",\#
+        "pushChannelExpired":false,"tags":["Sports"],\#
+        "templates":{"t":{"body":"<badge/>","headers":{"X-WNS-Type":"wns/badge"},"tags":["t"]}}}},"userId":"ann"}
         """#
 
     /// As .NET sends it.

@@ -180,7 +180,7 @@ struct RegistrationRouteTests {
                         at: urls[1],
                         "AppleTemplate",
                         """
-                        <Tags>\(tags),Loud</Tags>\(middle)<BodyTemplate><![CDATA[{"aps":{"alert":"$(a)"}}]]></BodyTemplate>\
+                        <Tags>\(tags),Loud,Template Name</Tags>\(middle)<BodyTemplate><![CDATA[{"aps":{"alert":"$(a)"}}]]></BodyTemplate>\
                         <Expiry>0</Expiry><TemplateName>Template Name</TemplateName><ApnsHeaders><ApnsHeader>\
                         <Header>apns-priority</Header><Value>5</Value></ApnsHeader><ApnsHeader><Header>apns-topic</Header>\
                         <Value>app</Value></ApnsHeader></ApnsHeaders>

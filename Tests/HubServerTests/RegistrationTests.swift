@@ -131,7 +131,7 @@ struct RegistrationTests {
             try await scratch.damage(spoil)
             #expect(try await hub.list(.all).count == 2)
             #expect(try await hub.list(.tag(Tag("World"))).count == 2)
-            #expect(try await hub.list(.handle(HandleFilter(parsing: "ChannelUri eq 'AA1'"))).isEmpty)
+            #expect(try await hub.list(.handle(HandleFilter(parsing: "ChannelUri eq 'AA1'"), hub.listenGrant)).isEmpty)
             await #expect(throws: ProtocolError.noRegistration) { try await hub.hub.registration(all[1].id) }
             #expect(hub.hub.recipients(of: nil, .apple).total == 3)
 
@@ -187,8 +187,8 @@ struct RegistrationTests {
             #expect(try await hub.list(.tag(Tag("World"))).isEmpty)
             for (handle, count) in [("AABB", 2), ("aabb", 2), ("aabc", 0)] {
                 let filter = try HandleFilter(parsing: "DeviceToken eq '\(handle)'")
-                #expect(try await hub.list(.handle(filter)).count == count)
-                #expect(try await hub.list(.handle(filter), limit: 1).count == count)
+                #expect(try await hub.list(.handle(filter, hub.listenGrant)).count == count)
+                #expect(try await hub.list(.handle(filter, hub.listenGrant), limit: 1).count == count)
             }
         }
     }
@@ -223,7 +223,7 @@ struct RegistrationTests {
         try await TestHub.run(try Scratch()) { hub in
             try await hub.installDesk()
             let filter = try HandleFilter(parsing: "ChannelUri eq 'https://wns.example/1'")
-            let listed = try await hub.list(.handle(filter)).map(\.registration)
+            let listed = try await hub.list(.handle(filter, hub.listenGrant)).map(\.registration)
             #expect(listed.count == 4)
             let first = listed.filter { ($0.template == nil) == nativeFirst }
             for registration in first + listed.filter({ !first.contains($0) }) {

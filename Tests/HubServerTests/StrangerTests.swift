@@ -217,7 +217,7 @@ struct StrangerTests {
             try await hub.register(Agent("a", as: agent))
             var kept = try await stored()
             #expect(kept.tags.map(\.text) == ["username:alice"])
-            #expect(kept.templates["inner"]?.tags.map(\.text) == ["from:bob", "x"])
+            #expect(kept.templates["inner"]?.tags.map(\.text) == ["from:bob", "x", "inner"])
             // What it has in one place gives it nothing in another.
             var moved = Agent("a", as: agent)
             moved.tags = ["from:bob"]

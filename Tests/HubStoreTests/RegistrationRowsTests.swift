@@ -17,7 +17,8 @@ struct RegistrationRowsTests {
         let (store, hub) = try await Scratch().store()
         let ordinals = try await insert(store, hub, ["AA", "BB", "aa", "AA", "AA", "AA"]).map(\.ordinal)
         func page(after: Int64, isMeant: @Sendable (StoredRegistration) -> Bool) async throws -> [Int64] {
-            try await store.registrations(hub: hub, handle: "AA", after: after, limit: 2, where: isMeant).map(\.ordinal)
+            try await store.registrations(hub: hub, handle: "AA", after: after, limit: 2, where: isMeant)
+                .found.map(\.ordinal)
         }
         #expect(try await page(after: 0) { _ in true } == [ordinals[0], ordinals[2]])
         #expect(try await page(after: ordinals[2]) { _ in true } == [ordinals[3], ordinals[4]])
@@ -27,5 +28,20 @@ struct RegistrationRowsTests {
             try await page(after: 0) { !hidden.contains($0.ordinal) } == [ordinals[4], last],
             "those that do not count fill no page"
         )
+    }
+
+    @Test func `a page of one handle looks at a bounded number of rows`() async throws {
+        let (store, hub) = try await Scratch().store()
+        let ordinals = try await insert(store, hub, Array(repeating: "AA", count: 5)).map(\.ordinal)
+        let wanted = ordinals[4]
+        func page(after: Int64) async throws -> (found: [StoredRegistration], next: Int64?) {
+            try await store.registrations(hub: hub, handle: "AA", after: after, limit: 9, maximumRows: 2) {
+                $0.ordinal == wanted
+            }
+        }
+        let first = try await page(after: 0)
+        #expect(first.found.isEmpty && first.next == ordinals[1], "none of two rows was meant")
+        let last = try await page(after: ordinals[3])
+        #expect(last.found.map(\.ordinal) == [wanted] && last.next == nil)
     }
 }

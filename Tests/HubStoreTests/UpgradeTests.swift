@@ -58,16 +58,22 @@ struct UpgradeTests {
         #expect(described.description.rules.map(\.createdAt) == [5], "a rule is as old as its hub")
         #expect(try await store.namespaceRules().isEmpty)
         #expect(try await store.epochs().map(\.firstSequence) == [1, 4])
-        #expect(try await store.extent() == LogExtent(top: 5, droppedThrough: 1, droppedBySize: 1))
+        #expect(try await store.extent() == LogExtent(top: 6, droppedThrough: 1, droppedBySize: 1))
         #expect(try await store.categories(hub: hub) == ["Weather"])
         #expect(try await store.lastSeenClock() == 150)
         let targets = try await store.reduceTargets(into: [Target]()) { targets, _, target in targets.append(target) }
-        #expect(targets.map(\.tags) == Array(repeating: "$InstallationId:{a},Sports", count: 2))
+        #expect(targets.map(\.tags) == ["$InstallationId:{a},Sports", "$InstallationId:{a},Sports,newswire"])
         #expect(targets.map(\.isTemplate) == [false, true])
         #expect(targets.map(\.isMain) == [true, false])
         let owed = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .max, limit: 9)
         #expect(try owed.messages.map { try $0.id.text } == ["m2", "m3"])
-        #expect(try owed.rows.map { try $0.installation.tags.map(\.text) } == [["World"], ["Sports"]])
+        #expect(try owed.rows.map { try $0.installation.tags.map(\.text) } == [["World"], ["Sports"], ["Sports"]])
+        #expect(
+            try owed.rows.map { try $0.installation.templates["newswire"]?.tags.map(\.text) } == [
+                [], [], ["newswire"],
+            ],
+            "the name of a template counts for messages from now on"
+        )
         let stream = StreamProgress(ordinal: 1, written: 3, resumedFrom: "a-3", connectedAt: 115)
         #expect(try await store.progress(ordinal: 1) == stream)
         let message = try await store.message(hub: hub, id: MessageID("m2"), through: .max)
@@ -75,8 +81,8 @@ struct UpgradeTests {
         #expect(message?.matched == nil, "what was not counted is not known")
         #expect(try await store.change { try $0.acceptedMessage(hub: hub, key: "k")?.id.text } == "m3")
         // It goes on from there.
-        #expect(try await store.append(hub) == 6)
-        let revoked = StreamProgress(ordinal: 1, written: 6, revokedAt: 160)
+        #expect(try await store.append(hub) == 7)
+        let revoked = StreamProgress(ordinal: 1, written: 7, revokedAt: 160)
         try await store.change { try $0.note(revoked) }
         #expect(try await store.progress(ordinal: 1)?.revokedAt == 160)
         #expect(try await store.progress(ordinal: 1)?.resumedFrom == "a-3")

@@ -22,6 +22,10 @@ package struct Registration: Sendable, Equatable {
     package var template: RegistrationTemplate?
     /// Of platform `gcm`: it came as an `FcmRegistrationDescription`, and so goes back (protocol §3.7).
     package var isFcm: Bool
+    /// The name of an installation's template that is not a valid tag, without a comma.
+    ///
+    /// It is listed after the tags, and never matched, stored or exported (protocol §4.3).
+    package var listedName: String?
 
     package init(
         id: RegistrationID,

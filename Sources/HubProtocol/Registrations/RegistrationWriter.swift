@@ -46,12 +46,15 @@ enum RegistrationWriter {
         output.raw("</ExpirationTime><RegistrationId>")
         output.raw(registration.id.text)
         output.raw("</RegistrationId>")
-        if !registration.tags.isEmpty {
+        if !registration.tags.isEmpty || registration.listedName != nil {
             output.element(RegistrationField.tags.name) { output in
                 for (index, tag) in registration.tags.enumerated() {
                     if index > 0 { output.raw(",") }
                     output.raw(tag.text)
                 }
+                guard let name = registration.listedName else { return }
+                if !registration.tags.isEmpty { output.raw(",") }
+                output.text(name)
             }
         }
         if !registration.pushVariables.isEmpty {

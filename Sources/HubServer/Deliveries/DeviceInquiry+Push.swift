@@ -105,7 +105,7 @@ extension DeviceInquiry {
             hub: hub.record.id,
             handle: handle,
             limit: Self.maximumOfHandle
-        ) { $0.registration.platform != .stream }
+        ) { $0.registration.platform != .stream }.found
         let former = try await hub.store.formerRegistrations(
             hub: hub.record.id,
             handle: handle,

@@ -98,7 +98,8 @@ struct DeviceInquiry {
         }
         return TemplateReport(
             name: target.name,
-            tags: target.tags.map(\.text).sorted(),
+            // Beside its name, which is shown as such.
+            tags: target.tags.filter { $0 != Tag(templateName: target.name) }.map(\.text).sorted(),
             matches: recipient.matches(routed, target),
             isEmpty: isEmpty,
             expression: routed.expression.map { expression in
@@ -180,7 +181,7 @@ extension DeviceInquiry {
                 comes back with a cursor
                 """
         case .tooLarge:
-            let limit = "\(EventEncoding.maximumMessageBytes >> 20) MiB"
+            let limit = "\(EventEncoding.maximumMessageBytes >> 10) KiB"
             return "\(name) did not get it: its templates make more than \(limit) of it; a gap takes its place"
         case .expired:
             let until = DeliveryInquiry.time(inquiry.expiry(of: message))

@@ -41,7 +41,7 @@ enum RegistrationRoutes {
             }
         ) { request, _ in
             guard let text = request.query.literal("$filter") else { return try await page(.all, request) }
-            return try await page(.handle(try HandleFilter(parsing: text)), request)
+            return try await page(.handle(try HandleFilter(parsing: text), request.grant), request)
         },
         Route(method: .get, path: "/tags/:tag/registrations", right: .manage) { request, _ in
             try await page(.tag(try Tag(try request.parameter("tag"))), request)
@@ -67,7 +67,7 @@ enum RegistrationRoutes {
                 .contentType: "application/atom+xml; type=entry; charset=utf-8",
                 .eTag: stored.registration.entityTag, .contentLocation: url,
             ],
-            body: .init(byteBuffer: ByteBuffer(bytes: stored.registration.entry(at: url, date: date)))
+            body: .init(byteBuffer: ByteBuffer(bytes: stored.listed.entry(at: url, date: date)))
         )
     }
 
@@ -78,7 +78,7 @@ enum RegistrationRoutes {
         }
         let page = try await request.hub.registrations(selection, from: token?.position, limit: size.count)
         let feed = RegistrationFeed(
-            registrations: page.registrations.map(\.registration),
+            registrations: page.registrations.map(\.listed),
             address: request.address,
             items: selection.isOfTag ? request.address("registrations") : request.address,
             next: page.next.map { ContinuationToken(position: $0) }
@@ -90,6 +90,18 @@ enum RegistrationRoutes {
             headers: headers,
             body: .init(byteBuffer: ByteBuffer(bytes: feed.encoded(date: request.hub.configuration.now())))
         )
+    }
+}
+
+extension StoredRegistration {
+    /// The registration as lists show it, with the name of its installation's template even where that is not a tag.
+    fileprivate var listed: Registration {
+        guard installation != nil, let name = registration.template?.name, !name.contains(","),
+            Tag(templateName: name) == nil
+        else { return registration }
+        var listed = registration
+        listed.listedName = name
+        return listed
     }
 }
 

@@ -73,7 +73,10 @@ struct PushDeviceTests {
             let device = try #require(try await hub.report(id, "AABB").device)
             #expect(device.registrations?.count == DeviceInquiry.maximumOfHandle)
             #expect(device.explanation.last == "it has many registrations; only the first 100 of them were looked at")
-            let filter = try RegistrationSelection.handle(HandleFilter(parsing: "ChannelUri eq 'AABB'"))
+            let filter = try RegistrationSelection.handle(
+                HandleFilter(parsing: "ChannelUri eq 'AABB'"),
+                hub.listenGrant
+            )
             let first = try await hub.hub.registrations(filter, from: nil, limit: 100)
             #expect(first.registrations.count == 100)
             #expect(try await hub.hub.registrations(filter, from: first.next, limit: 100).registrations.count == 1)

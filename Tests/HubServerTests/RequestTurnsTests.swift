@@ -3,9 +3,9 @@ import Testing
 
 @testable import HubServer
 
-struct InquiryTurnsTests {
+struct RequestTurnsTests {
     @Test func `one works at a time, the others wait in the order in which they came`() async throws {
-        let turns = InquiryTurns()
+        let turns = RequestTurns("inquiries")
         let (gate, open) = AsyncStream<Void>.makeStream()
         let (entered, enter) = AsyncStream<Void>.makeStream()
         let order = Kept<[Int]>([])
@@ -17,7 +17,7 @@ struct InquiryTurnsTests {
                 }
             }
             for await _ in entered { break }
-            for number in 0..<InquiryTurns.maximumWaiting {
+            for number in 0..<RequestTurns.maximumWaiting {
                 group.addTask {
                     try await turns.pass { order.change { $0.append(number) } }
                 }
@@ -32,12 +32,12 @@ struct InquiryTurnsTests {
             open.yield()
             try await group.waitForAll()
         }
-        #expect(order.value == Array(0..<InquiryTurns.maximumWaiting))
+        #expect(order.value == Array(0..<RequestTurns.maximumWaiting))
         try await turns.pass {}
     }
 
     @Test func `a failure is one's own, and nobody waits behind it`() async throws {
-        let turns = InquiryTurns()
+        let turns = RequestTurns("inquiries")
         await #expect(throws: ProtocolError.self) { try await turns.pass { throw ProtocolError.noRegistration } }
         #expect(try await turns.pass { 7 } == 7)
     }

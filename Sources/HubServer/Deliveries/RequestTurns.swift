@@ -1,25 +1,34 @@
 import HubProtocol
 import Synchronization
 
-/// Lets one inquiry of a hub run at a time, since each may look at all that the hub has; the others wait for their turn, in the
-/// order in which they came.
-final class InquiryTurns: Sendable {
-    /// Inquiries that wait for their turn.
+/// Limits how many expensive requests of one kind a hub works on at once; the others wait in the order of their arrival.
+final class RequestTurns: Sendable {
+    /// Requests that may wait for their turn.
     static let maximumWaiting = 64
 
     private struct State {
-        var isTaken = false
+        var running = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
+    private let kind: String
+    private let maximumRunning: Int
     private let state = Mutex(State())
 
-    /// How many wait.
+    /// - Parameters:
+    ///   - kind: Names the requests in a refusal: "inquiries about messages".
+    ///   - maximumRunning: Requests that are worked on at once, at least 1.
+    init(_ kind: String, atOnce maximumRunning: Int = 1) {
+        self.kind = kind
+        self.maximumRunning = maximumRunning
+    }
+
+    /// Number of requests that wait for their turn.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Does a piece of work when it has its turn.
+    /// Runs a piece of work when its turn has come.
     ///
-    /// - Throws: 429 when too many wait, `CancellationError` when nobody wants the answer any more; what the work throws.
+    /// - Throws: 429 when too many requests wait, `CancellationError` when the request was cancelled; what the work throws.
     func pass<Output>(_ work: () async throws -> Output) async throws -> Output {
         try await take()
         defer { yield() }
@@ -28,18 +37,14 @@ final class InquiryTurns: Sendable {
     }
 
     private func take() async throws(ProtocolError) {
-        // Two who look at once may both come in: the bound is against floods, not exact.
+        // Two requests that look at the same time may both enter: the bound is against floods, not exact.
         guard waitingCount < Self.maximumWaiting else {
-            throw ProtocolError(
-                status: 429,
-                code: 42900,
-                detail: "\(Self.maximumWaiting) inquiries about messages wait, which is the most; try again later."
-            )
+            throw .tooManyRequests("\(Self.maximumWaiting) \(kind) wait, which is the most; try again later.")
         }
         await withCheckedContinuation { continuation in
             let isMine = state.withLock { state in
-                guard state.isTaken else {
-                    state.isTaken = true
+                guard state.running == maximumRunning else {
+                    state.running += 1
                     return true
                 }
                 state.waiting.append(continuation)
@@ -52,7 +57,7 @@ final class InquiryTurns: Sendable {
     private func yield() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard !state.waiting.isEmpty else {
-                state.isTaken = false
+                state.running -= 1
                 return nil
             }
             return state.waiting.removeFirst()

@@ -1,0 +1,86 @@
+import Foundation
+import GRDB
+import HubProtocol
+
+extension Schema {
+    /// Gives the templates of installations the tags that their names are (protocol §4.3).
+    ///
+    /// A name with a reserved prefix is left out: nobody knows whether a bearer of Manage has chosen it. What an
+    /// installation wanted so far stays in force for the messages that came so far.
+    ///
+    /// - Parameters:
+    ///   - db: Within the migration's transaction.
+    ///   - reservedTags: Prefixes of tags that only a bearer of Manage may set.
+    /// - Throws: What SQLite says.
+    static func tagTemplateNames(_ db: Database, reservedTags: ReservedTagPrefixes) throws {
+        let templates = "SELECT 1 FROM registration AS r WHERE r.installation = i.ordinal AND r.isTemplate"
+        let rows = try Row.fetchCursor(
+            db,
+            sql: "SELECT ordinal, hubID, record FROM installation AS i WHERE EXISTS (\(templates)) ORDER BY ordinal"
+        )
+        let lastMessages = try lastMessages(db)
+        while let row = try rows.next() {
+            // One that cannot be read gets nothing until it registers again, as before.
+            guard let former = try? Installation(record: row[2]) else { continue }
+            var installation = former
+            installation.addTemplateNameTags { !reservedTags.contains($0) }
+            guard installation != former else { continue }
+            let (ordinal, hub): (Int64, Int64) = (row[0], row[1])
+            let record = try installation.record
+            try db.execute(
+                sql: "UPDATE installation SET record = ? WHERE ordinal = ?",
+                arguments: [record, ordinal]
+            )
+            let after = try note(record, of: ordinal, hub: hub, lastMessage: lastMessages[hub], db)
+            for part in installation.parts where part.template != nil {
+                try db.execute(
+                    sql: """
+                        UPDATE registration SET tags = ?1, etag = etag + 1, changedAfter = ?2
+                        WHERE installation = ?3 AND part = ?4 AND tags <> ?1
+                        """,
+                    arguments: [installation.tags(of: part).joined, after, ordinal, part.text]
+                )
+            }
+        }
+    }
+
+    /// The sequence and the time of each hub's last message.
+    private static func lastMessages(_ db: Database) throws -> [Int64: (sequence: Int64, at: Int64)] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: "SELECT hubID, max(sequence), at FROM log WHERE messageID IS NOT NULL GROUP BY hubID"
+        )
+        return rows.reduce(into: [:]) { $0[$1[0]] = (sequence: $1[1], at: $1[2]) }
+    }
+
+    /// Notes what an installation wants from now on, as a change of it does.
+    ///
+    /// - Returns: The sequence after which it is in force.
+    private static func note(
+        _ record: Data,
+        of ordinal: Int64,
+        hub: Int64,
+        lastMessage: (sequence: Int64, at: Int64)?,
+        _ db: Database
+    ) throws -> Int64 {
+        let inForce = try Int64.fetchOne(
+            db,
+            sql: "SELECT max(afterSequence) FROM owed WHERE ordinal = ?",
+            arguments: [ordinal]
+        )
+        if let inForce, inForce >= lastMessage?.sequence ?? 0 {
+            try db.execute(
+                sql: "UPDATE owed SET record = ? WHERE ordinal = ? AND afterSequence = ?",
+                arguments: [record, ordinal, inForce]
+            )
+            return inForce
+        }
+        try db.execute(
+            sql: "INSERT INTO log (hubID, at, ordinal) VALUES (?, ?, ?)",
+            arguments: [hub, lastMessage?.at ?? 0, ordinal]
+        )
+        let sequence = db.lastInsertedRowID
+        try db.execute(sql: "INSERT INTO owed VALUES (?, ?, ?)", arguments: [ordinal, sequence, record])
+        return sequence
+    }
+}
