@@ -24,6 +24,7 @@ extension Installation {
             problems.add("there are more than \(Self.maximumSecondaryTiles) secondaryTiles")
         }
         for (name, tile) in secondaryTiles.sorted(by: { $0.key < $1.key }) {
+            NameRules.check(name, at: "secondaryTiles/\(name.excerpt)", &problems)
             rules.checkChannel(tile, at: "secondaryTiles/\(name.excerpt)/", &problems)
             rules.check(tile, at: "secondaryTiles/\(name.excerpt)/", &problems)
         }
@@ -73,6 +74,7 @@ private struct TargetRules {
                     "\(place): a template's name has 1 to \(Installation.maximumTemplateNameLength) characters"
                 )
             }
+            NameRules.check(name, at: place, &problems)
             TagRules.check(target.tags + template.tags, maximum: maximumTags, at: "\(place)/tags", &problems)
             let rules = TemplateRules(platform: platform, places: TemplatePlaces(installation: place))
             rules.check(RegistrationTemplate(template, name: name), &problems)

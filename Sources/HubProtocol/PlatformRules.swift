@@ -97,5 +97,20 @@ enum PushVariableRules {
         if variables.count > Installation.maximumPushVariables {
             problems.add("there are more than \(Installation.maximumPushVariables) \(label)")
         }
+        for name in variables.keys.sorted() { NameRules.check(name, at: label, &problems) }
     }
+}
+
+/// What the hub asks of the names that a client gives to templates, tiles and push variables.
+enum NameRules {
+    /// Notes a name with a control character: SQLite ends texts at a NUL, and logs and lists end lines at others.
+    static func check(_ name: String, at label: String, _ problems: inout ProblemList) {
+        guard let control = name.unicodeScalars.first(where: \.isControl) else { return }
+        problems.add("\(label): a name must not hold a control character, here \(control.named)")
+    }
+}
+
+extension Unicode.Scalar {
+    /// True for C0, delete and C1.
+    var isControl: Bool { properties.generalCategory == .control }
 }
