@@ -15,16 +15,18 @@ struct Credential: Sendable, Hashable {
 struct Grant: Sendable {
     let rights: AccessRights
     let credential: Credential
+    /// When a stream that the token has opened ends, in seconds since 1970.
+    var validUntil = Int64.max
 
     var mayManage: Bool { rights.grants(.manage) }
 }
 
 /// The rules that a token for a hub is checked against: the hub's own, then the namespace's.
-struct AccessRules: Sendable, Equatable {
-    let hub: [AccessRule]
 ///
 /// A hub's rule does not hide the namespace's rule of the same name: whoever manages one hub could lock the owner of
 /// the namespace out.
+struct AccessRules: Sendable, Equatable {
+    let hub: [AccessRule]
     let namespace: [AccessRule]
     private let proven = ProvenTokens()
 
@@ -119,10 +121,11 @@ func authorize(
     now: Int64
 ) throws(ProtocolError) -> Grant {
     guard let header, !header.isEmpty else { throw .unauthorized(.missingToken) }
-    let (token, grant) = try rules.prove(header)
+    var (token, grant) = try rules.prove(header)
     guard !token.isExpired(at: now) else { throw .unauthorized(.expiredToken) }
     guard token.covers(path: path) else { throw .unauthorized(.invalidAudience) }
     guard grant.rights.grants(right) else { throw .unauthorized(.claimRequired(right)) }
+    grant.validUntil = token.validUntil(at: now)
     return grant
 }
 

@@ -23,6 +23,7 @@ final class HubDirectory: Sendable {
                     encoding: hub.encoding,
                     counters: hub.counters,
                     head: head,
+                    now: { hub.configuration.nowMilliseconds / 1000 },
                     requestPage: { replay.request($0) },
                     detached: { hub.detached($0, ordinal: $1, written: $2) },
                     noteProgress: { hub.noteProgress($0) }
