@@ -45,6 +45,8 @@ package struct HubConfiguration: Sendable {
     package var eventLoops = 2
     /// What is kept in memory for streams that lag.
     package var streamLimits = StreamLimits()
+    /// What connections may do.
+    package var connectionLimits = ConnectionLimits()
     /// The most pages of the SQLite file, for tests of a full disk.
     package var maximumPages: Int?
     /// Of the program, for `/metrics`.

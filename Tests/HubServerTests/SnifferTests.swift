@@ -14,6 +14,7 @@ import Testing
 struct SnifferTests {
     private let scratch: Scratch
     private let lines = LogLines()
+    private let limits = ConnectionLimits()
 
     init() throws {
         scratch = try Scratch()
@@ -85,7 +86,7 @@ struct SnifferTests {
     @Test func `a handshake that does not end is ended`() throws {
         let channel = try connection(at: "127.0.0.1")
         try channel.writeInbound(ByteBuffer(bytes: [0x16]))
-        channel.embeddedEventLoop.advanceTime(by: TLSHandshake.patience - .seconds(1))
+        channel.embeddedEventLoop.advanceTime(by: TimeAmount(limits.handshake) - .seconds(1))
         #expect(channel.isActive)
         channel.embeddedEventLoop.advanceTime(by: .seconds(10))
         #expect(!channel.isActive)
@@ -94,7 +95,7 @@ struct SnifferTests {
 
     @Test func `a connection that says nothing is ended`() throws {
         let channel = try connection(at: "127.0.0.1")
-        channel.embeddedEventLoop.advanceTime(by: RequestSniffer.patience)
+        channel.embeddedEventLoop.advanceTime(by: TimeAmount(limits.head))
         #expect(!channel.isActive)
     }
 }

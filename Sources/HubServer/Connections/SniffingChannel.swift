@@ -29,6 +29,7 @@ struct SniffingChannel: ServerChildChannel {
         let tls: TLSKeeper?
         /// Whether plain HTTP is taken from other machines, too; on the way to this one nobody listens.
         let takesPlainHTTP: Bool
+        let limits: ConnectionLimits
         let logger: Logger
     }
 
@@ -52,8 +53,6 @@ struct SniffingChannel: ServerChildChannel {
 }
 
 extension SniffingChannel {
-    /// How long an ordinary connection may be without a request.
-    private static let idleTimeout = TimeAmount.seconds(120)
     /// How long the clients of an HTTP/2 connection have to end their requests at a stop.
     private static let gracefulClose = Duration.seconds(5)
 
@@ -64,28 +63,30 @@ extension SniffingChannel {
         _ configuration: HubConfiguration,
         _ logger: Logger
     ) {
+        let limits = configuration.connectionLimits
         kinds = Kinds(
             http1: HTTP1Channel(
                 responder: responder,
                 configuration: .init(
-                    additionalChannelHandlers: [BodyManners(.http1)],
-                    idleTimeout: Self.idleTimeout
+                    additionalChannelHandlers: [BodyManners(.http1, limits)],
+                    idleTimeout: TimeAmount(limits.idle)
                 )
             ),
             http2: HTTP2Channel(
                 responder: responder,
                 configuration: HTTP2ChannelConfiguration(
-                    idleTimeout: Duration(Self.idleTimeout),
+                    idleTimeout: limits.idle,
                     gracefulCloseTimeout: Self.gracefulClose,
                     streamConfiguration: .init(
-                        additionalChannelHandlers: [BodyManners(.http2)],
-                        idleTimeout: Self.idleTimeout
+                        additionalChannelHandlers: [BodyManners(.http2, limits)],
+                        idleTimeout: TimeAmount(limits.idle)
                     )
                 )
             ),
             streams: streams,
             tls: tls,
             takesPlainHTTP: configuration.takesPlainHTTP,
+            limits: limits,
             logger: logger
         )
     }

@@ -25,16 +25,25 @@ extension AllowedRequest {
 
     /// Reads the whole body.
     ///
-    /// - Throws: 413 above `limit` bytes, at once where the request says how many there are.
+    /// - Throws: 413 above `limit` bytes, at once where the request says how many there are; ``RequestFault`` for a body
+    ///   that does not come whole.
     func body(limit: Int) async throws -> [UInt8] {
-        let announced = request.headers[.contentLength].flatMap { Int($0) } ?? 0
+        let announced = request.headers[.contentLength].flatMap { Int($0) }
+        let tooLarge = ProtocolError.tooLarge("The request body is larger than \(limit) bytes.")
+        guard announced ?? 0 <= limit else { throw tooLarge }
+        let buffer: ByteBuffer
         do {
-            guard announced <= limit else { throw NIOTooManyBytesError(maxBytes: limit) }
-            let buffer = try await request.body.collect(upTo: limit)
-            return [UInt8](buffer.readableBytesView)
+            buffer = try await request.body.collect(upTo: limit)
         } catch is NIOTooManyBytesError {
-            throw ProtocolError.tooLarge("The request body is larger than \(limit) bytes.")
+            throw tooLarge
+        } catch let fault as RequestFault {
+            throw fault
+        } catch {
+            // Nothing but the connection can fail here.
+            throw RequestFault.cutShort
         }
+        guard buffer.readableBytes >= announced ?? 0 else { throw RequestFault.cutShort }
+        return [UInt8](buffer.readableBytesView)
     }
 }
 

@@ -86,6 +86,7 @@ struct TestHub: Sendable {
     static func run<Output: Sendable>(
         _ scratch: Scratch,
         clock: TestClock = TestClock(),
+        logger: Logger = .quiet,
         configure: (inout HubConfiguration) -> Void = { _ in },
         _ body: (TestHub) async throws -> Output
     ) async throws -> Output {
@@ -94,8 +95,6 @@ struct TestHub: Sendable {
         configuration.now = { clock.now }
         configuration.monotonicMilliseconds = { clock.monotonic }
         configure(&configuration)
-        var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        logger.logLevel = .critical
         let service = try await HubService(configuration, logger: logger)
         let rules = service.directory.all[0].hub.rules
         let (ports, port) = AsyncStream<Int>.makeStream()
