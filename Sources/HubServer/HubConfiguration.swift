@@ -53,6 +53,8 @@ package struct HubConfiguration: Sendable {
     package var version: String?
     /// The wall clock.
     package var now: @Sendable () -> Date = { Date() }
+    /// How old a page of `/metrics` may be.
+    var metricsInterval = Duration.seconds(1)
     /// Milliseconds of a clock that never jumps.
     var monotonicMilliseconds: @Sendable () -> Int64 = { Housekeeping.monotonic }
 

@@ -86,9 +86,15 @@ enum RouteTable {
         for method in [HTTPRequest.Method.get, .head] {
             router.on("/healthz", method: method) { _, _ in Health.live }
             router.on("/readyz", method: method) { _, _ in health.ready }
-            router.on("/metrics", method: method) { _, _ in try await metrics.response() }
+            router.on("/metrics", method: method) { _, _ in
+                MetricsPage.response(try await metricsPage.bytes())
+            }
         }
         for route in routes {
+        let metricsPage = SharedPage(
+            interval: metrics.configuration.metricsInterval,
+            milliseconds: metrics.configuration.monotonicMilliseconds
+        ) { try await metrics.text() }
             // Some clients escape the dollar sign of `$Resources`.
             for address in Set([route.address, route.address.replacing("$", with: "%24")]) {
                 router.on(RouterPath(address), method: route.method) { request, context in

@@ -94,6 +94,8 @@ struct TestHub: Sendable {
         configuration.port = 0
         configuration.now = { clock.now }
         configuration.monotonicMilliseconds = { clock.monotonic }
+        // Tests look at what has just changed.
+        configuration.metricsInterval = .zero
         configure(&configuration)
         let service = try await HubService(configuration, logger: logger)
         let rules = service.directory.all[0].hub.rules
