@@ -47,10 +47,18 @@ final class HubDirectory: Sendable {
     }
 
     let eventLoops: [any EventLoop]
+    /// Of all hubs.
+    let streamQuota: StreamQuota
     private let state: Mutex<State>
     private let loopIndices: [ObjectIdentifier: Int]
 
-    init(members: [Member], namespaceRules: [AccessRule], eventLoops: [any EventLoop]) {
+    init(
+        members: [Member],
+        namespaceRules: [AccessRule],
+        eventLoops: [any EventLoop],
+        streamQuota: StreamQuota
+    ) {
+        self.streamQuota = streamQuota
         let byName = Dictionary(uniqueKeysWithValues: members.map { ($0.hub.record.name, $0) })
         state = Mutex(State(members: byName, namespaceRules: namespaceRules))
         self.eventLoops = eventLoops

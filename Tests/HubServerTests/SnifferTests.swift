@@ -25,12 +25,21 @@ struct SnifferTests {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
         configuration.takesPlainHTTP = takesPlainHTTP
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
+        let connections = ConnectionQuota(configuration.connectionLimits, milliseconds: { 0 })
         let sniffing = SniffingChannel(
             { _, _, _ in },
             streams: StreamGate(
-                hubs: HubDirectory(members: [], namespaceRules: [], eventLoops: []),
+                hubs: HubDirectory(
+                    members: [],
+                    namespaceRules: [],
+                    eventLoops: [],
+                    streamQuota: StreamQuota(StreamLimit(), milliseconds: { 0 })
+                ),
+                client: ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: []),
+                connections: connections,
                 responses: ResponseCounts()
             ),
+            connections: connections,
             tls: try TLSKeeper(.local(local), now: { Date() }, logger: lines.logger),
             configuration,
             lines.logger

@@ -25,6 +25,7 @@ struct SniffingChannel: ServerChildChannel {
         let http1: HTTP1Channel
         let http2: HTTP2Channel
         let streams: StreamGate
+        let connections: ConnectionQuota
         /// `nil` where TLS is not spoken.
         let tls: TLSKeeper?
         /// Whether plain HTTP is taken from other machines, too; on the way to this one nobody listens.
@@ -37,6 +38,12 @@ struct SniffingChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let promise = channel.eventLoop.makePromise(of: Outcome.self)
+        guard kinds.connections.enter(channel, from: kinds.streams.client.boundedPeer(of: channel)) else {
+            promise.succeed(.nothing)
+            // It is not registered yet, and could not be closed.
+            channel.eventLoop.execute { channel.close(promise: nil) }
+            return channel.eventLoop.makeSucceededFuture(Value(channel: channel, outcome: promise.futureResult))
+        }
         return channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(RequestSniffer(kinds, became: promise))
             return Value(channel: channel, outcome: promise.futureResult)
@@ -59,6 +66,7 @@ extension SniffingChannel {
     init(
         _ responder: @escaping HTTPChannelHandler.Responder,
         streams: StreamGate,
+        connections: ConnectionQuota,
         tls: TLSKeeper?,
         _ configuration: HubConfiguration,
         _ logger: Logger
@@ -84,6 +92,7 @@ extension SniffingChannel {
                 )
             ),
             streams: streams,
+            connections: connections,
             tls: tls,
             takesPlainHTTP: configuration.takesPlainHTTP,
             limits: limits,

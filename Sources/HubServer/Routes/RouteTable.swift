@@ -58,6 +58,16 @@ struct HubRequest: AllowedRequest {
     /// The secret of a `stream` installation that the request presents.
     var channel: PushChannelSecret? { PushChannelSecret(header: request.headers[header: HeaderName.pushChannel]) }
 
+    /// What quotas count the request by.
+    var quotaKey: QuotaKey {
+        let peer = context.channel.remoteAddress?.networkAddress
+        return QuotaKey(
+            hub: hub.record.id,
+            credential: grant.credential,
+            address: client.source(request.headers, peer: peer)
+        )
+    }
+
     func installationID() throws(ProtocolError) -> InstallationID {
         try InstallationID(try parameter("id"))
     }
@@ -74,10 +84,15 @@ enum RouteTable {
     static func responder(
         hubs: HubManagement,
         client: ClientAddress,
+        connections: ConnectionQuota,
         health: Health,
         metrics: MetricsPage,
         logger: Logger
     ) -> RouterResponder<HubRequestContext> {
+        let metricsPage = SharedPage(
+            interval: metrics.configuration.metricsInterval,
+            milliseconds: metrics.configuration.monotonicMilliseconds
+        ) { try await metrics.text() }
         let router = Router(context: HubRequestContext.self, options: .caseInsensitive)
         router.add(middleware: ResponseCounting(counts: metrics.responses))
         router.add(middleware: HeadMiddleware())
@@ -91,19 +106,18 @@ enum RouteTable {
             }
         }
         for route in routes {
-        let metricsPage = SharedPage(
-            interval: metrics.configuration.metricsInterval,
-            milliseconds: metrics.configuration.monotonicMilliseconds
-        ) { try await metrics.text() }
             // Some clients escape the dollar sign of `$Resources`.
             for address in Set([route.address, route.address.replacing("$", with: "%24")]) {
                 router.on(RouterPath(address), method: route.method) { request, context in
                     switch route.operation {
                     case .ofHub(let handle):
                         let allowed = try allow(request, context, client, route, hubs.directory)
+                        connections.prove(context.channel)
                         return try await handle(allowed, hubs.directory)
                     case .ofNamespace(let handle):
-                        return try await handle(try allow(request, context, client, route, hubs))
+                        let allowed = try allow(request, context, client, route, hubs)
+                        connections.prove(context.channel)
+                        return try await handle(allowed)
                     }
                 }
             }

@@ -61,9 +61,10 @@ enum StreamRoutes {
             channel: request.channel,
             lastEventID: request.request.headers[header: HeaderName.lastEventID]
         )
+        let place = try hubs.streamQuota.place(for: request.grant, request.quotaKey)
         let output = BodyOutput()
         let (loop, index) = try hubs.anyLoop(for: request.hub)
-        let session = StreamSession(loop: loop, output: output, isPoll: isPoll)
+        let session = StreamSession(loop: loop, output: output, place: place, isPoll: isPoll)
         // From here on each holds the other until the output ends or refuses.
         output.serve(session)
         request.hub.attach(session, loop: index, stream)

@@ -19,6 +19,8 @@ final class StreamSession: @unchecked Sendable {
     let loop: StreamLoop
     let output: any StreamOutput
     let isPoll: Bool
+    /// In the quota of its rule and address.
+    var place: StreamPlace?
     /// The installation's ordinal, known from the attachment on.
     private(set) var ordinal: Int64 = 0
     var state = State.requested
@@ -46,10 +48,11 @@ final class StreamSession: @unchecked Sendable {
     /// Seconds of the loop's clock at the last write.
     var lastWrite: UInt32 = 0
 
-    init(loop: StreamLoop, output: any StreamOutput, isPoll: Bool = false) {
+    init(loop: StreamLoop, output: any StreamOutput, place: StreamPlace? = nil, isPoll: Bool = false) {
         self.loop = loop
         self.output = output
         self.isPoll = isPoll
+        self.place = place
         self.owesPosition = !isPoll
     }
 
@@ -59,6 +62,7 @@ final class StreamSession: @unchecked Sendable {
         // The timer would keep the session until its time.
         beat?.cancel()
         beat = nil
+        place = nil
     }
 
     func attached(ordinal: Int64, cohort: CohortLog, cursor: Int64) {
