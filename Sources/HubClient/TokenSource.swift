@@ -22,10 +22,10 @@ final class TokenSource: Sendable {
     /// When the clock was set back, a token that now seems to last longer than any we sign is replaced.
     func token(now: Int64) -> String {
         current.withLock { current in
-            if let current, (Self.minimumRest...Self.lifetime).contains(current.expiresAt - now) {
+            if let current, (Self.minimumRest...Self.lifetimes.upperBound).contains(current.expiresAt - now) {
                 return current.text
             }
-            let expiresAt = now + Self.lifetime
+            let expiresAt = now + Int64.random(in: Self.lifetimes)
             let text = SharedAccessToken.sign(
                 resource: resource,
                 keyName: connection.keyName,
@@ -37,8 +37,11 @@ final class TokenSource: Sendable {
         }
     }
 
-    /// Seconds; as most SDKs have it (protocol §1.3).
-    private static let lifetime: Int64 = 3_600
+    /// Seconds; an hour at least, as most SDKs have it (protocol §1.3).
+    ///
+    /// A hub ends a stream when the token that opened it expires. Each token lasts as long as chance has it, so that
+    /// agents that came together do not all return in one second.
+    static let lifetimes: ClosedRange<Int64> = 3_600...5_400
 
     /// Seconds; more than clocks differ and requests last.
     private static let minimumRest: Int64 = 900

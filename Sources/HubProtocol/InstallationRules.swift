@@ -24,6 +24,7 @@ extension Installation {
             problems.add("there are more than \(Self.maximumSecondaryTiles) secondaryTiles")
         }
         for (name, tile) in secondaryTiles.sorted(by: { $0.key < $1.key }) {
+            NameRules.check(name, at: "secondaryTiles/\(name.excerpt)", &problems)
             rules.checkChannel(tile, at: "secondaryTiles/\(name.excerpt)/", &problems)
             rules.check(tile, at: "secondaryTiles/\(name.excerpt)/", &problems)
         }
@@ -75,6 +76,7 @@ private struct TargetRules {
             }
             // The template's own name is a tag that counts towards no limit (protocol §4.3).
             let given = template.tags.filter { $0 != Tag(templateName: name) }
+            NameRules.check(name, at: place, &problems)
             TagRules.check(target.tags + given, maximum: maximumTags, at: "\(place)/tags", &problems)
             let rules = TemplateRules(platform: platform, places: TemplatePlaces(installation: place))
             rules.check(RegistrationTemplate(template, name: name), &problems)

@@ -100,5 +100,20 @@ enum PushVariableRules {
         if variables.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) > Installation.maximumVariableBytes {
             problems.add("\(label) are longer than \(Installation.maximumVariableBytes) bytes together")
         }
+        for name in variables.keys.sorted() { NameRules.check(name, at: label, &problems) }
     }
+}
+
+/// What the hub asks of the names that a client gives to templates, tiles and push variables.
+enum NameRules {
+    /// Notes a name with a control character: SQLite ends texts at a NUL, and logs and lists end lines at others.
+    static func check(_ name: String, at label: String, _ problems: inout ProblemList) {
+        guard let control = name.unicodeScalars.first(where: \.isControl) else { return }
+        problems.add("\(label): a name must not hold a control character, here \(control.named)")
+    }
+}
+
+extension Unicode.Scalar {
+    /// True for C0, delete and C1.
+    var isControl: Bool { properties.generalCategory == .control }
 }

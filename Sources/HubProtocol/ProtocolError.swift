@@ -6,11 +6,14 @@ package struct ProtocolError: Error, Equatable, Sendable, CustomStringConvertibl
     package let code: Int
     /// What was wrong and with what, without the tracking suffix; never holds a key, a push handle or a body.
     package let detail: String
+    /// Seconds after which the client may try again, for the reply's `Retry-After`; `nil` leaves it to the status.
+    package let retryAfter: Int?
 
-    package init(status: Int, code: Int? = nil, detail: String) {
+    package init(status: Int, code: Int? = nil, detail: String, retryAfter: Int? = nil) {
         self.status = status
         self.code = code ?? status
         self.detail = detail
+        self.retryAfter = retryAfter
     }
 
     package var description: String { detail }
@@ -104,6 +107,13 @@ extension ProtocolError {
 
     package static func unprocessable(_ detail: String) -> ProtocolError {
         ProtocolError(status: 422, detail: detail)
+    }
+
+    /// `429` with the time to wait, in whole seconds and at least one.
+    package static func tooManyRequests(_ detail: String, wait: Duration) -> ProtocolError {
+        let (seconds, rest) = wait.components
+        let retryAfter = max(1, Int(clamping: seconds) + (rest > 0 ? 1 : 0))
+        return ProtocolError(status: 429, code: 42900, detail: detail, retryAfter: retryAfter)
     }
 
     /// `429`; the reply's `Retry-After` says when to try again.

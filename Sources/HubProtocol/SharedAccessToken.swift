@@ -98,6 +98,15 @@ extension SharedAccessToken {
         now > expiresAt && now - expiresAt > Self.allowedClockSkew
     }
 
+    /// When what the token has opened at `now` ends, in seconds since 1970: at the expiry.
+    ///
+    /// A token that is past its expiry, and accepted because clocks differ, lasts until it is refused.
+    package func validUntil(at now: Int64) -> Int64 {
+        guard now >= expiresAt else { return expiresAt }
+        let (end, overflows) = expiresAt.addingReportingOverflow(Self.allowedClockSkew)
+        return overflows ? .max : end
+    }
+
     private static func signature(resource: String, expiry: String, key: String) -> String {
         let code = HMAC<SHA256>.authenticationCode(
             for: Array("\(resource)\n\(expiry)".utf8),

@@ -15,11 +15,16 @@ struct Credential: Sendable, Hashable {
 struct Grant: Sendable {
     let rights: AccessRights
     let credential: Credential
+    /// When a stream that the token has opened ends, in seconds since 1970.
+    var validUntil = Int64.max
 
     var mayManage: Bool { rights.grants(.manage) }
 }
 
 /// The rules that a token for a hub is checked against: the hub's own, then the namespace's.
+///
+/// A hub's rule does not hide the namespace's rule of the same name: whoever manages one hub could lock the owner of
+/// the namespace out.
 struct AccessRules: Sendable, Equatable {
     let hub: [AccessRule]
     let namespace: [AccessRule]
@@ -44,29 +49,34 @@ struct AccessRules: Sendable, Equatable {
         let digest = SHA256.hash(data: Data(header.utf8))
         if let known = proven[digest] { return known }
         let token = try SharedAccessToken(parsing: header)
-        let found = rule(named: token.keyName)
-        let rule = found?.rule ?? nobody
-        guard let key = [rule.primaryKey, rule.secondaryKey].first(where: { token.isSigned(with: $0) }), let found
-        else {
-            throw .unauthorized(.invalidSignature)
-        }
-        let credential = Credential(rule: rule.name, key: key, isOfNamespace: found.isOfNamespace)
-        let result = (token, Grant(rights: rule.rights, credential: credential))
+        guard let credential = credential(of: token) else { throw .unauthorized(.invalidSignature) }
+        let rights = rule(of: credential)?.rights ?? []
+        let result = (token, Grant(rights: rights, credential: credential))
         proven.note(result, digest)
         return result
     }
 
-    /// The hub's rule of a name hides the namespace's.
-    private func rule(named name: String) -> (rule: AccessRule, isOfNamespace: Bool)? {
-        if let rule = hub.first(where: { $0.name == name }) { return (rule, false) }
-        return namespace.first { $0.name == name }.map { ($0, true) }
+    /// The first key that has signed a token; a name that no rule has is checked against as many keys as any other.
+    private func credential(of token: SharedAccessToken) -> Credential? {
+        var proven: Credential?
+        for (rules, isOfNamespace) in [(hub, false), (namespace, true)] {
+            let rule = rules.first { $0.name == token.keyName } ?? nobody
+            guard let key = [rule.primaryKey, rule.secondaryKey].first(where: { token.isSigned(with: $0) }) else {
+                continue
+            }
+            proven = proven ?? Credential(rule: rule.name, key: key, isOfNamespace: isOfNamespace)
+        }
+        return proven
     }
 
-    /// Whether the key is still one of the rule's.
+    private func rule(of credential: Credential) -> AccessRule? {
+        (credential.isOfNamespace ? namespace : hub).first { $0.name == credential.rule }
+    }
+
+    /// True if the key is still one of the rule's.
     func hold(_ credential: Credential) -> Bool {
-        guard let (rule, isOfNamespace) = rule(named: credential.rule) else { return false }
-        return isOfNamespace == credential.isOfNamespace
-            && [rule.primaryKey, rule.secondaryKey].contains(credential.key)
+        guard let rule = rule(of: credential) else { return false }
+        return [rule.primaryKey, rule.secondaryKey].contains(credential.key)
     }
 }
 
@@ -111,10 +121,11 @@ func authorize(
     now: Int64
 ) throws(ProtocolError) -> Grant {
     guard let header, !header.isEmpty else { throw .unauthorized(.missingToken) }
-    let (token, grant) = try rules.prove(header)
+    var (token, grant) = try rules.prove(header)
     guard !token.isExpired(at: now) else { throw .unauthorized(.expiredToken) }
     guard token.covers(path: path) else { throw .unauthorized(.invalidAudience) }
     guard grant.rights.grants(right) else { throw .unauthorized(.claimRequired(right)) }
+    grant.validUntil = token.validUntil(at: now)
     return grant
 }
 

@@ -36,12 +36,17 @@ struct ErrorReply {
 
     private static let contentType = "application/xml; charset=utf-8"
     /// Seconds after which a client may try again what the hub could not do now.
-    private static let retryAfter = "2"
+    private static let usualRetry = 2
+
+    /// The value of `Retry-After`; `nil` where trying again does not help.
+    private var retryAfter: Int? {
+        error.retryAfter ?? (error.status == 503 || error.status == 429 ? Self.usualRetry : nil)
+    }
 
     var response: Response {
         var headers: HTTPFields = [.contentType: Self.contentType]
         headers.setTracking(trackingID)
-        if error.status == 503 || error.status == 429 { headers[.retryAfter] = Self.retryAfter }
+        if let retryAfter { headers[.retryAfter] = "\(retryAfter)" }
         return Response(
             status: .init(code: error.status),
             headers: headers,
@@ -53,7 +58,7 @@ struct ErrorReply {
 
     /// The same for a connection without HTTP handlers, which it ends.
     var wholeResponse: ByteBuffer {
-        let retry = error.status == 503 || error.status == 429 ? "Retry-After: \(Self.retryAfter)\r\n" : ""
+        let retry = retryAfter.map { "Retry-After: \($0)\r\n" } ?? ""
         let status = HTTPResponseStatus(statusCode: error.status)
         return ByteBuffer(
             string: """

@@ -49,10 +49,16 @@ package struct HubConfiguration: Sendable {
     package var eventLoops = 2
     /// What is kept in memory for streams that lag.
     package var streamLimits = StreamLimits()
+    /// What connections may do.
+    package var connectionLimits = ConnectionLimits()
+    /// What streams a rule may have from one address.
+    package var streamLimit = StreamLimit()
     /// The most pages of the SQLite file, for tests of a full disk.
     package var maximumPages: Int?
     /// Of the program, for `/metrics`.
     package var version: String?
+    /// How old a page of `/metrics` may be.
+    var metricsInterval = Duration.seconds(1)
     /// The wall clock.
     package var now: @Sendable () -> Date = { Date() }
     /// Milliseconds of a clock that never jumps.

@@ -23,6 +23,7 @@ final class HubDirectory: Sendable {
                     encoding: hub.encoding,
                     counters: hub.counters,
                     head: head,
+                    now: { hub.configuration.nowMilliseconds / 1000 },
                     requestPage: { replay.request($0) },
                     detached: { hub.detached($0, ordinal: $1, written: $2) },
                     noteProgress: { hub.noteProgress($0) }
@@ -46,10 +47,18 @@ final class HubDirectory: Sendable {
     }
 
     let eventLoops: [any EventLoop]
+    /// Of all hubs.
+    let streamQuota: StreamQuota
     private let state: Mutex<State>
     private let loopIndices: [ObjectIdentifier: Int]
 
-    init(members: [Member], namespaceRules: [AccessRule], eventLoops: [any EventLoop]) {
+    init(
+        members: [Member],
+        namespaceRules: [AccessRule],
+        eventLoops: [any EventLoop],
+        streamQuota: StreamQuota
+    ) {
+        self.streamQuota = streamQuota
         let byName = Dictionary(uniqueKeysWithValues: members.map { ($0.hub.record.name, $0) })
         state = Mutex(State(members: byName, namespaceRules: namespaceRules))
         self.eventLoops = eventLoops

@@ -48,7 +48,12 @@ package final class HubService: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
         let eventLoops = Array(group.makeIterator())
         let members = hubs.map { HubDirectory.Member($0, eventLoops: eventLoops) }
-        directory = HubDirectory(members: members, namespaceRules: namespaceRules, eventLoops: eventLoops)
+        directory = HubDirectory(
+            members: members,
+            namespaceRules: namespaceRules,
+            eventLoops: eventLoops,
+            streamQuota: StreamQuota(configuration.streamLimit, milliseconds: configuration.monotonicMilliseconds)
+        )
         let directory = directory
         dispatch.directory.withLock { $0 = directory }
         housekeeping = Housekeeping(
@@ -221,13 +226,19 @@ package final class HubService: Sendable {
         >
     {
         let (tls, configuration, logger, group) = (self.tls, self.configuration, self.logger, self.group)
-        let gate = StreamGate(hubs: directory, responses: responses)
+        let client = ClientAddress(
+            fallback: Authority(configuration.publicName, port: configuration.port),
+            trustedProxies: configuration.trustedProxies
+        )
+        let connections = ConnectionQuota(
+            configuration.connectionLimits,
+            milliseconds: configuration.monotonicMilliseconds
+        )
+        let gate = StreamGate(hubs: directory, client: client, connections: connections, responses: responses)
         let responder = RouteTable.responder(
             hubs: management,
-            client: ClientAddress(
-                fallback: Authority(configuration.publicName, port: configuration.port),
-                trustedProxies: configuration.trustedProxies
-            ),
+            client: client,
+            connections: connections,
             health: Health(writer: writer),
             metrics: metrics,
             logger: logger
@@ -236,7 +247,14 @@ package final class HubService: Sendable {
             Application(
                 responder: responder,
                 server: HTTPServerBuilder { responder in
-                    SniffingChannel(responder, streams: gate, tls: tls, configuration, logger)
+                    SniffingChannel(
+                        responder,
+                        streams: gate,
+                        connections: connections,
+                        tls: tls,
+                        configuration,
+                        logger
+                    )
                 },
                 configuration: ApplicationConfiguration(
                     address: .hostname(host, port: port),

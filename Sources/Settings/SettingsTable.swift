@@ -37,7 +37,7 @@ package enum HubSettings {
         .hub,
         "trusted-proxies",
         .addressBlocks,
-        "Proxies whose X-Forwarded-Host, -Port and -Proto are believed. Without it: none, and the Host that a proxy passes on counts."
+        "Proxies whose X-Forwarded-For, -Host, -Port and -Proto are believed. Without it: none, and the Host that a proxy passes on counts."
     )
     package static let name = Setting(
         .hub,
@@ -94,6 +94,20 @@ package enum HubSettings {
         .standard,
         "Tags that begin so may be set and removed with Manage only, whatever the case of their letters."
     )
+    package static let streamsPerAddress = Setting(
+        .hub,
+        "streams-per-address",
+        .wholeNumber(1...1_000_000),
+        20_000,
+        "How many streams and polls one access rule may have open from one address; as many may be opened at once. Not for rules with Manage."
+    )
+    package static let streamOpenings = Setting(
+        .hub,
+        "stream-openings",
+        .wholeNumber(1...100_000),
+        1_000,
+        "How many streams and polls one access rule may open from one address in a second, in the long run. Not for rules with Manage."
+    )
     package static let drain = Setting(
         .hub,
         "drain",
@@ -113,7 +127,8 @@ package enum HubSettings {
     static let entries = [
         listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
         trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
-        maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, drain.entry, logLevel.entry,
+        maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
+        streamOpenings.entry, drain.entry, logLevel.entry,
     ]
 }
 

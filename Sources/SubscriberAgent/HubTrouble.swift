@@ -28,6 +28,11 @@ enum HubTrouble: Error, Sendable, Equatable {
         }
     }
 
+    /// How long the hub asks to be left alone.
+    var retryAfter: Duration? {
+        if case .away(_, let retryAfter) = self { retryAfter } else { nil }
+    }
+
     /// For a command that a person waits for, which does not try again by itself.
     var asAgentError: AgentError {
         switch self {

@@ -24,6 +24,8 @@ struct StreamReceiver {
     private var backoff = Backoff()
     private var presence = HubPresence()
     private var mustRegister: Bool
+    /// What the hub asked for before this receiver began.
+    private var firstWait: Duration?
     private var wasRevoked = false
     private var unknownInRow = 0
     private var hasSaidClock = false
@@ -35,11 +37,11 @@ struct StreamReceiver {
     private var sincePurge = 0
 
     /// What this start has found out about the hub before.
-    enum Beginning: Sendable {
+    enum Beginning: Sendable, Equatable {
         case unknown
         case registered
-        /// It was away, and that has been said.
-        case away
+        /// It was away, and that has been said; it may have asked to be left alone for a time.
+        case away(retryAfter: Duration?)
     }
 
     init(
@@ -58,7 +60,10 @@ struct StreamReceiver {
         self.registrar = registrar
         self.client = registrar.client
         self.mustRegister = beginning != .registered
-        if beginning == .away { _ = presence.failed() }
+        if case .away(let retryAfter) = beginning {
+            _ = presence.failed()
+            firstWait = retryAfter
+        }
         self.environment = environment
         self.logger = logger
         self.onListening = onListening
@@ -66,6 +71,7 @@ struct StreamReceiver {
 
     /// Runs until the task is cancelled, or something ends it that trying again would not mend.
     mutating func run() async throws(AgentError) -> SubscribeEnding {
+        if let firstWait { await wait(retryAfter: firstWait) }
         while !Task.isCancelled {
             do throws(HubTrouble) {
                 if let ending = try await listenOnce() { return ending }

@@ -24,6 +24,8 @@ package struct ChoiceOutcome: Sendable, Equatable {
     package let isRegistered: Bool
     /// Whether another process listens for the profile.
     package let isListening: Bool
+    /// How long the hub asked to be left alone, where it did.
+    package var retryAfter: Duration?
 }
 
 /// A category in the list that `categories` shows.

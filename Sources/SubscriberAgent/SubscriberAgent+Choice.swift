@@ -15,8 +15,8 @@ extension SubscriberAgent {
     ) async throws(AgentError) -> ChoiceOutcome {
         let connected = try await connect()
         var checked: CategoryChoice?
-        var isAway = false
-        if let choice { (checked, isAway) = try await check(choice, with: connected.client) }
+        var trouble: HubTrouble?
+        if let choice { (checked, trouble) = try await check(choice, with: connected.client) }
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
         let former = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
@@ -25,7 +25,7 @@ extension SubscriberAgent {
             try await self.store.choose(categories, template: template)
         }
         var isRegistered = false
-        if !isAway {
+        if trouble == nil {
             let registrar = registrar(connected.client)
             do {
                 isRegistered = try await registrar.registerLocked()
@@ -33,6 +33,7 @@ extension SubscriberAgent {
                 switch error {
                 case .away, .clockDiffers:
                     warnStored(error)
+                    trouble = error
                 case .cancelled:
                     // The hub may have taken it all the same: whoever listens next tells it what holds.
                     try? await store.choose(former.categories, template: former.template)
@@ -50,7 +51,8 @@ extension SubscriberAgent {
             categories: categories,
             template: template ?? former.template,
             isRegistered: isRegistered,
-            isListening: isListening
+            isListening: isListening,
+            retryAfter: trouble?.retryAfter
         )
     }
 
@@ -62,12 +64,12 @@ extension SubscriberAgent {
         )
     }
 
-    /// - Returns: The choice in the hub's spelling, and whether the hub could not be asked.
+    /// - Returns: The choice in the hub's spelling, and why the hub could not be asked, if so.
     private func check(
         _ choice: CategoryChoice,
         with client: HubClient
-    ) async throws(AgentError) -> (CategoryChoice, isAway: Bool) {
-        guard !choice.categories.isEmpty else { return (choice, false) }
+    ) async throws(AgentError) -> (CategoryChoice, HubTrouble?) {
+        guard !choice.categories.isEmpty else { return (choice, nil) }
         let known: [String]?
         do {
             known = try await client.categories()
@@ -76,16 +78,16 @@ extension SubscriberAgent {
             switch trouble {
             case .away, .clockDiffers:
                 warnStored(trouble)
-                return (choice, true)
+                return (choice, trouble)
             case .notFound, .foreign, .refused, .cancelled:
                 throw trouble.asAgentError
             }
         }
         guard let known else {
             environment.reporter.notice("this hub keeps no list of categories, so the names were not checked")
-            return (choice, false)
+            return (choice, nil)
         }
-        return (try choice.checked(against: known), false)
+        return (try choice.checked(against: known), nil)
     }
 
     private func warnStored(_ trouble: HubTrouble) {

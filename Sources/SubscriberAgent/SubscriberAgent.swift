@@ -103,7 +103,8 @@ package final class SubscriberAgent: Sendable {
         var beginning = StreamReceiver.Beginning.unknown
         if choice != nil || template != nil {
             do {
-                beginning = try await choose(choice, template, isListening: false).isRegistered ? .registered : .away
+                let outcome = try await choose(choice, template, isListening: false)
+                beginning = outcome.isRegistered ? .registered : .away(retryAfter: outcome.retryAfter)
             } catch {
                 if Task.isCancelled, error == HubTrouble.cancelled.asAgentError { return .stopped }
                 throw error

@@ -114,6 +114,12 @@ struct HubServe: AsyncParsableCommand {
     @Option(HubSettings.reservedTagPrefixes)
     var reservedTagPrefixes: ReservedTagPrefixes?
 
+    @Option(HubSettings.streamsPerAddress)
+    var streamsPerAddress: Int?
+
+    @Option(HubSettings.streamOpenings)
+    var streamOpenings: Int?
+
     @Option(HubSettings.drain)
     var drain: Duration?
 
@@ -163,6 +169,8 @@ struct HubServe: AsyncParsableCommand {
             alternatives: settings.value(HubSettings.maximumAlternatives, flag: maximumAlternatives)
         )
         configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
+        configuration.streamLimit.open = settings.value(HubSettings.streamsPerAddress, flag: streamsPerAddress)
+        configuration.streamLimit.openingsPerSecond = settings.value(HubSettings.streamOpenings, flag: streamOpenings)
         configuration.drain = settings.value(HubSettings.drain, flag: drain)
         return configuration
     }

@@ -77,7 +77,21 @@ struct ScriptedHub {
         #expect(token.isSigned(with: ScriptedHub.key))
         #expect(token.covers(path: "/news/installations/agent%3A1"))
         #expect(!token.covers(path: "/other/messages"))
-        #expect(token.expiresAt == hub.clock.seconds + 3_600)
+        #expect((3_600...5_400).contains(token.expiresAt - hub.clock.seconds))
+    }
+
+    @Test func `tokens that clients sign at the same time expire at different times`() throws {
+        let connection = try ConnectionString(endpoint: "http://127.0.0.1:1", keyName: "r", key: ScriptedHub.key)
+        let expiries = try (0..<1_000).map { _ in
+            let source = TokenSource(resource: "http://h/news", connection: connection)
+            let token = try SharedAccessToken(parsing: source.token(now: 1_900_000_000))
+            #expect(try SharedAccessToken(parsing: source.token(now: 1_900_002_700)) == token, "while it lasts 900 s")
+            return token.expiresAt - 1_900_000_000
+        }
+        #expect(expiries.allSatisfy { TokenSource.lifetimes.contains($0) })
+        // Evenly spread, 30 minutes have one in two seconds or so.
+        let most = Dictionary(grouping: expiries) { $0 }.values.map(\.count).max() ?? 0
+        #expect(most <= 20)
     }
 
     @Test func `what is no list of categories is a malformed reply`() async throws {
@@ -288,7 +302,7 @@ extension HubClientTests {
         let first = try await token()
         hub.clock.seconds += 2_000
         #expect(try await token() == first)
-        hub.clock.seconds += 1_000
+        hub.clock.seconds += 2_600
         let second = try await token()
         #expect(second != first)
         // Set back a day: the old token would seem good for longer than any lasts.

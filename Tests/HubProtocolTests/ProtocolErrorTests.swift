@@ -29,6 +29,11 @@ import Testing
         #expect(error.xml(trackingID: "g_G19", at: Self.date) == expected)
     }
 
+    @Test(arguments: [(1, 1), (1_000, 1), (1_001, 2), (60_000, 60)] as [(milliseconds: Int, seconds: Int)])
+    func `a time to wait is told in whole seconds, never too few`(milliseconds: Int, seconds: Int) {
+        #expect(ProtocolError.tooManyRequests("x", wait: .milliseconds(milliseconds)).retryAfter == seconds)
+    }
+
     @Test(arguments: [
         ProtocolError.unauthorized(.missingToken), .unauthorized(.malformedToken("x < y")),
         .unauthorized(.invalidSignature),

@@ -131,4 +131,19 @@ import Testing
         let token = try SharedAccessToken(parsing: "SharedAccessSignature sr=\(resource)&sig=b&se=1&skn=c")
         #expect(token.covers(path: path) == expected, "\(resource) over \(path)")
     }
+
+    @Test(
+        arguments: [
+            (expiry: 1_000, now: 0, end: 1_000), (1_000, 999, 1_000), (1_000, 1_000, 1_060), (1_000, 1_060, 1_060),
+            (Int64.max, 0, .max), (.max, .max, .max),
+        ] as [(expiry: Int64, now: Int64, end: Int64)]
+    )
+    func `what a token has opened ends at its expiry, or when it would be refused`(
+        expiry: Int64,
+        now: Int64,
+        end: Int64
+    ) throws {
+        let text = SharedAccessToken.sign(resource: "http://h/news", keyName: "r", key: "k", expiresAt: expiry)
+        #expect(try SharedAccessToken(parsing: text).validUntil(at: now) == end)
+    }
 }

@@ -14,6 +14,7 @@ import Testing
 struct SnifferTests {
     private let scratch: Scratch
     private let lines = LogLines()
+    private let limits = ConnectionLimits()
 
     init() throws {
         scratch = try Scratch()
@@ -24,12 +25,21 @@ struct SnifferTests {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
         configuration.takesPlainHTTP = takesPlainHTTP
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
+        let connections = ConnectionQuota(configuration.connectionLimits, milliseconds: { 0 })
         let sniffing = SniffingChannel(
             { _, _, _ in },
             streams: StreamGate(
-                hubs: HubDirectory(members: [], namespaceRules: [], eventLoops: []),
+                hubs: HubDirectory(
+                    members: [],
+                    namespaceRules: [],
+                    eventLoops: [],
+                    streamQuota: StreamQuota(StreamLimit(), milliseconds: { 0 })
+                ),
+                client: ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: []),
+                connections: connections,
                 responses: ResponseCounts()
             ),
+            connections: connections,
             tls: try TLSKeeper(.local(local), now: { Date() }, logger: lines.logger),
             configuration,
             lines.logger
@@ -85,7 +95,7 @@ struct SnifferTests {
     @Test func `a handshake that does not end is ended`() throws {
         let channel = try connection(at: "127.0.0.1")
         try channel.writeInbound(ByteBuffer(bytes: [0x16]))
-        channel.embeddedEventLoop.advanceTime(by: TLSHandshake.patience - .seconds(1))
+        channel.embeddedEventLoop.advanceTime(by: TimeAmount(limits.handshake) - .seconds(1))
         #expect(channel.isActive)
         channel.embeddedEventLoop.advanceTime(by: .seconds(10))
         #expect(!channel.isActive)
@@ -94,7 +104,7 @@ struct SnifferTests {
 
     @Test func `a connection that says nothing is ended`() throws {
         let channel = try connection(at: "127.0.0.1")
-        channel.embeddedEventLoop.advanceTime(by: RequestSniffer.patience)
+        channel.embeddedEventLoop.advanceTime(by: TimeAmount(limits.head))
         #expect(!channel.isActive)
     }
 }

@@ -12,6 +12,8 @@ struct StreamLoopTests {
     private let probe = Probe()
     private let ended = Kept<[Int64]>([])
     private let pages = Kept<[StreamLoop.PageRequest]>([])
+    /// Seconds since 1970.
+    private let clock = Kept<Int64>(1_000)
 
     private func loop(head: Int64) -> StreamLoop {
         StreamLoop(
@@ -20,6 +22,7 @@ struct StreamLoopTests {
             encoding: EventEncoding(epoch: "e"),
             counters: HubCounters(),
             head: head,
+            now: { [clock] in clock.value },
             requestPage: { [pages] page in pages.change { $0.append(page) } },
             detached: { [ended] _, _, written in ended.change { $0.append(written) } },
             noteProgress: { _ in }
@@ -31,9 +34,11 @@ struct StreamLoopTests {
         ordinal: Int64 = 1,
         after: Int64,
         through: Int64,
-        needsReplay: Bool = false
+        needsReplay: Bool = false,
+        isPoll: Bool = false,
+        validUntil: Int64 = .max
     ) -> StreamSession {
-        let session = StreamSession(loop: loop, output: probe)
+        let session = StreamSession(loop: loop, output: probe, isPoll: isPoll)
         let attachment = StreamLoop.Attachment(
             ordinal: ordinal,
             cohort: 1,
@@ -41,7 +46,8 @@ struct StreamLoopTests {
             after: after,
             through: through,
             needsReplay: needsReplay,
-            prelude: EventEncoding.retry
+            prelude: EventEncoding.retry,
+            validUntil: validUntil
         )
         loop.apply([.attach(session, attachment)])
         return session
@@ -130,6 +136,62 @@ struct StreamLoopTests {
         eventLoop.advanceTime(by: .seconds(1))
         #expect(probe.isClosed)
         #expect(ended.value == [6])
+    }
+
+    @Test func `a stream ends within a second of its token's expiry, and the others go on`() {
+        let loop = loop(head: 5)
+        loop.start()
+        let session = attach(to: loop, after: 5, through: 5, validUntil: 1_060)
+        let other = attach(to: loop, ordinal: 2, after: 5, through: 5, validUntil: 1_061)
+        clock.change { $0 = 1_059 }
+        eventLoop.advanceTime(by: .seconds(1))
+        #expect(!session.hasEnded)
+        clock.change { $0 = 1_060 }
+        eventLoop.advanceTime(by: .seconds(1))
+        #expect(session.hasEnded && session.ending == .expired)
+        #expect(!other.hasEnded)
+        #expect(probe.names.isEmpty, "the agent is told nothing that it would report")
+        #expect(ended.value == [5])
+    }
+
+    @Test func `a poll is not cut short by its token's expiry`() {
+        let loop = loop(head: 5)
+        loop.start()
+        let session = attach(to: loop, after: 5, through: 5, isPoll: true, validUntil: 900)
+        eventLoop.advanceTime(by: .seconds(2))
+        #expect(!session.hasEnded)
+    }
+
+    @Test(arguments: [true, false])
+    func `a poll that has ended is kept by nothing`(wasLetIn: Bool) {
+        let loop = loop(head: 5)
+        loop.start()
+        weak var gone: StreamSession?
+        weak var output: BodyOutput?
+        do {
+            let body = BodyOutput()
+            let session = StreamSession(loop: loop, output: body, isPoll: true)
+            body.serve(session)
+            (gone, output) = (session, body)
+            if wasLetIn {
+                let attachment = StreamLoop.Attachment(
+                    ordinal: 1,
+                    cohort: 1,
+                    after: 5,
+                    through: 5,
+                    needsReplay: false,
+                    prelude: EventEncoding.retry
+                )
+                loop.apply([.attach(session, attachment)])
+                loop.beat(session, in: .seconds(60))
+                body.end()
+            } else {
+                loop.apply([.refuse(session, .noInstallation)])
+            }
+            eventLoop.run()
+        }
+        #expect(gone == nil && output == nil)
+        #expect(loop.census.open == 0)
     }
 
     @Test func `a stream that changes its cohort while something waits reads on in the store`() {

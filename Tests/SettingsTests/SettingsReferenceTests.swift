@@ -26,6 +26,16 @@ import Testing
         #expect(throws: SettingValueError.self) { try HubSettings.drain.parse("\(line.dropFirst(15))s") }
     }
 
+    @Test(arguments: ["systemd/newswire-hub.service", "systemd/user/newswire-hub.service"])
+    func `the unit of a hub bounds its memory and its threads, as docs derive it`(path: String) throws {
+        let unit = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)
+        let guide = try String(contentsOf: Self.repository.appending(path: "docs/operating.md"), encoding: .utf8)
+        for name in ["MemoryMax=", "TasksMax="] {
+            let line = try #require(unit.split(separator: "\n").first { $0.hasPrefix(name) })
+            #expect(guide.contains("`\(line)`"))
+        }
+    }
+
     @Test func `the example in docs can be used`() throws {
         let text = try String(contentsOf: Self.document, encoding: .utf8)
         let start = try #require(text.firstRange(of: "```yaml\n")).upperBound

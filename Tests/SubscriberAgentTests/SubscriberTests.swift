@@ -214,6 +214,25 @@ import Testing
         #expect(world.sleeps == [.seconds(31)])
     }
 
+    @Test func `a hub that throttles registrations and streams is waited for as long as it says, and spoken of once`()
+        async throws
+    {
+        hub.set { state in
+            state.putReplies = ["30", "40"].map { ScriptedHub.error(429, "slow", headers: [("Retry-After", $0)]) }
+            state.streamReplies = [ScriptedHub.error(429, "too many", headers: [("Retry-After", "60")])]
+        }
+        let task = try stage.start(try stage.agent())
+        hub.streams[0].message(1, id: "e-1")
+        await output.wait(forLines: 1)
+        try await stage.stop(task)
+        // Each time with some jitter.
+        #expect(world.sleeps == [31, 42, 62].map { .seconds($0) })
+        #expect(hub.state.puts.count == 1)
+        #expect(world.warnings.count == 1, "\(world.warnings)")
+        #expect(world.warnings.first?.contains("429") == true)
+        #expect(world.notices == ["the hub is back"])
+    }
+
     @Test func `an installation that the hub lost is put again`() async throws {
         let agent = try stage.agent()
         let task = try stage.start(agent)

@@ -10,7 +10,9 @@ extension Registration {
         }
         checkTags(maximumTags, &problems)
         PushVariableRules.check(pushVariables, at: "PushVariables", &problems)
+        if let secondaryTileName { NameRules.check(secondaryTileName, at: "SecondaryTileName", &problems) }
         guard let template else { return }
+        NameRules.check(template.name, at: "TemplateName", &problems)
         if template.name.unicodeScalars.count > Installation.maximumTemplateNameLength {
             problems.add("TemplateName is longer than \(Installation.maximumTemplateNameLength) characters")
         }

@@ -10,6 +10,7 @@ import NIOHTTPTypes
 /// Clients that announce a body with `Expect: 100-continue` are asked for it at once; they would wait a second otherwise. A
 /// request that is answered before its body has come does not take the connection hostage: what little is left is read, for
 /// more the connection ends, but not before the client had time to read the answer, which an early close would destroy.
+/// A body that is cut, malformed or too slow reaches its route as a ``RequestFault``, never as a shorter body.
 ///
 /// Source: RFC 9110 §10.1.1; RFC 9112 §9.6.
 final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
@@ -35,11 +36,14 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
     private struct Incoming {
         let announced: Int?
         var received = 0
+        /// Since when it is waited for.
+        var since: NIODeadline
 
         var isNearlyThere: Bool { announced.map { $0 - received <= BodyManners.maximumRest } ?? false }
     }
 
     private let version: Version
+    private let limits: ConnectionLimits
     /// The connection was begun by a client that waits for its end, unless it says otherwise (RFC 9112 §9.3).
     var isHTTP10 = false
     private var incoming: Incoming?
@@ -49,40 +53,60 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
     private var owesContinue = false
     private var closesAfterAnswer = false
     private var isDiscarding = false
+    /// The body cannot be read any further.
+    private var isBroken = false
+    /// Garbage came behind a request, to which the answer comes first.
+    private var refusesNext = false
+    private var inputHasEnded = false
     private var end: Scheduled<Void>?
+    /// When the first head must have come; `nil` once it has.
+    private var headDeadline: NIODeadline?
+    private var clock: Scheduled<Void>?
+    private var stall: Scheduled<Void>?
 
-    init(_ version: Version) {
+    init(_ version: Version, _ limits: ConnectionLimits) {
         self.version = version
+        self.limits = limits
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        end?.cancel()
+        for timer in [end, clock, stall] { timer?.cancel() }
     }
+
+    /// Answers a first request whose head has not come by then with 408.
+    func expectHead(by deadline: NIODeadline) { headDeadline = deadline }
 
     // MARK: - Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
-            guard !isDiscarding else { return }
+            headDeadline = nil
+            guard !isDiscarding, !isBroken else { return }
             begin(head, context)
         case .body(let bytes):
             incoming?.received += bytes.readableBytes
-            guard !isDiscarding else { return }
+            guard !isDiscarding, !isBroken else { return }
             context.fireChannelRead(data)
         case .end:
             incoming = nil
             owesContinue = false
             guard !isDiscarding else { return endHere(context) }
+            guard !isBroken else { return }
             context.fireChannelRead(data)
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        watchClock(context)
+        context.fireChannelReadComplete()
     }
 
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
         var head = head
         unanswered += 1
         let announced = head.headerFields[.contentLength].flatMap { Int($0) }
-        incoming = Incoming(announced: announced)
+        incoming = Incoming(announced: announced, since: context.eventLoop.now)
         if let expectation = head.headerFields[.expect], expectation.lowercased() == "100-continue" {
             owesContinue = true
             if announced ?? 0 <= Self.maximumExpected { askForBody(context) }
@@ -97,19 +121,97 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
     private func askForBody(_ context: ChannelHandlerContext) {
         guard owesContinue, unanswered == 1 else { return }
         owesContinue = false
+        incoming?.since = context.eventLoop.now
         context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
     }
 
-    /// What comes is no HTTP, or more than a head may hold.
+    // MARK: - Faults
+
+    /// What comes is not HTTP, or a head is larger than it may be, or the connection was lost.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard version == .http1, error is HTTPParserError, !hasBegunAnswer, unanswered == (incoming == nil ? 0 : 1)
-        else { return context.fireErrorCaught(error) }
-        let refusal = ErrorReply(.badRequest("The request is not valid HTTP/1.1."))
-        incoming = Incoming(announced: nil)
+        // Nothing more is read in any case.
+        guard !isBroken, !isDiscarding else { return }
+        if incoming != nil {
+            let isCut = if case HTTPParserError.invalidEOFState = error { true } else { !(error is HTTPParserError) }
+            return unanswered > 0 ? breakOff(isCut ? .cutShort : .malformed, context) : context.close(promise: nil)
+        }
+        guard version == .http1, error is HTTPParserError else { return context.fireErrorCaught(error) }
+        isBroken = true
+        if unanswered == 0 { refuseHere(Self.garbage, context) } else { refusesNext = true }
+    }
+
+    private static let garbage = ProtocolError.badRequest("The request is not valid HTTP/1.1.")
+
+    func channelInactive(context: ChannelHandlerContext) {
+        // Without an error, what has come would pass for the whole.
+        if incoming != nil, unanswered > 0 { breakOff(.cutShort, context) }
+        context.fireChannelInactive()
+    }
+
+    /// Tells the route, whose answer ends the connection.
+    private func breakOff(_ fault: RequestFault, _ context: ChannelHandlerContext) {
+        guard !isBroken, !isDiscarding else { return }
+        isBroken = true
+        closesAfterAnswer = true
+        context.fireErrorCaught(fault)
+    }
+
+    /// Answers what no route will ever see.
+    private func refuseHere(_ error: ProtocolError, _ context: ChannelHandlerContext) {
+        let refusal = ErrorReply(error)
+        headDeadline = nil
+        incoming = Incoming(announced: nil, since: context.eventLoop.now)
+        closesAfterAnswer = true
         unanswered = 1
         write(context: context, data: wrapOutboundOut(.head(refusal.head)), promise: nil)
         write(context: context, data: wrapOutboundOut(.body(refusal.bytes)), promise: nil)
         write(context: context, data: wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    // MARK: - Time
+
+    /// Sets the one timer of the connection, if anything must have come by some time.
+    ///
+    /// Most requests come whole: they never set it.
+    private func watchClock(_ context: ChannelHandlerContext) {
+        guard clock == nil, !isBroken, !isDiscarding, let deadline = headDeadline ?? bodyDeadline else { return }
+        clock = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            self.clock = nil
+            self.timeIsUp(context)
+        }
+    }
+
+    /// When more of a body must have come.
+    private var bodyDeadline: NIODeadline? {
+        incoming.map { $0.since + TimeAmount(limits.bodyGrace) + .milliseconds(paid($0.received)) }
+    }
+
+    /// Milliseconds that so many bytes may take.
+    private func paid(_ bytes: Int) -> Int64 { Int64(bytes) * 1_000 / Int64(limits.bodyRate) }
+
+    private func timeIsUp(_ context: ChannelHandlerContext) {
+        guard !isBroken, !isDiscarding else { return }
+        let now = context.eventLoop.now
+        // While an earlier request is unanswered nobody reads the next one's body.
+        if unanswered > 1 { incoming?.since = now }
+        if let headDeadline, headDeadline <= now {
+            return refuseHere(ProtocolError(status: 408, detail: "The head of the request came too slowly."), context)
+        }
+        if headDeadline == nil, let bodyDeadline, bodyDeadline <= now {
+            return unanswered > 0 ? breakOff(.tooSlow, context) : context.close(promise: nil)
+        }
+        watchClock(context)
+    }
+
+    /// Ends a connection that takes nothing of its answer.
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        stall?.cancel()
+        stall = nil
+        if !context.channel.isWritable {
+            let channel = context.channel
+            stall = context.eventLoop.scheduleTask(in: TimeAmount(limits.stall)) { channel.close(promise: nil) }
+        }
+        context.fireChannelWritabilityChanged()
     }
 
     // MARK: - Answers
@@ -118,24 +220,26 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.kind != .informational:
             hasBegunAnswer = true
-            if unanswered == 1, owesContinue || incoming?.isNearlyThere == false {
-                closesAfterAnswer = true
-                if version == .http1 { head.headerFields[.connection] = "close" }
-            }
+            if unanswered == 1, owesContinue || incoming?.isNearlyThere == false { closesAfterAnswer = true }
+            if closesAfterAnswer, unanswered == 1, version == .http1 { head.headerFields[.connection] = "close" }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end:
             hasBegunAnswer = false
             unanswered -= 1
             context.write(data, promise: promise)
-            if closesAfterAnswer { close(context) } else { askForBody(context) }
+            if refusesNext, unanswered == 0 {
+                refusesNext = false
+                return refuseHere(Self.garbage, context)
+            }
+            if closesAfterAnswer, unanswered == 0 { close(context) } else { askForBody(context) }
         }
     }
 
     /// Ends our side, and the other when it has said what it wanted to say or ``linger`` is over.
     private func close(_ context: ChannelHandlerContext) {
         context.flush()
-        guard incoming != nil else { return endHere(context) }
+        guard incoming != nil, !inputHasEnded else { return endHere(context) }
         isDiscarding = true
         if version == .http1 { context.close(mode: .output, promise: nil) }
         let channel = context.channel
@@ -149,11 +253,8 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if isDiscarding {
-            let isQuiescing = event is ChannelShouldQuiesceEvent
-            let isClosed = if case ChannelEvent.inputClosed = event { true } else { false }
-            if isQuiescing || isClosed { context.close(promise: nil) }
-        }
+        if case ChannelEvent.inputClosed = event { inputHasEnded = true }
+        if isDiscarding, inputHasEnded || event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)
     }
 }

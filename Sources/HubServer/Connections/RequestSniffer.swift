@@ -14,8 +14,6 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
 
     /// A request line that is longer is not one of a stream.
     private static let maximumRequestLine = 2_048
-    /// How long a connection may stay without a request line, and a stream request without the end of its head.
-    static let patience = TimeAmount.seconds(60)
     /// Begins a TLS record of the handshake (RFC 8446 §5.1), and no request.
     private static let handshake: UInt8 = 0x16
 
@@ -24,6 +22,8 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     private let isWithinTLS: Bool
     private var held = ByteBuffer()
     private var isDecided = false
+    /// When the head of the first request must have come.
+    private var deadline = NIODeadline.distantFuture
     private var timeout: Scheduled<Void>?
 
     init(
@@ -38,7 +38,8 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        timeout = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+        deadline = context.eventLoop.now + TimeAmount(kinds.limits.head)
+        timeout = context.eventLoop.scheduleTask(deadline: deadline) { channel.close(promise: nil) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -103,15 +104,17 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     private func startStream(_ context: ChannelHandlerContext) throws {
         let pipeline = context.pipeline.syncOperations
         try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()), name: StreamGate.decoderName)
-        try pipeline.addHandler(StreamRequestHandler(gate: kinds.streams))
+        try pipeline.addHandler(StreamRequestHandler(gate: kinds.streams, deadline: deadline))
         became.succeed(.nothing)
     }
 
     private func startHTTP(_ context: ChannelHandlerContext, isHTTP10: Bool) throws {
         let channel = context.channel
         let setup = kinds.http1.setup(channel: channel, logger: kinds.logger)
+        let manners = try channel.pipeline.syncOperations.handler(type: BodyManners.self)
+        manners.expectHead(by: deadline)
         // Handlers behind the decoder are not told of the version.
-        if isHTTP10 { try channel.pipeline.syncOperations.handler(type: BodyManners.self).isHTTP10 = true }
+        manners.isHTTP10 = isHTTP10
         setup.whenFailure { _ in channel.close(promise: nil) }
         setup.map { .http1($0) }.cascade(to: became)
     }

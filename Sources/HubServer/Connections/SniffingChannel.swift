@@ -25,10 +25,12 @@ struct SniffingChannel: ServerChildChannel {
         let http1: HTTP1Channel
         let http2: HTTP2Channel
         let streams: StreamGate
+        let connections: ConnectionQuota
         /// `nil` where TLS is not spoken.
         let tls: TLSKeeper?
         /// Whether plain HTTP is taken from other machines, too; on the way to this one nobody listens.
         let takesPlainHTTP: Bool
+        let limits: ConnectionLimits
         let logger: Logger
     }
 
@@ -36,6 +38,12 @@ struct SniffingChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let promise = channel.eventLoop.makePromise(of: Outcome.self)
+        guard kinds.connections.enter(channel, from: kinds.streams.client.boundedPeer(of: channel)) else {
+            promise.succeed(.nothing)
+            // It is not registered yet, and could not be closed.
+            channel.eventLoop.execute { channel.close(promise: nil) }
+            return channel.eventLoop.makeSucceededFuture(Value(channel: channel, outcome: promise.futureResult))
+        }
         return channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(RequestSniffer(kinds, became: promise))
             return Value(channel: channel, outcome: promise.futureResult)
@@ -52,40 +60,42 @@ struct SniffingChannel: ServerChildChannel {
 }
 
 extension SniffingChannel {
-    /// How long an ordinary connection may be without a request.
-    private static let idleTimeout = TimeAmount.seconds(120)
     /// How long the clients of an HTTP/2 connection have to end their requests at a stop.
     private static let gracefulClose = Duration.seconds(5)
 
     init(
         _ responder: @escaping HTTPChannelHandler.Responder,
         streams: StreamGate,
+        connections: ConnectionQuota,
         tls: TLSKeeper?,
         _ configuration: HubConfiguration,
         _ logger: Logger
     ) {
+        let limits = configuration.connectionLimits
         kinds = Kinds(
             http1: HTTP1Channel(
                 responder: responder,
                 configuration: .init(
-                    additionalChannelHandlers: [BodyManners(.http1)],
-                    idleTimeout: Self.idleTimeout
+                    additionalChannelHandlers: [BodyManners(.http1, limits)],
+                    idleTimeout: TimeAmount(limits.idle)
                 )
             ),
             http2: HTTP2Channel(
                 responder: responder,
                 configuration: HTTP2ChannelConfiguration(
-                    idleTimeout: Duration(Self.idleTimeout),
+                    idleTimeout: limits.idle,
                     gracefulCloseTimeout: Self.gracefulClose,
                     streamConfiguration: .init(
-                        additionalChannelHandlers: [BodyManners(.http2)],
-                        idleTimeout: Self.idleTimeout
+                        additionalChannelHandlers: [BodyManners(.http2, limits)],
+                        idleTimeout: TimeAmount(limits.idle)
                     )
                 )
             ),
             streams: streams,
+            connections: connections,
             tls: tls,
             takesPlainHTTP: configuration.takesPlainHTTP,
+            limits: limits,
             logger: logger
         )
     }

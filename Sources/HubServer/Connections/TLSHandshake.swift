@@ -8,8 +8,6 @@ import NIOTLS
 final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
-    /// For a whole handshake: two round trips, and what a slow device needs to reckon.
-    static let patience = TimeAmount.seconds(15)
     /// As they are agreed upon (RFC 7301 §6), the better one first.
     static let protocols = ["h2", "http/1.1"]
 
@@ -26,7 +24,7 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
         let logger = kinds.logger
-        timeout = context.eventLoop.scheduleTask(in: Self.patience) {
+        timeout = context.eventLoop.scheduleTask(in: TimeAmount(kinds.limits.handshake)) {
             logger.debug("a TLS handshake failed", metadata: ["error.reason": "it took too long"])
             channel.close(promise: nil)
         }
@@ -72,7 +70,8 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
                 let setup = kinds.http2.setup(channel: channel, logger: kinds.logger)
                 setup.whenFailure { _ in channel.close(promise: nil) }
                 let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
-                try pipeline.addHandler(EarlyEndings(), position: .after(frames))
+                let farewell = HTTP2Farewell(patience: TimeAmount(kinds.limits.farewell))
+                try pipeline.addHandlers([farewell, EarlyEndings()], position: .after(frames))
                 setup.map { .http2($0) }.cascade(to: became)
             } else {
                 try pipeline.addHandler(RequestSniffer(kinds, isWithinTLS: true, became: became))

@@ -18,7 +18,8 @@ struct MetricsPage: Sendable {
     /// Seconds since 1970.
     let startedAt: Double
 
-    func response() async throws -> Response {
+    /// The whole text as it is now.
+    func text() async throws -> ByteBuffer {
         var page = PrometheusText()
         if let version = configuration.version {
             page.add(
@@ -39,10 +40,14 @@ struct MetricsPage: Sendable {
             responses.sorted.map { .init($0.count, ["operation": $0.key.operation, "status": "\($0.key.status)"]) }
         )
         ProcessFigures(startedAt: startedAt).add(to: &page)
-        return Response(
+        return ByteBuffer(string: page.text)
+    }
+
+    static func response(_ bytes: ByteBuffer) -> Response {
+        Response(
             status: .ok,
             headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
-            body: .init(byteBuffer: ByteBuffer(string: page.text))
+            body: .init(byteBuffer: bytes)
         )
     }
 

@@ -25,6 +25,16 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
             return response
         } catch let refusal as ProtocolError {
             return ErrorReply(refusal, trackingID: trackingID).response
+        } catch let fault as RequestFault {
+            let reply = ErrorReply(fault.refusal, trackingID: trackingID)
+            logger.debug(
+                "a request did not come whole",
+                metadata: ["tracking.id": "\(reply.trackingID)", "error.reason": "\(fault.refusal.detail)"]
+            )
+            return reply.response
+        } catch is CancellationError {
+            // Only a stop breaks requests off.
+            return ErrorReply(.unavailable("The hub is stopping; try again shortly."), trackingID: trackingID).response
         } catch let error as any HTTPResponseError {
             let refusal =
                 error.status == .notFound

@@ -25,16 +25,25 @@ extension AllowedRequest {
 
     /// Reads the whole body.
     ///
-    /// - Throws: 413 above `limit` bytes, at once where the request says how many there are.
+    /// - Throws: 413 above `limit` bytes, at once where the request says how many there are; ``RequestFault`` for a body
+    ///   that does not come whole.
     func body(limit: Int) async throws -> [UInt8] {
-        let announced = request.headers[.contentLength].flatMap { Int($0) } ?? 0
+        let announced = request.headers[.contentLength].flatMap { Int($0) }
+        let tooLarge = ProtocolError.tooLarge("The request body is larger than \(limit) bytes.")
+        guard announced ?? 0 <= limit else { throw tooLarge }
+        let buffer: ByteBuffer
         do {
-            guard announced <= limit else { throw NIOTooManyBytesError(maxBytes: limit) }
-            let buffer = try await request.body.collect(upTo: limit)
-            return [UInt8](buffer.readableBytesView)
+            buffer = try await request.body.collect(upTo: limit)
         } catch is NIOTooManyBytesError {
-            throw ProtocolError.tooLarge("The request body is larger than \(limit) bytes.")
+            throw tooLarge
+        } catch let fault as RequestFault {
+            throw fault
+        } catch {
+            // Nothing but the connection can fail here.
+            throw RequestFault.cutShort
         }
+        guard buffer.readableBytes >= announced ?? 0 else { throw RequestFault.cutShort }
+        return [UInt8](buffer.readableBytesView)
     }
 }
 
@@ -48,6 +57,16 @@ struct HubRequest: AllowedRequest {
 
     /// The secret of a `stream` installation that the request presents.
     var channel: PushChannelSecret? { PushChannelSecret(header: request.headers[header: HeaderName.pushChannel]) }
+
+    /// What quotas count the request by.
+    var quotaKey: QuotaKey {
+        let peer = context.channel.remoteAddress?.networkAddress
+        return QuotaKey(
+            hub: hub.record.id,
+            credential: grant.credential,
+            address: client.source(request.headers, peer: peer)
+        )
+    }
 
     func installationID() throws(ProtocolError) -> InstallationID {
         try InstallationID(try parameter("id"))
@@ -65,10 +84,15 @@ enum RouteTable {
     static func responder(
         hubs: HubManagement,
         client: ClientAddress,
+        connections: ConnectionQuota,
         health: Health,
         metrics: MetricsPage,
         logger: Logger
     ) -> RouterResponder<HubRequestContext> {
+        let metricsPage = SharedPage(
+            interval: metrics.configuration.metricsInterval,
+            milliseconds: metrics.configuration.monotonicMilliseconds
+        ) { try await metrics.text() }
         let router = Router(context: HubRequestContext.self, options: .caseInsensitive)
         router.add(middleware: ResponseCounting(counts: metrics.responses))
         router.add(middleware: HeadMiddleware())
@@ -77,7 +101,9 @@ enum RouteTable {
         for method in [HTTPRequest.Method.get, .head] {
             router.on("/healthz", method: method) { _, _ in Health.live }
             router.on("/readyz", method: method) { _, _ in health.ready }
-            router.on("/metrics", method: method) { _, _ in try await metrics.response() }
+            router.on("/metrics", method: method) { _, _ in
+                MetricsPage.response(try await metricsPage.bytes())
+            }
         }
         for route in routes {
             // Some clients escape the dollar sign of `$Resources`.
@@ -86,9 +112,12 @@ enum RouteTable {
                     switch route.operation {
                     case .ofHub(let handle):
                         let allowed = try allow(request, context, client, route, hubs.directory)
+                        connections.prove(context.channel)
                         return try await handle(allowed, hubs.directory)
                     case .ofNamespace(let handle):
-                        return try await handle(try allow(request, context, client, route, hubs))
+                        let allowed = try allow(request, context, client, route, hubs)
+                        connections.prove(context.channel)
+                        return try await handle(allowed)
                     }
                 }
             }

@@ -55,16 +55,18 @@ enum StreamRoutes {
         _ hubs: HubDirectory,
         isPoll: Bool = false
     ) async throws -> (output: BodyOutput, session: StreamSession) {
-        let output = BodyOutput()
-        let (loop, index) = try hubs.anyLoop(for: request.hub)
-        let session = StreamSession(loop: loop, output: output, isPoll: isPoll)
-        output.serve(session)
         let stream = StreamRequest(
             installation: try request.installationID(),
             grant: request.grant,
             channel: request.channel,
             lastEventID: request.request.headers[header: HeaderName.lastEventID]
         )
+        let place = try hubs.streamQuota.place(for: request.grant, request.quotaKey)
+        let output = BodyOutput()
+        let (loop, index) = try hubs.anyLoop(for: request.hub)
+        let session = StreamSession(loop: loop, output: output, place: place, isPoll: isPoll)
+        // From here on each holds the other until the output ends or refuses.
+        output.serve(session)
         request.hub.attach(session, loop: index, stream)
         try await output.opened()
         return (output, session)

@@ -24,7 +24,14 @@ final class BodyOutput: StreamOutput, Sendable {
     // MARK: - StreamOutput
 
     func open() { signal { $0.isOpen = .success(()) } }
-    func refuse(_ error: ProtocolError) { signal { $0.isOpen = .failure(error) } }
+    /// The session, which holds this, is not needed any more.
+    func refuse(_ error: ProtocolError) {
+        signal { state in
+            state.isOpen = .failure(error)
+            state.session = nil
+        }
+    }
+
     func close() { signal { $0.hasEnded = true } }
 
     func write(_ bytes: ByteBuffer) -> Bool {

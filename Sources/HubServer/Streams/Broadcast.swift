@@ -62,7 +62,7 @@ struct Broadcast: Sendable {
         _ session: StreamSession,
         loop: Int,
         entry: Registry.Entry,
-        credential: Credential,
+        grant: Grant,
         after: Int64,
         through: Int64,
         needsReplay: Bool,
@@ -70,7 +70,7 @@ struct Broadcast: Sendable {
     ) {
         end(entry.ordinal, .replaced)
         let cohort = join(entry.recipient, loop: loop)
-        live[entry.ordinal] = Live(session: session, loop: loop, cohort: cohort, credential: credential)
+        live[entry.ordinal] = Live(session: session, loop: loop, cohort: cohort, credential: grant.credential)
         let attachment = StreamLoop.Attachment(
             ordinal: entry.ordinal,
             cohort: cohort,
@@ -78,7 +78,8 @@ struct Broadcast: Sendable {
             after: after,
             through: through,
             needsReplay: needsReplay,
-            prelude: prelude
+            prelude: prelude,
+            validUntil: grant.validUntil
         )
         commands[loop].append(.attach(session, attachment))
     }

@@ -69,7 +69,7 @@ extension Hub {
             session,
             loop: loop,
             entry: entry,
-            credential: request.grant.credential,
+            grant: request.grant,
             after: after,
             through: state.head,
             needsReplay: after < state.lastMessage,
@@ -108,7 +108,7 @@ extension Hub {
                 switch ending {
                 case .replaced: state.progress[ordinal]?.replacedAt = now
                 case .revoked: state.progress[ordinal]?.revokedAt = now
-                case .stopping, nil: break
+                case .stopping, .expired, nil: break
                 }
             }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubStore
 import NIOCore
 import NIOHTTP1
 
@@ -8,10 +9,14 @@ final class StreamGate: Sendable {
     static let decoderName = "stream request decoder"
 
     let responses: ResponseCounts
+    let client: ClientAddress
     private let hubs: HubDirectory
+    private let connections: ConnectionQuota
 
-    init(hubs: HubDirectory, responses: ResponseCounts) {
+    init(hubs: HubDirectory, client: ClientAddress, connections: ConnectionQuota, responses: ResponseCounts) {
         self.hubs = hubs
+        self.client = client
+        self.connections = connections
         self.responses = responses
     }
 
@@ -41,6 +46,9 @@ final class StreamGate: Sendable {
                 path: path,
                 needs: .listen
             )
+            connections.prove(channel)
+            let source = client.source(head.headers, peer: channel.remoteAddress?.networkAddress)
+            let key = QuotaKey(hub: hub.record.id, credential: grant.credential, address: source)
             let request = StreamRequest(
                 installation: try InstallationID(pathSegment: String(segments[2])),
                 grant: grant,
@@ -48,7 +56,8 @@ final class StreamGate: Sendable {
                 lastEventID: head.headers.first(name: HeaderName.lastEventID)
             )
             let (loop, index) = hubs.loop(of: channel.eventLoop, for: member)
-            let session = StreamSession(loop: loop, output: output)
+            let place = try hubs.streamQuota.place(for: grant, key)
+            let session = StreamSession(loop: loop, output: output, place: place)
             output.serve(session)
             hub.attach(session, loop: index, request)
         } catch {

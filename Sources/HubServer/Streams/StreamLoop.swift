@@ -38,6 +38,8 @@ final class StreamLoop: @unchecked Sendable {
         let needsReplay: Bool
         /// Written first: `retry:`, and a gap if there is one.
         let prelude: ByteBuffer
+        /// When the token expires, in seconds since 1970.
+        var validUntil = Int64.max
     }
 
     /// A page of the store for a stream that is not at the end.
@@ -95,6 +97,8 @@ final class StreamLoop: @unchecked Sendable {
     let limits: StreamLimits
     private let encoding: EventEncoding
     private let counters: HubCounters
+    /// Seconds since 1970.
+    private let now: @Sendable () -> Int64
     private let requestPage: @Sendable (PageRequest) -> Void
     private let detached: @Sendable (StreamSession, _ ordinal: Int64, _ written: Int64) -> Void
     private let noteProgress: @Sendable ([(ordinal: Int64, written: Int64)]) -> Void
@@ -116,6 +120,7 @@ final class StreamLoop: @unchecked Sendable {
         encoding: EventEncoding,
         counters: HubCounters,
         head: Int64,
+        now: @escaping @Sendable () -> Int64,
         requestPage: @escaping @Sendable (PageRequest) -> Void,
         detached: @escaping @Sendable (StreamSession, _ ordinal: Int64, _ written: Int64) -> Void,
         noteProgress: @escaping @Sendable ([(ordinal: Int64, written: Int64)]) -> Void
@@ -126,6 +131,7 @@ final class StreamLoop: @unchecked Sendable {
         self.encoding = encoding
         self.counters = counters
         self.head = head
+        self.now = now
         self.requestPage = requestPage
         self.detached = detached
         self.noteProgress = noteProgress
@@ -176,7 +182,7 @@ final class StreamLoop: @unchecked Sendable {
         case .attach(let session, let attachment): attach(session, attachment)
         case .refuse(let session, let error):
             guard !session.hasEnded else { return }
-            session.state = .ended
+            session.release()
             session.output.refuse(error)
         case .move(let session, let id, let isHeavy, let sequence): move(session, to: id, isHeavy, at: sequence)
         case .end(let session, let reason): end(session, reason)
@@ -209,6 +215,8 @@ final class StreamLoop: @unchecked Sendable {
         guard !session.hasEnded else { return detached(session, attachment.ordinal, attachment.after) }
         let cohort = enter(attachment.cohort, attachment.isHeavy, session)
         session.attached(ordinal: attachment.ordinal, cohort: cohort, cursor: attachment.after)
+        // A poll ends before clocks could differ by more.
+        if !session.isPoll { session.validUntil = attachment.validUntil }
         sessions[ObjectIdentifier(session)] = session
         if attachment.needsReplay {
             session.state = .catchingUp(through: attachment.through)
@@ -279,7 +287,7 @@ final class StreamLoop: @unchecked Sendable {
     func remove(_ session: StreamSession) {
         guard !session.hasEnded else { return }
         settle(session)
-        session.state = .ended
+        session.release()
         sessions[ObjectIdentifier(session)] = nil
         if let cohort = session.cohort {
             leave(cohort, session)
@@ -440,12 +448,16 @@ final class StreamLoop: @unchecked Sendable {
     // MARK: - Time
 
     private func tick() {
-        let now = seconds
+        let (now, time) = (seconds, self.now())
         var progress: [(ordinal: Int64, written: Int64)] = []
         for session in Array(sessions.values) {
             if session.hasProgress, now % Self.progressInterval == 0 {
                 session.hasProgress = false
                 progress.append((session.ordinal, session.cursor))
+            }
+            guard time < session.validUntil else {
+                end(session, .expired)
+                continue
             }
             let quiet = now &- session.lastWrite
             if !session.isReady {
@@ -459,7 +471,8 @@ final class StreamLoop: @unchecked Sendable {
 
     /// Writes a poll its position after a while, as a heartbeat does, which ends it unless something else has before.
     func beat(_ session: StreamSession, in wait: TimeAmount) {
-        eventLoop.scheduleTask(in: wait) {
+        guard !session.hasEnded else { return }
+        session.beat = eventLoop.scheduleTask(in: wait) {
             session.owesPosition = true
             self.advance(session)
         }

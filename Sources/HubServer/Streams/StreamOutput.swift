@@ -25,12 +25,14 @@ enum StreamEnd: Sendable {
     case revoked
     /// The hub stops; the agent comes back.
     case stopping
+    /// The token that opened it has expired; the agent comes back with a new one.
+    case expired
 
     var eventName: String? {
         switch self {
         case .replaced: StreamEventName.replaced
         case .revoked: StreamEventName.revoked
-        case .stopping: nil
+        case .stopping, .expired: nil
         }
     }
 }

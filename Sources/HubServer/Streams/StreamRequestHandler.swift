@@ -7,11 +7,14 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
     typealias InboundIn = HTTPServerRequestPart
 
     private let gate: StreamGate
+    /// When the whole request must have come.
+    private let deadline: NIODeadline
     private var head: HTTPRequestHead?
     private var timeout: Scheduled<Void>?
 
-    init(gate: StreamGate) {
+    init(gate: StreamGate, deadline: NIODeadline) {
         self.gate = gate
+        self.deadline = deadline
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -27,7 +30,7 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        timeout = context.eventLoop.scheduleTask(in: RequestSniffer.patience) { channel.close(promise: nil) }
+        timeout = context.eventLoop.scheduleTask(deadline: deadline) { channel.close(promise: nil) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

@@ -18,6 +18,9 @@ final class StreamSession: @unchecked Sendable {
 
     let loop: StreamLoop
     let output: any StreamOutput
+    let isPoll: Bool
+    /// In the quota of its rule and address.
+    var place: StreamPlace?
     /// The installation's ordinal, known from the attachment on.
     private(set) var ordinal: Int64 = 0
     var state = State.requested
@@ -38,13 +41,28 @@ final class StreamSession: @unchecked Sendable {
     var owesPosition: Bool
     /// Why the hub ended it, `nil` when the client or its connection did.
     var ending: StreamEnd?
+    /// Ends a poll that nothing else has answered.
+    var beat: Scheduled<Void>?
+    /// When the token that opened it expires, in seconds since 1970.
+    var validUntil = Int64.max
     /// Seconds of the loop's clock at the last write.
     var lastWrite: UInt32 = 0
 
-    init(loop: StreamLoop, output: any StreamOutput, isPoll: Bool = false) {
+    init(loop: StreamLoop, output: any StreamOutput, place: StreamPlace? = nil, isPoll: Bool = false) {
         self.loop = loop
         self.output = output
+        self.isPoll = isPoll
+        self.place = place
         self.owesPosition = !isPoll
+    }
+
+    /// Lets go of what only an open stream needs.
+    func release() {
+        state = .ended
+        // The timer would keep the session until its time.
+        beat?.cancel()
+        beat = nil
+        place = nil
     }
 
     func attached(ordinal: Int64, cohort: CohortLog, cursor: Int64) {

@@ -45,6 +45,24 @@ final class Connection: Sendable {
         try await channel.writeAndFlush(ByteBuffer(string: text))
     }
 
+    func send(_ bytes: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
+    }
+
+    /// Says that no more will come, and goes on reading; the hub may have ended the connection before.
+    func finishSending() async {
+        try? await channel.setOption(.allowRemoteHalfClosure, value: true).get()
+        try? await channel.close(mode: .output)
+    }
+
+    /// Ends as a machine that crashes does.
+    func reset() async throws {
+        if let socket = channel as? any SocketOptionProvider {
+            try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        }
+        try await channel.close()
+    }
+
     func startReading() async throws {
         try await channel.setOption(.autoRead, value: true).get()
     }

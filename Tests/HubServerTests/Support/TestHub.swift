@@ -86,6 +86,7 @@ struct TestHub: Sendable {
     static func run<Output: Sendable>(
         _ scratch: Scratch,
         clock: TestClock = TestClock(),
+        logger: Logger = .quiet,
         configure: (inout HubConfiguration) -> Void = { _ in },
         _ body: (TestHub) async throws -> Output
     ) async throws -> Output {
@@ -93,9 +94,9 @@ struct TestHub: Sendable {
         configuration.port = 0
         configuration.now = { clock.now }
         configuration.monotonicMilliseconds = { clock.monotonic }
+        // Tests look at what has just changed.
+        configuration.metricsInterval = .zero
         configure(&configuration)
-        var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        logger.logLevel = .critical
         let service = try await HubService(configuration, logger: logger)
         let rules = service.directory.all[0].hub.rules
         let (ports, port) = AsyncStream<Int>.makeStream()

@@ -1,0 +1,43 @@
+import NIOCore
+
+/// Computes a page at most once in an interval, however many ask for it: they share the last one.
+///
+/// Anybody may ask for `/metrics`, and computing it looks at every stream.
+actor SharedPage {
+    private let interval: Duration
+    private let milliseconds: @Sendable () -> Int64
+    private let compute: @Sendable () async throws -> ByteBuffer
+    private var last: (bytes: ByteBuffer, at: Int64)?
+    private var current: Task<ByteBuffer, any Error>?
+
+    /// Creates a page that was not computed yet.
+    ///
+    /// - Parameters:
+    ///   - interval: How old the page may be; zero computes it for every request.
+    ///   - milliseconds: A clock that never goes back.
+    ///   - compute: Computes the page.
+    init(
+        interval: Duration,
+        milliseconds: @escaping @Sendable () -> Int64,
+        compute: @escaping @Sendable () async throws -> ByteBuffer
+    ) {
+        self.interval = interval
+        self.milliseconds = milliseconds
+        self.compute = compute
+    }
+
+    /// The page, which is not older than the interval.
+    ///
+    /// - Throws: Why it could not be computed; the next request tries again.
+    func bytes() async throws -> ByteBuffer {
+        let now = milliseconds()
+        if let last, .milliseconds(now - last.at) < interval { return last.bytes }
+        if let current, interval > .zero { return try await current.value }
+        let task = Task { try await compute() }
+        current = task
+        defer { if current == task { current = nil } }
+        let bytes = try await task.value
+        last = (bytes, now)
+        return bytes
+    }
+}

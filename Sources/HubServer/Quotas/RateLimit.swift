@@ -1,0 +1,12 @@
+/// How often something may happen: `burst` times at once, and `perSecond` times a second in the long run.
+package struct RateLimit: Sendable, Equatable {
+    /// At least 1.
+    package var burst: Int
+    /// Above 0.
+    package var perSecond: Double
+
+    package init(burst: Int, perSecond: Double) {
+        self.burst = burst
+        self.perSecond = perSecond
+    }
+}

@@ -1,0 +1,80 @@
+import Synchronization
+
+/// Limits how often each key may do something.
+///
+/// A key costs two numbers, kept only while the key has used a part of its burst. Refused callers are each told to wait
+/// until a time of their own, so that a crowd that waits as it was told does not return all at once.
+///
+/// Source: the generic cell rate algorithm, ITU-T I.371 annex A.
+final class RateLimiter<Key: Hashable & Sendable>: Sendable {
+    /// Keys whose use is remembered; some 2 MB.
+    static var maximumKeys: Int { 16_384 }
+    /// Longest wait that a refused caller is told.
+    static var longestWait: Duration { .seconds(60) }
+
+    private struct Use {
+        /// When the whole burst is available again, in milliseconds of the clock.
+        var restored: Double
+        /// The next time to give to a refused caller, in milliseconds of the clock.
+        var nextReturn: Double
+    }
+
+    private let limit: RateLimit?
+    private let milliseconds: @Sendable () -> Int64
+    private let uses = Mutex<[Key: Use]>([:])
+
+    /// Creates a limiter with no use so far.
+    ///
+    /// - Parameters:
+    ///   - limit: The limit of each key; `nil` admits everything.
+    ///   - milliseconds: A clock that never goes back.
+    init(_ limit: RateLimit?, milliseconds: @escaping @Sendable () -> Int64) {
+        self.limit = limit
+        self.milliseconds = milliseconds
+    }
+
+    /// Counts one use of a key.
+    ///
+    /// - Returns: `nil` if the use is within the limit; else the time to wait before trying again, above 0 and at most
+    ///   ``longestWait``. A refused use does not count.
+    func admit(_ key: Key) -> Duration? {
+        guard let limit else { return nil }
+        let now = Double(milliseconds())
+        let interval = 1000 / limit.perSecond
+        let tolerance = interval * Double(limit.burst - 1)
+        return uses.withLock { uses in
+            var use = uses[key] ?? Use(restored: now, nextReturn: now)
+            let opens = use.restored - tolerance
+            if opens <= now {
+                use.restored = max(use.restored, now) + interval
+                if uses[key] == nil { Self.makeRoom(in: &uses, now) }
+                uses[key] = use
+                return nil
+            }
+            let returns = min(max(use.nextReturn, opens), now + Self.longestWait.inMilliseconds)
+            use.nextReturn = returns + interval
+            uses[key] = use
+            return .milliseconds(Int64((returns - now).rounded(.up)))
+        }
+    }
+
+    /// Number of keys whose use is remembered.
+    var count: Int { uses.withLock { $0.count } }
+
+    /// Forgets keys when there are too many: those with a whole burst first, which loses nothing, then the quarter with
+    /// the least use.
+    private static func makeRoom(in uses: inout [Key: Use], _ now: Double) {
+        guard uses.count >= maximumKeys else { return }
+        uses = uses.filter { $0.value.restored > now }
+        let room = maximumKeys / 4
+        guard uses.count > maximumKeys - room else { return }
+        let least = uses.sorted { $0.value.restored < $1.value.restored }.prefix(uses.count - maximumKeys + room)
+        for (key, _) in least { uses[key] = nil }
+    }
+}
+
+extension Duration {
+    fileprivate var inMilliseconds: Double {
+        Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
+    }
+}

@@ -1,0 +1,78 @@
+import HubProtocol
+import Synchronization
+
+/// How many streams and polls one rule may have from one address.
+package struct StreamLimit: Sendable, Equatable {
+    /// Open at the same time; as many may be opened at once.
+    package var open = 20_000
+    /// Opened a second in the long run.
+    package var openingsPerSecond = 1_000
+
+    package init() {}
+}
+
+/// Limits the streams and polls of each rule and address, but for keys with Manage.
+final class StreamQuota: Sendable {
+    /// How long a client is to wait that has too many open, of which only some end by themselves.
+    private static let wait = Duration.seconds(60)
+
+    private let limit: StreamLimit
+    private let openings: RateLimiter<QuotaKey>
+    private let open = Mutex<[QuotaKey: Int]>([:])
+
+    init(_ limit: StreamLimit, milliseconds: @escaping @Sendable () -> Int64) {
+        self.limit = limit
+        openings = RateLimiter(
+            RateLimit(burst: limit.open, perSecond: Double(limit.openingsPerSecond)),
+            milliseconds: milliseconds
+        )
+    }
+
+    /// Counts a stream as open for as long as its place is kept.
+    ///
+    /// - Returns: `nil` for a grant that no quota holds for.
+    /// - Throws: 429 with the time to wait.
+    func place(for grant: Grant, _ key: QuotaKey) throws(ProtocolError) -> StreamPlace? {
+        guard !grant.mayManage else { return nil }
+        let isFree = open.withLock { open in
+            guard open[key, default: 0] < limit.open else { return false }
+            open[key, default: 0] += 1
+            return true
+        }
+        guard isFree else {
+            throw .tooManyRequests(
+                "This address has \(limit.open) streams open with the rule '\(key.rule)', as many as it may have "
+                    + "('streams-per-address').",
+                wait: Self.wait
+            )
+        }
+        let place = StreamPlace { [weak self] in self?.leave(key) }
+        if let wait = openings.admit(key) {
+            throw .tooManyRequests(
+                "This address opens streams with the rule '\(key.rule)' too often: more than "
+                    + "\(limit.openingsPerSecond) a second ('stream-openings').",
+                wait: wait
+            )
+        }
+        return place
+    }
+
+    /// Number of streams that are counted as open.
+    var count: Int { open.withLock { $0.values.reduce(0, +) } }
+
+    private func leave(_ key: QuotaKey) {
+        open.withLock { open in
+            guard let count = open[key] else { return }
+            open[key] = count > 1 ? count - 1 : nil
+        }
+    }
+}
+
+/// The place of one open stream in its quota, given back when nobody keeps it any more.
+final class StreamPlace: Sendable {
+    private let leave: @Sendable () -> Void
+
+    fileprivate init(leave: @escaping @Sendable () -> Void) { self.leave = leave }
+
+    deinit { leave() }
+}
