@@ -38,7 +38,7 @@ extension SubscriberAgent {
                     try? await store.choose(former.categories, template: former.template)
                     try? await store.setRegistered(nil)
                     throw error.asAgentError
-                case .notFound, .foreign, .refused:
+                case .notFound, .foreign, .badCursor, .refused:
                     try? await store.choose(former.categories, template: former.template)
                     throw error.asAgentError
                 }
@@ -77,7 +77,7 @@ extension SubscriberAgent {
             case .away, .clockDiffers:
                 warnStored(trouble)
                 return (choice, true)
-            case .notFound, .foreign, .refused, .cancelled:
+            case .notFound, .foreign, .badCursor, .refused, .cancelled:
                 throw trouble.asAgentError
             }
         }
