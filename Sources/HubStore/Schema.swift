@@ -25,6 +25,9 @@ enum Schema {
         migrator.registerMigration("6 pages of registrations") { db in
             try db.execute(sql: version6)
         }
+        migrator.registerMigration("7 restores and what they lost") { db in
+            try db.execute(sql: version7)
+        }
         return migrator
     }
 

@@ -40,6 +40,7 @@ struct StreamLoopTests {
             after: after,
             through: through,
             needsReplay: needsReplay,
+            lossesTold: 0,
             prelude: EventEncoding.retry
         )
         loop.apply([.attach(session, attachment)])

@@ -63,6 +63,7 @@ struct Broadcast: Sendable {
         after: Int64,
         through: Int64,
         needsReplay: Bool,
+        lossesTold: Int64,
         prelude: ByteBuffer
     ) {
         end(entry.ordinal, .replaced)
@@ -74,6 +75,7 @@ struct Broadcast: Sendable {
             after: after,
             through: through,
             needsReplay: needsReplay,
+            lossesTold: lossesTold,
             prelude: prelude
         )
         commands[loop].append(.attach(session, attachment))

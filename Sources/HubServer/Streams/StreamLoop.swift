@@ -31,6 +31,8 @@ final class StreamLoop: @unchecked Sendable {
         let through: Int64
         /// Whether the store may hold something between the two.
         let needsReplay: Bool
+        /// The gap of the prelude covers each loss up to this sequence.
+        let lossesTold: Int64
         /// Written first: `retry:`, and a gap if there is one.
         let prelude: ByteBuffer
     }
@@ -41,6 +43,8 @@ final class StreamLoop: @unchecked Sendable {
         let ordinal: Int64
         let after: Int64
         let through: Int64
+        /// Losses up to this sequence were announced to the stream.
+        let lossesTold: Int64
     }
 
     /// What a page of the store holds.
@@ -188,6 +192,7 @@ final class StreamLoop: @unchecked Sendable {
         guard !session.hasEnded else { return detached(session, attachment.ordinal, attachment.after) }
         let cohort = enter(attachment.cohort, session)
         session.attached(ordinal: attachment.ordinal, cohort: cohort, cursor: attachment.after)
+        session.lossesTold = attachment.lossesTold
         sessions[ObjectIdentifier(session)] = session
         if attachment.needsReplay {
             session.state = .catchingUp(through: attachment.through)
@@ -329,7 +334,15 @@ final class StreamLoop: @unchecked Sendable {
     private func askForPage(_ session: StreamSession, through: Int64) {
         guard !session.awaitsPage else { return }
         session.awaitsPage = true
-        requestPage(PageRequest(session: session, ordinal: session.ordinal, after: session.cursor, through: through))
+        requestPage(
+            PageRequest(
+                session: session,
+                ordinal: session.ordinal,
+                after: session.cursor,
+                through: through,
+                lossesTold: session.lossesTold
+            )
+        )
     }
 
     /// Takes a page that was asked for.
