@@ -64,7 +64,7 @@ package struct CertificateAuthority: Sendable {
             },
             issuerPrivateKey: Certificate.PrivateKey(key)
         )
-        try self.init(certificate, try certificate.serializeAsPEM(), key)
+        self.init(certificate, try certificate.serializeAsPEM(), key)
     }
 
     /// Reads an authority that was made before.
@@ -85,11 +85,33 @@ package struct CertificateAuthority: Sendable {
         facts = CertificateFacts(certificate, encoded: block.derBytes)
     }
 
-    private init(_ certificate: Certificate, _ block: PEMDocument, _ key: P256.Signing.PrivateKey) throws {
+    private init(_ certificate: Certificate, _ block: PEMDocument, _ key: P256.Signing.PrivateKey) {
         self.certificate = certificate
         self.key = key
         certificateText = block.pemString + "\n"
         facts = CertificateFacts(certificate, encoded: block.derBytes)
+    }
+
+    /// The same authority, by key and by name, with a certificate that is valid already.
+    ///
+    /// - Throws: When it is not its own issuer, which alone could sign another one.
+    func reissued(at now: Date) throws -> CertificateAuthority {
+        guard certificate.issuer == certificate.subject else {
+            throw CertificateProblem(facts.subject, "another authority has signed it")
+        }
+        let again = try Certificate(
+            version: .v3,
+            serialNumber: Self.serialNumber(),
+            publicKey: certificate.publicKey,
+            notValidBefore: Self.earliest,
+            notValidAfter: max(now, Self.earliest).addingTimeInterval(Self.lifetime),
+            issuer: certificate.issuer,
+            subject: certificate.subject,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: certificate.extensions,
+            issuerPrivateKey: Certificate.PrivateKey(key)
+        )
+        return CertificateAuthority(again, try again.serializeAsPEM(), key)
     }
 
     /// In PEM; never log it.

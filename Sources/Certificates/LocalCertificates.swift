@@ -4,8 +4,9 @@ package import NetworkAddresses
 
 /// A hub's own authority and the certificate that it has signed for the hub, as files of the state directory.
 ///
-/// The authority is made once and never replaced by itself: every client would have to be told. The server's certificate is
-/// made anew long before it ends, and when the hub is to be reached by other names.
+/// The authority's key is made once and never replaced automatically: every client would have to be told. The server's
+/// certificate is made anew long before it ends, when the hub is to be reached by other names, and when it is not valid yet:
+/// the clock was ahead when it was made. An authority that is not valid yet gets another certificate with the same key.
 package struct LocalCertificates: Sendable, Equatable {
     /// What clients are given to trust.
     package static let authorityName = "ca.pem"
@@ -40,19 +41,28 @@ package struct LocalCertificates: Sendable, Equatable {
     ///
     /// - Throws: When a file cannot be read or written, or the authority's key is not there.
     package func identity(at now: Date) throws(CertificateProblem) -> ServerIdentity {
-        let authority = try authority(at: now)
-        let path = "\(directory)/\(Self.serverName)"
-        if let text = try read(path), let kept = authority.identity(text, path: path, for: names), !kept.isDue(at: now)
-        {
-            return kept
+        var authority = try authority(at: now)
+        var corrections: [ServerIdentity.Correction] = []
+        if authority.facts.isAhead(of: now), let corrected = try? authority.reissued(at: now) {
+            let path = Self.authorityPath(in: directory)
+            try write([.init(path: path, text: corrected.certificateText, permissions: 0o644)])
+            corrections.append(.authority(validFrom: authority.facts.notBefore))
+            authority = corrected
         }
-        let issued: ServerIdentity
+        let path = "\(directory)/\(Self.serverName)"
+        if let text = try read(path), var kept = authority.identity(text, path: path, for: names) {
+            kept.corrections = corrections
+            guard kept.isDue(at: now) else { return kept }
+            if kept.facts.isAhead(of: now) { corrections.append(.server(validFrom: kept.facts.notBefore)) }
+        }
+        var issued: ServerIdentity
         do {
             issued = try authority.issue(for: names, now: now)
         } catch {
             throw CertificateProblem(path, "no certificate can be made: \(error)")
         }
         try write([.init(path: path, text: issued.chain + issued.privateKey, permissions: 0o600)])
+        issued.corrections = corrections
         return issued
     }
 
@@ -109,7 +119,12 @@ package struct LocalCertificates: Sendable, Equatable {
 extension ServerIdentity {
     /// Whether it ends soon, or has not begun: then the clock was wrong when it was made, or is now.
     func isDue(at now: Date) -> Bool {
-        let now = max(now, CertificateAuthority.earliest)
-        return now < facts.notBefore || renewAt.map { now >= $0 } ?? false
+        let latest = max(now, CertificateAuthority.earliest)
+        return facts.isAhead(of: now) || renewAt.map { latest >= $0 } ?? false
     }
+}
+
+extension CertificateFacts {
+    /// True if the certificate is not valid yet.
+    fileprivate func isAhead(of now: Date) -> Bool { max(now, CertificateAuthority.earliest) < notBefore }
 }

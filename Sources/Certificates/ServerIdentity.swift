@@ -9,4 +9,14 @@ package struct ServerIdentity: Sendable {
     package let facts: CertificateFacts
     /// When another one should take its place; `nil` when that is somebody else's business.
     package let renewAt: Date?
+    /// What was made anew because a clock was ahead when it was made; empty in an ordinary case.
+    package var corrections: [Correction] = []
+
+    /// A certificate that was not valid yet, and was replaced by one that is.
+    package enum Correction: Sendable, Equatable {
+        /// Clients that trust the authority accept the new one.
+        case server(validFrom: Date)
+        /// It has the same key and name. Clients that trust the former file must be given the new one.
+        case authority(validFrom: Date)
+    }
 }

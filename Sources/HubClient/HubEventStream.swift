@@ -71,7 +71,7 @@ package final class HubEventStream: Sendable {
 
     private func decode(_ chunk: [UInt8]) throws(ServerSentEventError) {
         try state.withLock { state throws(ServerSentEventError) in
-            let events = try state.decoder.decode(chunk)
+            let events = try state.decoder.decode(chunk).map(\.withSendableID)
             for event in events {
                 if let milliseconds = event.retry { state.retry = .milliseconds(min(milliseconds, Self.longestRetry)) }
             }
@@ -83,4 +83,23 @@ package final class HubEventStream: Sendable {
 
     /// Milliseconds; a longer wish is more likely a mistake than meant.
     private static let longestRetry = 3_600_000
+}
+
+/// The ids that a reader can send back as `Last-Event-ID`.
+package enum Cursor {
+    /// True if every server takes it in a request's head: 1 to 256 visible ASCII characters.
+    ///
+    /// Source: RFC 9110 §5.5.
+    package static func isSendable(_ id: String) -> Bool {
+        (1...ServerSentEventDecoder.maximumIDBytes).contains(id.utf8.count)
+            && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}
+
+extension ServerSentEvent {
+    /// The event without an id that could not be sent back.
+    fileprivate var withSendableID: ServerSentEvent {
+        guard let id, !Cursor.isSendable(id) else { return self }
+        return ServerSentEvent(event: event, data: data, retry: retry)
+    }
 }

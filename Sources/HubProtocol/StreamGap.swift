@@ -5,11 +5,16 @@ package struct StreamGap: Sendable, Equatable, Codable {
     /// The first sequence that the stream can still give.
     package let resumesAt: Int64
     package let reason: String
+    /// Names a loss that the hub knows the place of, and is the same each time that loss is announced; `nil` for other gaps.
+    ///
+    /// A hub that was restored from an older copy cannot say which messages it lost.
+    package let loss: String?
 
-    package init(after: String?, resumesAt: Int64, reason: String) {
+    package init(after: String?, resumesAt: Int64, reason: String, loss: String? = nil) {
         self.after = after
         self.resumesAt = resumesAt
         self.reason = reason
+        self.loss = loss
     }
 }
 

@@ -1,10 +1,12 @@
 import HubProtocol
 import HubStore
 import Logging
+import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// What a hub does from time to time: look for changed keys, note how far streams are, drop what has expired.
+/// What a hub does from time to time: look for changed keys, note how far streams are, drop what has expired, count the
+/// generation on.
 final class Housekeeping: Service {
     /// A key that another process has changed ends its streams within this.
     static let rulesInterval = Duration.milliseconds(500)
@@ -47,6 +49,7 @@ final class Housekeeping: Service {
     private let store: HubStore
     private let writer: HubWriter
     private let directory: HubDirectory
+    private let generationFile: GenerationFile
     private let configuration: HubConfiguration
     private let logger: Logger
     private let state: Mutex<State>
@@ -55,6 +58,7 @@ final class Housekeeping: Service {
         store: HubStore,
         writer: HubWriter,
         directory: HubDirectory,
+        generationFile: GenerationFile,
         configuration: HubConfiguration,
         logger: Logger,
         lastSeen: Int64?
@@ -62,6 +66,7 @@ final class Housekeeping: Service {
         self.store = store
         self.writer = writer
         self.directory = directory
+        self.generationFile = generationFile
         self.configuration = configuration
         self.logger = logger
         let clock = ClockGuard(
@@ -80,12 +85,30 @@ final class Housekeeping: Service {
                 look += 1
                 await self.attempt { try await self.lookAtRules() }
                 if look % Self.looksPerProgress == 0 { await self.attempt { try await self.flushProgress() } }
-                if look % Self.looksPerPurge == 0 { await self.attempt { try await self.purge() } }
+                guard look % Self.looksPerPurge == 0 else { continue }
+                await self.attempt { try await self.countGeneration() }
+                await self.attempt { try await self.purge() }
             }
         }
         // The streams have ended; that each has is on its way through the writer.
         await writer.inOrder {}
         await attempt { try await self.flushProgress() }
+        // A copy that was made while the hub served is older than what it leaves behind.
+        await attempt { try await self.countGeneration() }
+    }
+
+    /// Counts on in the database and then in the file beside it, so that older copies of the database can be told.
+    func countGeneration() async throws {
+        let file = generationFile
+        let pool = NIOThreadPool.singleton
+        let inFile = try await pool.runIfActive { try file.read() }
+        let next = try await writer.perform(bytes: 0) { transaction in
+            let next = GenerationFile.next(after: try transaction.generation(), inFile)
+            try transaction.set(next)
+            return next
+        } apply: { _ in
+        }
+        try await pool.runIfActive { try file.write(next) }
     }
 
     /// Does a piece of work that the next look does again if it fails.

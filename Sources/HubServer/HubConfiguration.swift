@@ -7,6 +7,10 @@ package import NetworkAddresses
 package struct HubConfiguration: Sendable {
     /// The SQLite file.
     package var databasePath: String
+    /// The file that counts along with the database, by which a copy put back by hand is noticed.
+    ///
+    /// Its name does not begin with the database's: who copies `hub.sqlite*` must not copy it along.
+    package var generationPath: String
     /// The folder for the files of jobs: nothing outside of it is read or written for them.
     package var jobsFolder: String
     /// An address of this machine.
@@ -66,7 +70,9 @@ package struct HubConfiguration: Sendable {
 
     package init(databasePath: String, hubName: HubName) {
         self.databasePath = databasePath
-        jobsFolder = URL(filePath: databasePath).deletingLastPathComponent().path + "/jobs"
+        let folder = URL(filePath: databasePath).deletingLastPathComponent().path
+        generationPath = folder + "/generation"
+        jobsFolder = folder + "/jobs"
         self.hubName = hubName
     }
 

@@ -39,10 +39,21 @@ package final class HubService: Sendable {
             reservedTags: configuration.reservedTags
         )
         let lastSeen = try await store.lastSeenClock()
-        for note in try await Self.prepare(store, configuration) { note.log(logger) }
+        let generationFile = GenerationFile(path: configuration.generationPath)
+        let start = try await Self.prepare(store, configuration, generationFile)
+        start.log(logger)
+        do {
+            try generationFile.write(start.generation)
+        } catch {
+            // The database is ahead of the file, as after a crash; housekeeping writes the file.
+            logger.warning(
+                "an older copy of the database that is put back by hand now would not be noticed",
+                metadata: ["error.reason": "\(error)"]
+            )
+        }
         let dispatch = Dispatch()
         writer = HubWriter(store: store, logger: logger, batchApplied: dispatch.toStreams)
-        let epochs = EpochHistory(epochs: try await store.epochs())
+        let epochs = EpochHistory(epochs: try await store.epochs(), losses: try await store.losses())
         let namespaceRules = try await store.namespaceRules()
         let hubs = try await Self.hubs(of: store, writer, namespaceRules, epochs, configuration, logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
@@ -60,6 +71,7 @@ package final class HubService: Sendable {
             store: store,
             writer: writer,
             directory: directory,
+            generationFile: generationFile,
             configuration: configuration,
             logger: logger,
             lastSeen: lastSeen
@@ -123,18 +135,38 @@ package final class HubService: Sendable {
         return hubs
     }
 
+    /// What a start has found and changed.
+    private struct Start: Sendable {
+        let notes: [HubProvisions.Note]
+        let generation: Generation
+        var restore: (sign: GenerationFile.RestoreSign, loss: Loss)?
+
+        func log(_ logger: Logger) {
+            for note in notes { note.log(logger) }
+            guard let restore else { return }
+            logger.warning(
+                "the database is an older copy: messages that were accepted after it may be lost, and agents are sent a gap",
+                metadata: ["restore.sign": "\(restore.sign.rawValue)", "log.sequence": "\(restore.loss.sequence)"]
+            )
+        }
+    }
+
     /// Makes the hub of a new file, the namespace's rule and what is configured, and notes this start.
+    ///
+    /// - Throws: What SQLite says, or a ``HostSystem/HostError`` when the file beside the database cannot be read.
     private static func prepare(
         _ store: HubStore,
-        _ configuration: HubConfiguration
-    ) async throws -> [HubProvisions.Note] {
+        _ configuration: HubConfiguration,
+        _ generationFile: GenerationFile
+    ) async throws -> Start {
+        let inFile = try generationFile.read()
         // Somebody may have deleted the last hub.
         let (hubs, epochs) = (try await store.hubs(), try await store.epochs())
         let isNew = hubs.isEmpty && epochs.isEmpty
         let at = configuration.nowMilliseconds
         let epoch = EpochHistory.newName()
         let results = try await store.commit([
-            { @Sendable transaction -> [HubProvisions.Note] in
+            { @Sendable transaction -> Start in
                 if isNew { try transaction.noteClock(at) }
                 if isNew, configuration.makesFirstHub {
                     _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
@@ -144,10 +176,21 @@ package final class HubService: Sendable {
                     try transaction.putNamespaceRule(root, at: at)
                 }
                 _ = try transaction.beginEpoch(named: epoch, at: at)
-                return try configuration.provisions.apply(transaction, at: at)
+                let counted = try transaction.generation()
+                let sign = GenerationFile.sign(of: counted, inFile, isCopy: try transaction.isCopy())
+                // Of a new database nothing was ever accepted.
+                let loss = try sign != nil && !isNew ? transaction.noteLoss(epoch: epoch, at: at) : nil
+                if sign == .copy { try transaction.clearCopyMark() }
+                let generation = GenerationFile.next(after: counted, inFile)
+                try transaction.set(generation)
+                return Start(
+                    notes: try configuration.provisions.apply(transaction, at: at),
+                    generation: generation,
+                    restore: sign.flatMap { sign in loss.map { (sign: sign, loss: $0) } }
+                )
             }
         ])
-        return try results.flatMap { try $0.get() }
+        return try results[0].get()
     }
 
     /// Serves until the task is cancelled or a signal asks for a stop; then streams end first, and what was accepted

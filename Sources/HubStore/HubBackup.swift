@@ -1,26 +1,49 @@
 import Foundation
 import GRDB
+import Glibc
 
 /// Copies of a hub's file.
+///
+/// A copy bears a mark, and so does a database that was restored: the hub that starts with it knows that messages may have
+/// been accepted after the copy was made, and announces their loss.
 package enum HubBackup {
+    /// The `user_version` of a copy; a hub's own file has 0.
+    static let copyMark = 1
+
+    /// The two ends of a copy, which may be for different users to open.
+    package enum Side: Sendable {
+        case source
+        case destination
+    }
+
+    /// Called before files of a side are opened: a command of root takes on the rights of the folder's owner there.
+    package typealias Entering = (Side) throws -> Void
+
     /// Copies a hub's file, which a hub may be serving from, into one file without a log beside it.
     ///
     /// The copy is checked, and stands under its name only when it is whole; a copy that stood there before is replaced,
-    /// and nothing else.
+    /// and nothing else. It is for its owner alone to read, since it holds keys.
     ///
     /// - Throws: ``HubBackupError``, or a `DatabaseError` such as of a full disk.
-    package static func copy(_ source: String, to destination: String) throws {
-        guard !files(of: source).contains(where: { isSame($0, destination) }) else {
-            throw HubBackupError.notWritten(path: destination, reason: "it belongs to the database that is copied")
-        }
+    package static func copy(
+        _ source: String,
+        to destination: String,
+        entering: Entering = { _ in }
+    ) throws {
+        try entering(.source)
+        try refuseOverlap(source, destination)
+        let from = try open(source)
+        defer { try? from.close() }
+        try entering(.destination)
+        try refuseOverlap(source, destination)
         guard isReplaceable(destination) else {
             throw HubBackupError.notWritten(path: destination, reason: "it is there, and is no copy of a database")
         }
         let part = destination + ".part"
-        for leftover in files(of: part) { try? FileManager.default.removeItem(atPath: leftover) }
+        for leftover in files(of: part) { unlink(leftover) }
         do {
             do {
-                try copyAndCheck(source, to: part)
+                try copyAndCheck(from, source, to: part)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
                 throw HubBackupError.damaged(path: source)
             }
@@ -28,29 +51,50 @@ package enum HubBackup {
                 throw HubBackupError.notWritten(path: destination, reason: String(cString: strerror(errno)))
             }
         } catch {
-            for leftover in files(of: part) { try? FileManager.default.removeItem(atPath: leftover) }
+            for leftover in files(of: part) { unlink(leftover) }
             throw error
         }
     }
 
     /// Puts a copy in the place of a hub's file that nobody uses.
     ///
-    /// Agents that have seen more than the copy holds are told of a gap.
+    /// Agents are told of a gap when they pass the end of the copy.
     ///
     /// - Returns: Where the replaced file was moved to, `nil` when there was none.
     /// - Throws: ``HubBackupError`` when the copy cannot be used; the hub's file is as it was then.
-    package static func restore(_ copy: String, to database: String) throws -> String? {
+    package static func restore(
+        _ copy: String,
+        to database: String,
+        entering: Entering = { _ in }
+    ) throws -> String? {
         let incoming = database + ".restored"
-        try Self.copy(copy, to: incoming)
+        try Self.copy(copy, to: incoming, entering: entering)
         let kept = FileManager.default.fileExists(atPath: database) ? try keep(database) : nil
         giveToFolderOwner(incoming)
-        for leftover in files(of: database) where leftover != database {
-            try? FileManager.default.removeItem(atPath: leftover)
-        }
+        for leftover in files(of: database) where leftover != database { unlink(leftover) }
         guard rename(incoming, database) == 0 else {
             throw HubBackupError.notWritten(path: database, reason: String(cString: strerror(errno)))
         }
         return kept
+    }
+
+    /// Marks a hub's file that nobody uses as a copy: somebody has put it back by other means.
+    ///
+    /// - Throws: ``HubBackupError`` or ``HubStoreError`` when it is not a hub's file that this program can use.
+    package static func declareRestored(_ database: String) throws {
+        try open(database).close()
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            try db.execute(sql: "PRAGMA user_version = \(copyMark)")
+        }
+    }
+
+    private static func refuseOverlap(_ source: String, _ destination: String) throws {
+        guard !files(of: source).contains(where: { isSame($0, destination) }) else {
+            throw HubBackupError.notWritten(path: destination, reason: "it belongs to the database that is copied")
+        }
     }
 
     /// Copies a file that is about to be replaced.
@@ -108,7 +152,7 @@ package enum HubBackup {
     static func giveToFolderOwner(_ file: String) {
         var (folder, facts) = (stat(), stat())
         guard geteuid() == 0, stat(URL(filePath: file).deletingLastPathComponent().path, &folder) == 0 else { return }
-        let descriptor = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        let descriptor = Glibc.open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         guard
@@ -117,10 +161,11 @@ package enum HubBackup {
         _ = fchown(descriptor, folder.st_uid, folder.st_gid)
     }
 
-    private static func copyAndCheck(_ source: String, to part: String) throws {
-        guard FileManager.default.isReadableFile(atPath: source) else {
-            throw HubBackupError.notReadable(path: source)
-        }
+    /// Opens a hub's file for reading, and reads from it, so that everything beside it is open as well.
+    private static func open(_ source: String) throws -> DatabaseQueue {
+        let descriptor = Glibc.open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw HubBackupError.notReadable(path: source) }
+        close(descriptor)
         var reading = Configuration()
         reading.readonly = true
         reading.busyMode = .timeout(5)
@@ -129,20 +174,33 @@ package enum HubBackup {
             from = try DatabaseQueue(path: source, configuration: reading)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
             throw HubBackupError.notAHub(path: source)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+            throw HubBackupError.damaged(path: source)
         }
-        defer { try? from.close() }
-        try from.read { db in
-            guard try db.tableExists("hub"), try db.tableExists("log") else {
-                throw HubBackupError.notAHub(path: source)
-            }
-            guard try !Schema.migrator.hasBeenSuperseded(db) else { throw HubStoreError.newerSchema(path: source) }
-        }
-        let to: DatabaseQueue
         do {
-            to = try DatabaseQueue(path: part)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
-            throw HubBackupError.notWritten(path: part, reason: "its folder is missing, or not this user's to write to")
+            try from.read { db in
+                guard try db.tableExists("hub"), try db.tableExists("log") else {
+                    throw HubBackupError.notAHub(path: source)
+                }
+                guard try !Schema.migrator.hasBeenSuperseded(db) else { throw HubStoreError.newerSchema(path: source) }
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+            throw HubBackupError.damaged(path: source)
         }
+        return from
+    }
+
+    /// Fills a new file, which a link that stands under its name does not become.
+    private static func copyAndCheck(_ from: DatabaseQueue, _ source: String, to part: String) throws {
+        let descriptor = Glibc.open(part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let reason =
+                [ENOENT, EACCES, EROFS].contains(errno)
+                ? "its folder is missing, or not this user's to write to" : String(cString: strerror(errno))
+            throw HubBackupError.notWritten(path: part, reason: reason)
+        }
+        close(descriptor)
+        let to = try DatabaseQueue(path: part)
         defer { try? to.close() }
         try from.backup(to: to)
         try to.inDatabase { db in
@@ -150,13 +208,21 @@ package enum HubBackup {
                 throw HubBackupError.damaged(path: source)
             }
             try db.execute(sql: "PRAGMA journal_mode = DELETE")
+            try db.execute(sql: "PRAGMA user_version = \(copyMark)")
         }
     }
 
-    /// Whether there is nothing, an empty file, or a database: nobody's key is written over.
+    /// True if there is nothing, an empty file, a database, or a link, which is replaced itself: nobody's key is written over.
     private static func isReplaceable(_ path: String) -> Bool {
-        guard let head = FileHandle(forReadingAtPath: path)?.readData(ofLength: 16), !head.isEmpty else { return true }
-        return head.elementsEqual("SQLite format 3\0".utf8)
+        let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        var facts = stat()
+        // Where nothing can be looked at nothing can be written either, which is said then.
+        guard descriptor >= 0 else { return errno == ELOOP || lstat(path, &facts) != 0 }
+        defer { close(descriptor) }
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
+        var head = [UInt8](repeating: 0, count: 16)
+        let count = read(descriptor, &head, head.count)
+        return count == 0 || (count > 0 && head.elementsEqual("SQLite format 3\0".utf8))
     }
 
     /// Whether two names are of one file, by whatever links.

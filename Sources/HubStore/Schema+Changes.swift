@@ -6,7 +6,7 @@ extension Schema {
     ///
     /// Triggers count, so that no statement can forget to, cascades included. What an installation wants now is stored in
     /// its own row and in its newest one of `owed`, and does not count.
-    static let version9 = """
+    static let version10 = """
         ALTER TABLE retention ADD COLUMN changeRows INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE retention ADD COLUMN changeBytes INTEGER NOT NULL DEFAULT 0;
         UPDATE retention SET

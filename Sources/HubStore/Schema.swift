@@ -32,14 +32,17 @@ enum Schema {
         migrator.registerMigration("6 pages of registrations") { db in
             try db.execute(sql: version6)
         }
-        migrator.registerMigration("7 names of templates are tags") { db in
+        migrator.registerMigration("7 restores and what they lost") { db in
+            try db.execute(sql: version7)
+        }
+        migrator.registerMigration("8 names of templates are tags") { db in
             try tagTemplateNames(db, reservedTags: reservedTags)
         }
-        migrator.registerMigration("8 charges of what Listen has written") { db in
-            try db.execute(sql: version8)
-        }
-        migrator.registerMigration("9 registry changes are counted") { db in
+        migrator.registerMigration("9 charges of what Listen has written") { db in
             try db.execute(sql: version9)
+        }
+        migrator.registerMigration("10 registry changes are counted") { db in
+            try db.execute(sql: version10)
         }
         return migrator
     }

@@ -135,6 +135,7 @@ extension Transaction {
         }
         guard let through = dropped.through else { return dropped }
         try execute("DELETE FROM log WHERE sequence <= ?", [through])
+        try execute("DELETE FROM loss WHERE sequence <= ?", [through])
         // What was owed before a change is of no use once no message from before it is left.
         for change in changes { try execute(Query.dropOwed, [change.ordinal, change.sequence]) }
         try dropFormerRegistrations(through: through)

@@ -4,8 +4,13 @@
 /// `event` nil, because such blocks are the hub's heartbeats. A block that has neither is dropped, as there, but a
 /// `retry` inside it is returned, since the reader owns the reconnection time. Comments are dropped.
 ///
-/// Bytes that are not UTF-8 become U+FFFD, as the specification asks.
+/// Bytes that are not UTF-8 become U+FFFD, as the specification asks. An id longer than ``maximumIDBytes`` is ignored, as the
+/// specification asks for one that holds NUL: a reader sends it back in a request's head, and no server takes heads of any
+/// length.
 package struct ServerSentEventDecoder: Sendable {
+    /// Longest id accepted, in bytes.
+    package static let maximumIDBytes = 256
+
     /// Largest event accepted, in bytes of its lines: an unbounded line would be an unbounded buffer.
     package let maximumEventBytes: Int
     /// The id that a reconnecting reader sends as `Last-Event-ID`; empty until one arrives, and kept between events.
@@ -108,7 +113,7 @@ extension ServerSentEventDecoder {
             if hasData { data.append(ServerSentEvent.lineFeed) }
             hasData = true
             data.append(contentsOf: value)
-        case "id" where !value.contains(0):
+        case "id" where !value.contains(0) && value.count <= Self.maximumIDBytes:
             pendingID = String(decoding: value, as: UTF8.self)
         case "event":
             event = String(decoding: value, as: UTF8.self)

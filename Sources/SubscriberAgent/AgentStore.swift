@@ -113,6 +113,11 @@ final class AgentStore: Sendable {
         }
     }
 
+    /// Forgets how far the stream was read: the next one begins where the installation was made.
+    func forgetCursor() async throws(AgentStoreError) {
+        try await write { try $0.execute(sql: "UPDATE agent SET cursor = NULL") }
+    }
+
     func setRetired(_ categories: [String]) async throws(AgentStoreError) {
         let text = Self.text(categories)
         try await write { try $0.execute(sql: "UPDATE agent SET retired = ?", arguments: [text]) }

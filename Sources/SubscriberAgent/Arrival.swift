@@ -35,10 +35,13 @@ struct Arrival: Sendable, Equatable {
     }
 
     /// The id holds all that tells this gap from another, because a hub that is not told of a newer cursor repeats it.
+    ///
+    /// A loss that the hub has a name for is the same wherever the stream that announces it began.
     static func gap(_ gap: StreamGap, body: String, epoch: String) -> Arrival {
-        Arrival(
+        let loss = gap.loss.flatMap { StreamPosition(parsing: $0) }
+        return Arrival(
             kind: .gap,
-            id: "gap:\(gap.after ?? ""):\(epoch):\(gap.resumesAt)",
+            id: loss.map { "loss:\($0)" } ?? "gap:\(gap.after ?? ""):\(epoch):\(gap.resumesAt)",
             template: "",
             body: body,
             content: MessageContent(title: "Messages were missed", message: gap.reason),

@@ -11,6 +11,8 @@ enum HubTrouble: Error, Sendable, Equatable {
     case notFound(String)
     /// The installation is there under another secret.
     case foreign
+    /// The hub cannot take the cursor that was sent to it.
+    case badCursor(AgentError)
     /// Will be the same next time.
     case refused(AgentError)
     case cancelled
@@ -33,6 +35,17 @@ enum HubTrouble: Error, Sendable, Equatable {
         if case .away(_, let retryAfter) = self { retryAfter } else { nil }
     }
 
+    /// What the failure of a request for the stream means, which a cursor was sent with.
+    ///
+    /// A head that is too large is one with a cursor of an earlier version, which kept ids of any length.
+    init(_ error: HubClientError, withCursor: Bool) {
+        self.init(error)
+        guard withCursor, case .refused(let refusal) = self, case .refused(let status, _, _, _) = error,
+            [400, 431].contains(status)
+        else { return }
+        self = .badCursor(refusal)
+    }
+
     /// For a command that a person waits for, which does not try again by itself.
     var asAgentError: AgentError {
         switch self {
@@ -40,7 +53,7 @@ enum HubTrouble: Error, Sendable, Equatable {
         case .clockDiffers: AgentError(.tryLater, Self.clockLine, hint: "set the clock and try again")
         case .notFound(let detail): Self.noSuchHub(detail)
         case .foreign: Self.foreignError
-        case .refused(let error): error
+        case .badCursor(let error), .refused(let error): error
         case .cancelled: AgentError(.failed, "interrupted")
         }
     }

@@ -29,6 +29,11 @@ struct StreamReceiver {
     private var wasRevoked = false
     private var unknownInRow = 0
     private var hasSaidClock = false
+    /// The hub has refused a cursor of this run.
+    private var hasDroppedCursor = false
+    private var renewal = RegistrationRenewal()
+    /// This start has registered, and no stream was tried since.
+    private var isJustRegistered: Bool
     /// A position that only heartbeats have reported.
     private var unsavedCursor: String?
     private var cursorSavedAt: Duration?
@@ -60,6 +65,7 @@ struct StreamReceiver {
         self.registrar = registrar
         self.client = registrar.client
         self.mustRegister = beginning != .registered
+        self.isJustRegistered = beginning == .registered
         if case .away(let retryAfter) = beginning {
             _ = presence.failed()
             firstWait = retryAfter
@@ -98,6 +104,7 @@ struct StreamReceiver {
         var record = try await registrar.storedRecord()
         if mustRegister || record.needsRegistration {
             guard try await registrar.register() else { return .unsubscribed }
+            isJustRegistered = true
             if unknownInRow > 0 { environment.reporter.notice("the hub had lost this installation; it is back") }
             if wasRevoked { environment.reporter.notice("the hub had revoked this installation; it is back") }
             wasRevoked = false
@@ -111,8 +118,11 @@ struct StreamReceiver {
             await flow.waitForRoom()
             return nil
         }
+        let isRegistered = isJustRegistered
+        isJustRegistered = false
         let stream = try await open(record)
         defer { stream.cancel() }
+        renewal.streamOpened(isJustRegistered: isRegistered)
         flow.beginCatchingUp()
         unknownInRow = 0
         hasSaidClock = false
@@ -131,6 +141,9 @@ struct StreamReceiver {
     }
 
     private func open(_ record: AgentRecord) async throws(HubTrouble) -> HubEventStream {
+        if let cursor = record.cursor, !Cursor.isSendable(cursor) {
+            throw .badCursor(AgentError(.configuration, "the stored position cannot be sent to a hub"))
+        }
         do {
             return try await client.events(
                 installation: record.installation,
@@ -138,7 +151,7 @@ struct StreamReceiver {
                 after: record.cursor
             )
         } catch {
-            throw HubTrouble(error)
+            throw HubTrouble(error, withCursor: record.cursor != nil)
         }
     }
 
@@ -194,8 +207,33 @@ struct StreamReceiver {
             }
             if let id = event.id { position = id }
             if let end = try await take(event, from: stream) { return end }
+            renewal.saw(event)
+            if try await !renewIfDue() { return .choiceChanged }
             if flow.isFull { return .paused }
         }
+    }
+
+    /// Registers again while the stream goes on, if the hub may have an older choice than this agent.
+    ///
+    /// A hub that is busy is asked again later. With any other failure the next connection registers, and says what failed.
+    ///
+    /// - Returns: False if that is to be now.
+    private mutating func renewIfDue() async throws(AgentStoreError) -> Bool {
+        guard renewal.isDue(at: environment.elapsed()) else { return true }
+        do {
+            guard try await registrar.register() else { return false }
+            renewal.registered()
+            backoff.reset()
+        } catch {
+            switch error {
+            case .away(_, let retryAfter):
+                let pause = backoff.next(retryAfter: retryAfter, random: environment.random())
+                renewal.failed(tryAgainAt: environment.elapsed() + pause)
+            case .clockDiffers, .notFound, .foreign, .badCursor, .refused, .cancelled:
+                return false
+            }
+        }
+        return true
     }
 
     private mutating func take(
@@ -321,6 +359,19 @@ struct StreamReceiver {
             if !Task.isCancelled { await wait() }
         case .refused(let error):
             throw error
+        case .badCursor(let error):
+            guard !hasDroppedCursor else { throw error }
+            hasDroppedCursor = true
+            do {
+                try await store.forgetCursor()
+            } catch {
+                throw error.asAgentError
+            }
+            unsavedCursor = nil
+            environment.reporter.warning(
+                "the position in the hub's stream is forgotten, since it cannot be resumed from (\(error)); "
+                    + "messages that the hub still holds come again and are passed over"
+            )
         case .foreign:
             throw HubTrouble.foreignError
         case .clockDiffers:

@@ -39,7 +39,7 @@ extension SubscriberAgent {
                     try? await store.choose(former.categories, template: former.template)
                     try? await store.setRegistered(nil)
                     throw error.asAgentError
-                case .notFound, .foreign, .refused:
+                case .notFound, .foreign, .badCursor, .refused:
                     try? await store.choose(former.categories, template: former.template)
                     throw error.asAgentError
                 }
@@ -79,7 +79,7 @@ extension SubscriberAgent {
             case .away, .clockDiffers:
                 warnStored(trouble)
                 return (choice, trouble)
-            case .notFound, .foreign, .refused, .cancelled:
+            case .notFound, .foreign, .badCursor, .refused, .cancelled:
                 throw trouble.asAgentError
             }
         }

@@ -7,7 +7,7 @@ package import OutboundHTTP
 
 /// One profile of a subscriber: what its commands do.
 package final class SubscriberAgent: Sendable {
-    static let databaseName = "agent.sqlite"
+    package static let databaseName = "agent.sqlite"
     /// Held by the one process that listens.
     static let lockName = "agent.lock"
     package static let connectionName = "connection"

@@ -38,6 +38,10 @@ struct AgentOptions: ParsableArguments {
                 override: state,
                 environment: variables
             )
+            // Its owner may have put links in it.
+            if !FolderRights.isRoots(directory.file(SubscriberAgent.databaseName)) {
+                try FolderRights.keep(ownerOf: directory.path)
+            }
             var configuration = AgentConfiguration(directory: directory, profile: profile, variables: variables)
             let hub = try connection.resolved(settings, AgentSettings.connection)
             configuration.connection = try hub.named()

@@ -206,6 +206,8 @@ struct HubConnection: Sendable {
 enum HubFiles {
     static let database = "hub.sqlite"
     static let lock = "hub.lock"
+    /// Counts along with the database, and is not to be copied with it.
+    static let generation = "generation"
     /// What stands in connection strings for others.
     static let endpoint = "endpoint"
 

@@ -25,12 +25,18 @@ struct FeedListOptions: ParsableArguments {
     }
 
     /// The directory of a publisher that is to write there.
+    ///
+    /// A command of root goes on with the rights of the directory's owner, who may have put links in it.
     func directory(_ settings: Settings) throws -> StateDirectory {
-        try StateDirectory.locate(
+        let directory = try StateDirectory.locate(
             role: "publisher",
             override: settings.value(PublisherSettings.state, flag: state),
             environment: ProcessInfo.processInfo.environment
         )
+        if !FolderRights.isRoots(directory.file(PublisherFiles.database)) {
+            try FolderRights.keep(ownerOf: directory.path)
+        }
+        return directory
     }
 
     /// The store's path, for reading; nothing is made.

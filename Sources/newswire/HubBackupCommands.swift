@@ -22,14 +22,26 @@ struct HubBackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailures {
-            let state = try stateOptions.directory(stateOptions.configuration.load())
+            let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
             let database = state.file(HubFiles.database)
             guard URL(filePath: file).lastPathComponent != HubFiles.lock else {
                 throw Failure(.usage, "'\(file)' is the name of a hub's lock", hint: "give the copy another name")
             }
-            try await usingDatabase(database) { try HubBackups.write(database: database, to: file) }
+            let isRoots = HubStateOptions.isRoots(state)
+            try await usingDatabase(database) {
+                try HubBackups.write(
+                    database: database,
+                    to: file,
+                    reading: { if !isRoots { try FolderRights.take(ownerOf: state.path) } },
+                    writing: { try FolderRights.take(ownerOf: Self.folder(of: file)) }
+                )
+            }
             Console.notice("'\(file)' is a copy of '\(state.file(HubFiles.database))'")
         }
+    }
+
+    private static func folder(of file: String) -> String {
+        URL(filePath: file).deletingLastPathComponent().path
     }
 }
 
@@ -38,30 +50,58 @@ struct HubRestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Put a copy in the place of the hub's database; the hub must not run.",
         discussion: """
-            The replaced database is kept beside it. Agents that have seen more than the copy holds are told of a gap, \
-            and register again by themselves.
+            The replaced database is kept beside it. Messages that the hub accepted after the copy was made are lost: \
+            every agent is sent a gap in their place, and registers again on its own.
+
+            A database or a whole state directory that was put back by other means, such as a snapshot, is declared \
+            with --in-place.
 
             EXAMPLES
               newswire hub restore /var/backups/hub-2026-11-20.sqlite
+              newswire hub restore --in-place
             """
     )
 
     @OptionGroup var stateOptions: HubStateOptions
 
+    @Flag(help: "The database in the state directory is an older copy already.")
+    var inPlace = false
+
     @Argument(help: "The copy, as 'newswire hub backup' has written it.")
-    var file: String
+    var file: String?
+
+    func validate() throws {
+        guard inPlace == (file == nil) else { throw ValidationError("pass either FILE or --in-place") }
+    }
 
     func run() async throws {
         try await reportingFailures {
-            let state = try stateOptions.directory(stateOptions.configuration.load())
+            let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
             guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
                 throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
             }
             defer { lock.close() }
             let database = state.file(HubFiles.database)
-            let former = try await usingDatabase(database) { try HubBackups.restore(file, to: database) }
-            Console.notice("the hub's database is now the one of '\(file)'")
-            if let former { Console.notice("the former one is kept in '\(former)'") }
+            if let file {
+                try await restore(file, to: database, in: state)
+            } else {
+                try await usingDatabase(database) { try HubBackups.declareRestored(database) }
+                Console.notice("'\(database)' is declared an older copy; agents are sent a gap at the next start")
+            }
         }
+    }
+
+    private func restore(_ file: String, to database: String, in state: StateDirectory) async throws {
+        let isRoots = HubStateOptions.isRoots(state)
+        let former = try await usingDatabase(database) {
+            try HubBackups.restore(
+                file,
+                to: database,
+                reading: { if !isRoots { try FolderRights.takeOwn() } },
+                writing: { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
+            )
+        }
+        Console.notice("the hub's database is now the one of '\(file)'")
+        if let former { Console.notice("the former one is kept in '\(former)'") }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Certificates
 import Foundation
 import HostSystem
 import HubProtocol
@@ -41,12 +42,30 @@ struct HubStateOptions: ParsableArguments {
     var state: String?
 
     /// The directory that flag, environment, file or default name; made if need be.
-    func directory(_ settings: Settings) throws -> StateDirectory {
-        try StateDirectory.locate(
+    ///
+    /// A command of root goes on with the rights of the directory's owner, who may have put links in it. It keeps its own in
+    /// a directory where root has always run the hub. `isForGood` is false if the command needs root's rights again, for
+    /// files elsewhere.
+    func directory(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
+        let directory = try StateDirectory.locate(
             role: "hub",
             override: settings.value(HubSettings.state, flag: state),
             environment: ProcessInfo.processInfo.environment
         )
+        guard !Self.isRoots(directory) else { return directory }
+        if isForGood {
+            try FolderRights.keep(ownerOf: directory.path)
+        } else {
+            try FolderRights.take(ownerOf: directory.path)
+        }
+        return directory
+    }
+
+    /// True if files of a hub that root runs are in the directory; nobody else could read them.
+    static func isRoots(_ directory: StateDirectory) -> Bool {
+        [HubFiles.database, LocalCertificates.authorityKeyName, LocalCertificates.serverName].contains {
+            FolderRights.isRoots(directory.file($0))
+        }
     }
 }
 
@@ -156,6 +175,7 @@ struct HubServe: AsyncParsableCommand {
             throw Failure(.badConfiguration, "the hub's name '\(hub)' cannot be used: \(error)")
         }
         var configuration = HubConfiguration(databasePath: state.file(HubFiles.database), hubName: name)
+        configuration.generationPath = state.file(HubFiles.generation)
         configuration.version = Program.version
         configuration.host = settings.value(HubSettings.listen, flag: listen)
         configuration.port = settings.value(HubSettings.port, flag: port)

@@ -178,6 +178,48 @@ extension Date {
         }
     }
 
+    @Test func `a certificate of a clock that was ahead is replaced when the clock is right, and says so`() throws {
+        let local = try folder.local()
+        let ahead = try local.identity(at: .today.days(300))
+        #expect(ahead.corrections == [])
+        var watch = CertificateWatch(.local(local))
+        let mended = try #require(try watch.look(at: .today))
+        #expect(mended.corrections == [.server(validFrom: ahead.facts.notBefore)])
+        #expect(mended.facts.notBefore < .today)
+        #expect(try watch.look(at: .today) == nil)
+        #expect(try local.identity(at: .today).corrections == [])
+    }
+
+    @Test func `an authority that is not valid yet is signed again with its key and name`() async throws {
+        let local = try folder.local()
+        _ = try local.identity(at: .today)
+        let key = try folder.text(LocalCertificates.authorityKeyName)
+        let (made, _) = try folder.certificates()
+        // As another program may have made it.
+        let ahead = try Certificate(
+            version: .v3,
+            serialNumber: .init(),
+            publicKey: made.publicKey,
+            notValidBefore: .today.days(100),
+            notValidAfter: .today.days(3_000),
+            issuer: made.issuer,
+            subject: made.subject,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: made.extensions,
+            issuerPrivateKey: .init(pemEncoded: key)
+        )
+        try folder.write(try ahead.serializeAsPEM().pemString, to: LocalCertificates.authorityName)
+        let identity = try local.identity(at: .today)
+        #expect(identity.corrections.contains(.authority(validFrom: ahead.notValidBefore)))
+        let (again, server) = try folder.certificates()
+        #expect(again.publicKey == made.publicKey && again.subject == made.subject)
+        #expect(again.notValidBefore < .today && again.notValidAfter == .today.days(3_650))
+        #expect(again.publicKey.isValidSignature(server.signature, for: server))
+        #expect(try HostFile.permissions(folder.file(LocalCertificates.authorityName)) == 0o644)
+        #expect(try local.identity(at: .today).corrections == [])
+        #expect(try folder.text(LocalCertificates.authorityKeyName) == key)
+    }
+
     @Test func `no certificate outlives its authority, and the last one is not renewed over and over`() throws {
         let local = try folder.local()
         _ = try local.identity(at: .today)

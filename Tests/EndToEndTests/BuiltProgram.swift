@@ -157,6 +157,8 @@ private final class NotifySocket: Sendable {
             }
         }
         try #require(bound == 0)
+        // As a service manager's: a program that root starts may run as somebody else.
+        try #require(chmod(path, 0o777) == 0)
         let (messages, continuation) = AsyncStream<String>.makeStream()
         self.messages = messages
         self.continuation = continuation

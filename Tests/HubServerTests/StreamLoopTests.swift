@@ -46,6 +46,7 @@ struct StreamLoopTests {
             after: after,
             through: through,
             needsReplay: needsReplay,
+            lossesTold: 0,
             prelude: EventEncoding.retry,
             validUntil: validUntil
         )

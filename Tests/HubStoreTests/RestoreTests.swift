@@ -60,6 +60,63 @@ struct RestoreTests {
         }
     }
 
+    @Test func `a copy bears a mark, and so does what is restored from anything`() async throws {
+        let scratch = try Scratch()
+        let (database, plain) = (scratch.file("hub.sqlite"), scratch.file("plain.sqlite"))
+        for path in [database, plain] { try await hub(path, named: "news") }
+        func isCopy(_ path: String) async throws -> Bool {
+            let store = try HubStore(path: path)
+            let isCopy = try await store.change { try $0.isCopy() }
+            try store.close()
+            return isCopy
+        }
+        try HubBackup.copy(database, to: scratch.file("copy"))
+        #expect(try await isCopy(scratch.file("copy")))
+        #expect(try await !isCopy(database))
+        let kept = try #require(try HubBackup.restore(plain, to: database))
+        #expect(try await isCopy(database))
+        #expect(try await isCopy(kept), "it may be put back in its turn")
+        #expect(try await !isCopy(plain))
+        try HubBackup.declareRestored(plain)
+        #expect(try await isCopy(plain))
+        #expect(throws: HubBackupError.self) { try HubBackup.declareRestored(scratch.file("absent")) }
+        #expect(!FileManager.default.fileExists(atPath: scratch.file("absent")))
+    }
+
+    @Test(arguments: ["hub.sqlite.restored.part", "hub.sqlite.restored", "hub.sqlite.before-restore"])
+    func `nothing is written through a link in the state directory`(name: String) async throws {
+        let scratch = try Scratch()
+        for path in ["copy.sqlite", "hub.sqlite"] { try await hub(scratch.file(path), named: "news") }
+        try #require(symlink(scratch.file("target"), scratch.file(name)) == 0)
+        _ = try HubBackup.restore(scratch.file("copy.sqlite"), to: scratch.file("hub.sqlite"))
+        #expect(!FileManager.default.fileExists(atPath: scratch.file("target")))
+        #expect(try await self.name(scratch.file("hub.sqlite")) == "news")
+    }
+
+    @Test func `a copy is for its owner alone to read`() async throws {
+        let scratch = try Scratch()
+        try await hub(scratch.file("hub.sqlite"), named: "news")
+        try HubBackup.copy(scratch.file("hub.sqlite"), to: scratch.file("copy"))
+        var facts = stat()
+        #expect(stat(scratch.file("copy"), &facts) == 0 && facts.st_mode & 0o777 == 0o600)
+    }
+
+    @Test func `a loss has a sequence that no message has`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        let first = try await store.change { try $0.noteLoss(epoch: "e", at: 5) }
+        #expect(first.sequence == 1 && first.since == nil)
+        let message = try await store.append(hub, at: 7)
+        let second = try await store.change { try $0.noteLoss(epoch: "f", at: 9) }
+        #expect(message == 2 && second.sequence == 3 && second.since == 7)
+        // With nothing in between the later one takes the place of the earlier.
+        let third = try await store.change { try $0.noteLoss(epoch: "g", at: 11) }
+        #expect(try await store.losses() == [first, third])
+        #expect(third.sequence == 4 && third.since == 7)
+        #expect(try await store.extent().top == 4)
+        #expect(try await store.append(hub) == 5)
+    }
+
     @Test func `a database is whole without its log before the log is taken away`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()

@@ -19,6 +19,15 @@ import Testing
         ServerSentEvent(id: "", data: "d"),
     ]
 
+    @Test func `an id that is too long to be sent back is ignored, and its event is not`() throws {
+        var decoder = ServerSentEventDecoder()
+        let longest = String(repeating: "x", count: ServerSentEventDecoder.maximumIDBytes)
+        let events = try decoder.decode(Array("id: \(longest)\ndata: a\n\nid: \(longest)y\ndata: b\n\n".utf8))
+        #expect(events.map(\.id) == [longest, nil])
+        #expect(events.map(\.data) == ["a", "b"])
+        #expect(decoder.lastEventID == longest)
+    }
+
     @Test func `a stream is read the same however it is cut in two`() throws {
         let bytes = Array((Self.stream + "\n").utf8)
         for cut in 0...bytes.count {

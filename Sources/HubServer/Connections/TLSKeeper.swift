@@ -46,6 +46,7 @@ final class TLSKeeper: Service {
         guard let identity = try watch.look(at: now()) else { preconditionFailure("a first look finds one or throws") }
         current = Mutex(try makeContext(identity))
         looks = Mutex(Looks(watch: watch))
+        Self.log(identity.corrections, logger)
         if case .local(let local) = source, identity.renewAt == nil {
             logger.warning(
                 "the authority of the TLS certificate ends; without ca.pem and ca-key.pem the next start makes another one",
@@ -107,6 +108,7 @@ final class TLSKeeper: Service {
             }
         }
         guard let identity else { return }
+        Self.log(identity.corrections, logger)
         logger.notice(
             "the TLS certificate is another one now",
             metadata: [
@@ -114,6 +116,26 @@ final class TLSKeeper: Service {
                 "tls.expires": "\(identity.facts.notAfter.formatted(.iso8601))",
             ]
         )
+    }
+
+    private static func log(_ corrections: [ServerIdentity.Correction], _ logger: Logger) {
+        for correction in corrections {
+            switch correction {
+            case .server(let start):
+                logger.warning(
+                    "the TLS certificate was made while the clock was ahead, and is replaced; clients accept the new one",
+                    metadata: ["tls.begins": "\(start.formatted(.iso8601))"]
+                )
+            case .authority(let start):
+                logger.warning(
+                    """
+                    the authority of the TLS certificate was made while the clock was ahead; its key signs a new ca.pem: \
+                    give clients that have the former file what 'newswire hub certificate --pem' prints
+                    """,
+                    metadata: ["tls.begins": "\(start.formatted(.iso8601))"]
+                )
+            }
+        }
     }
 
     static func context(_ identity: ServerIdentity) throws -> NIOSSLContext {

@@ -66,6 +66,7 @@ struct Broadcast: Sendable {
         after: Int64,
         through: Int64,
         needsReplay: Bool,
+        lossesTold: Int64,
         prelude: ByteBuffer
     ) {
         end(entry.ordinal, .replaced)
@@ -78,6 +79,7 @@ struct Broadcast: Sendable {
             after: after,
             through: through,
             needsReplay: needsReplay,
+            lossesTold: lossesTold,
             prelude: prelude,
             validUntil: grant.validUntil
         )

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubStore
 import NIOCore
 import ServerSentEvents
 
@@ -54,13 +55,24 @@ struct EventEncoding: Sendable {
         return CohortEntries.Entry(sequence: last, bytes: bytes, isGap: true)
     }
 
+    /// Stands in the place of messages that a restore lost.
+    func gap(_ loss: Loss) -> CohortEntries.Entry {
+        let bytes = gap(
+            after: position(loss.sequence - 1),
+            resumesAfter: loss.sequence,
+            reason: loss.reason,
+            loss: loss
+        )
+        return CohortEntries.Entry(sequence: loss.sequence, bytes: bytes, isGap: true)
+    }
+
     /// A block without data: the stream is complete up to this position.
     func heartbeat(_ sequence: Int64) -> ByteBuffer {
         ByteBuffer(bytes: ServerSentEvent(id: position(sequence)).encoded())
     }
 
-    func gap(after cursor: String?, resumesAfter sequence: Int64, reason: String) -> ByteBuffer {
-        let gap = StreamGap(after: cursor, resumesAt: sequence + 1, reason: reason)
+    func gap(after cursor: String?, resumesAfter sequence: Int64, reason: String, loss: Loss? = nil) -> ByteBuffer {
+        let gap = StreamGap(after: cursor, resumesAt: sequence + 1, reason: reason, loss: loss?.name)
         let event = ServerSentEvent(id: position(sequence), event: StreamEventName.gap, data: Self.json(gap))
         return ByteBuffer(bytes: event.encoded())
     }

@@ -21,6 +21,26 @@ struct StreamRequest: Sendable {
     }
 }
 
+/// Where a stream begins, and what is said of what it misses.
+private struct StreamBeginning {
+    let after: Int64
+    /// Why something may be missing before it.
+    var gap: String?
+    var loss: Loss?
+    /// The gap covers each loss up to this sequence.
+    var lossesTold: Int64 = 0
+
+    init(_ resumption: EpochHistory.Resumption, head: Int64) {
+        switch resumption {
+        case .resume(let sequence): after = sequence
+        case .gap(let sequence, let reason, let loss):
+            (after, gap, self.loss) = (sequence, reason, loss)
+        case .strangeCursor(let sequence, let reason):
+            (after, gap, lossesTold) = (sequence, reason, head)
+        }
+    }
+}
+
 extension Hub {
     /// Lets a session in at its place in the log; the answer goes to the session's output.
     func attach(_ session: StreamSession, loop: Int, _ request: StreamRequest) {
@@ -54,17 +74,20 @@ extension Hub {
             top: state.head,
             droppedThrough: state.droppedThrough
         )
+        let beginning = StreamBeginning(resumption, head: state.head)
         var prelude = EventEncoding.retry
-        let after: Int64
-        switch resumption {
-        case .resume(let sequence): after = sequence
-        case .gap(let sequence, let reason):
-            after = sequence
+        if let reason = beginning.gap {
             counters.gaps.add(1)
             prelude.writeImmutableBuffer(
-                encoding.gap(after: request.cursor, resumesAfter: sequence, reason: reason)
+                encoding.gap(
+                    after: request.cursor,
+                    resumesAfter: beginning.after,
+                    reason: reason,
+                    loss: beginning.loss
+                )
             )
         }
+        let after = beginning.after
         state.broadcast.attach(
             session,
             loop: loop,
@@ -73,6 +96,7 @@ extension Hub {
             after: after,
             through: state.head,
             needsReplay: after < state.lastMessage,
+            lossesTold: beginning.lossesTold,
             prelude: prelude
         )
         var progress = state.progress[entry.ordinal] ?? StreamProgress(ordinal: entry.ordinal, written: after)
@@ -213,8 +237,8 @@ extension Hub {
     /// What an installation is owed after a place in the log.
     ///
     /// Each message is matched against the row that was in force at its sequence, by the same code as live delivery.
-    /// A gap stands for what was dropped while the stream was on its way, and for what cannot be read: it must not keep
-    /// the stream from what comes after it.
+    /// A gap stands for what was dropped while the stream was on its way, for what a restore lost, and for what cannot be
+    /// read: it must not keep the stream from what comes after it.
     func page(_ request: StreamLoop.PageRequest) async throws -> StreamLoop.Page {
         let owed = try await store.owedMessages(
             hub: record.id,
@@ -228,9 +252,21 @@ extension Hub {
         if owed.droppedThrough > request.after {
             page.lose(through: owed.droppedThrough, reason: EpochHistory.tooOld)
         }
+        var losses = epochs.losses.filter { loss in
+            // An installation that was made after the restore lost nothing.
+            loss.sequence > max(request.after, owed.droppedThrough, request.lossesTold, owed.createdSequence ?? .max)
+                && loss.sequence <= request.through
+        }[...]
+        func passLosses(before sequence: Int64) {
+            while let loss = losses.first, loss.sequence < sequence {
+                page.append(encoding.gap(loss))
+                losses.removeFirst()
+            }
+        }
         var inForce: (row: OwedRow, recipient: Result<Recipient, any Error>)?
         var cost = 0
         for logged in owed.messages {
+            passLosses(before: logged.sequence)
             guard let row = owed.rows.inForce(at: logged.sequence) else {
                 if let created = owed.createdSequence, logged.sequence > created {
                     page.lose(through: logged.sequence, reason: Self.forgotten)
@@ -255,7 +291,10 @@ extension Hub {
             page.pass(to: logged.sequence)
             if page.bytes.readableBytes >= Self.pageBytes || cost >= Self.pageCost { return page.finished() }
         }
-        if owed.messages.count < Self.pageMessages { page.pass(to: request.through) }
+        if owed.messages.count < Self.pageMessages {
+            passLosses(before: .max)
+            page.pass(to: request.through)
+        }
         return page.finished()
     }
 

@@ -27,6 +27,7 @@ struct OwedPage {
     /// Goes on to a place before which nothing more is owed.
     mutating func pass(to sequence: Int64) { complete = max(complete, sequence) }
 
+    /// Appends messages, or the gap in their place.
     mutating func append(_ entry: CohortEntries.Entry) {
         endLoss()
         bytes.writeImmutableBuffer(entry.bytes)

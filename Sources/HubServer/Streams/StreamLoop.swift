@@ -36,6 +36,8 @@ final class StreamLoop: @unchecked Sendable {
         let through: Int64
         /// Whether the store may hold something between the two.
         let needsReplay: Bool
+        /// The gap of the prelude covers each loss up to this sequence.
+        let lossesTold: Int64
         /// Written first: `retry:`, and a gap if there is one.
         let prelude: ByteBuffer
         /// When the token expires, in seconds since 1970.
@@ -50,6 +52,8 @@ final class StreamLoop: @unchecked Sendable {
         let through: Int64
         /// The recipient's templates are heavy.
         let isHeavy: Bool
+        /// Losses up to this sequence were announced to the stream.
+        let lossesTold: Int64
     }
 
     /// What a page of the store holds.
@@ -217,6 +221,7 @@ final class StreamLoop: @unchecked Sendable {
         session.attached(ordinal: attachment.ordinal, cohort: cohort, cursor: attachment.after)
         // A poll ends before clocks could differ by more.
         if !session.isPoll { session.validUntil = attachment.validUntil }
+        session.lossesTold = attachment.lossesTold
         sessions[ObjectIdentifier(session)] = session
         if attachment.needsReplay {
             session.state = .catchingUp(through: attachment.through)
@@ -387,7 +392,8 @@ final class StreamLoop: @unchecked Sendable {
                 ordinal: session.ordinal,
                 after: session.cursor,
                 through: through,
-                isHeavy: session.cohort?.isHeavy == true
+                isHeavy: session.cohort?.isHeavy == true,
+                lossesTold: session.lossesTold
             )
         )
     }

@@ -1,0 +1,64 @@
+import Glibc
+
+/// The rights with which a program of root works in a folder of somebody else.
+///
+/// A folder's owner can put a link under any name in it. A program that has only the owner's rights while it works there can
+/// do nothing through such a link that the owner could not do without it, and what it makes belongs to the owner.
+package enum FolderRights {
+    /// Takes on the rights of a folder's owner; does nothing for a process that root did not start.
+    ///
+    /// The rights are the process's, of all its threads. Root's own come back with another call for a folder of root's.
+    ///
+    /// - Throws: ``HostError`` when the folder cannot be looked at or the rights cannot be taken on.
+    package static func take(ownerOf folder: String) throws(HostError) {
+        guard getuid() == 0 else { return }
+        // Only root may look everywhere, and take on other rights.
+        try takeOwn()
+        var facts = stat()
+        guard stat(folder, &facts) == 0 else { throw HostError("cannot look at", folder, code: errno) }
+        guard facts.st_uid != 0 else { return }
+        try set(uid: facts.st_uid, gid: group(of: facts), folder)
+    }
+
+    /// Takes root's own rights back in a process that root started.
+    package static func takeOwn() throws(HostError) {
+        guard getuid() == 0, geteuid() != 0 else { return }
+        try set(uid: 0, gid: 0, "/")
+    }
+
+    /// Takes on the rights of a folder's owner for good.
+    package static func keep(ownerOf folder: String) throws(HostError) {
+        try take(ownerOf: folder)
+        let (uid, gid) = (geteuid(), getegid())
+        guard getuid() == 0, uid != 0 else { return }
+        try set(uid: 0, gid: 0, folder)
+        var groups = [gid]
+        guard setgroups(1, &groups) == 0, setgid(gid) == 0, setuid(uid) == 0, getuid() == uid, setuid(0) != 0 else {
+            throw HostError("cannot take on the rights of the owner of", folder, code: errno)
+        }
+    }
+
+    /// True if root, and nobody else, has made a plain file.
+    package static func isRoots(_ path: String) -> Bool {
+        var facts = stat()
+        return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && facts.st_uid == 0 && facts.st_nlink == 1
+    }
+
+    private static func set(uid: uid_t, gid: gid_t, _ folder: String) throws(HostError) {
+        var groups = [gid]
+        guard geteuid() == 0 || seteuid(0) == 0, setgroups(1, &groups) == 0, setegid(gid) == 0,
+            uid == 0 || seteuid(uid) == 0
+        else { throw HostError("cannot take on the rights of the owner of", folder, code: errno) }
+    }
+
+    /// The user's own group, so that a folder of group root does not leave us in that one.
+    private static func group(of facts: stat) -> gid_t {
+        var buffer = [CChar](repeating: 0, count: 16_384)
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        guard getpwuid_r(facts.st_uid, &entry, &buffer, buffer.count, &found) == 0, found != nil else {
+            return facts.st_gid
+        }
+        return entry.pw_gid
+    }
+}

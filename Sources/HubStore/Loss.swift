@@ -1,0 +1,102 @@
+import GRDB
+
+/// A place in the log where messages may be missing: the database was replaced by an older copy of itself.
+///
+/// The copy cannot tell which messages were accepted after it was made, so the loss has a sequence of its own: everything
+/// below it was in the copy, everything above it was accepted after the restore.
+package struct Loss: Sendable, Equatable {
+    package let sequence: Int64
+    /// The start of the hub that found it.
+    package let epoch: String
+    /// The newest instant that the copy knew, in milliseconds since 1970; `nil` when it knew none.
+    package let since: Int64?
+    /// When the hub found it, in milliseconds since 1970.
+    package let foundAt: Int64
+
+    package init(sequence: Int64, epoch: String, since: Int64?, foundAt: Int64) {
+        self.sequence = sequence
+        self.epoch = epoch
+        self.since = since
+        self.foundAt = foundAt
+    }
+}
+
+/// The number that a database and a file beside it count together.
+///
+/// The number moves in the database first and in the file second, so a crash leaves the file behind and never ahead. A file
+/// that is ahead has seen a newer state of the database.
+package struct Generation: Sendable, Equatable {
+    /// Random; the same in a database and its copies.
+    package let lineage: String
+    package let number: Int64
+    /// The number that the file was last known to hold, `nil` before it was first written.
+    package let inFile: Int64?
+
+    package init(lineage: String, number: Int64, inFile: Int64?) {
+        self.lineage = lineage
+        self.number = number
+        self.inFile = inFile
+    }
+}
+
+// MARK: - Writing
+
+extension Transaction {
+    /// True if the database is a copy that ``HubBackup`` has written, and no hub has started with it since.
+    package func isCopy() throws -> Bool {
+        try Int.fetchOne(db, sql: "PRAGMA user_version") == HubBackup.copyMark
+    }
+
+    /// Lets the database be the hub's own from now on.
+    package func clearCopyMark() throws { try db.execute(sql: "PRAGMA user_version = 0") }
+
+    /// Notes that messages may have been lost at the end of the log.
+    ///
+    /// The loss takes the next sequence. It replaces earlier ones with nothing in between: their readers get one gap.
+    package func noteLoss(epoch: String, at: Int64) throws -> Loss {
+        let sequence = try takeSequence()
+        let lastRow = try Int64.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence DESC LIMIT 1")
+        let lastSeen = try Int64.fetchOne(db, sql: "SELECT lastSeen FROM clock")
+        let atEnd = "FROM loss WHERE sequence > (SELECT coalesce(max(sequence), 0) FROM log)"
+        let earlier = try Int64.fetchOne(db, sql: "SELECT min(since) \(atEnd)")
+        try execute("DELETE \(atEnd)", [])
+        let since = earlier ?? [lastRow, lastSeen].compactMap { $0 }.max()
+        try execute("INSERT INTO loss VALUES (?, ?, ?, ?)", [sequence, epoch, since, at])
+        return Loss(sequence: sequence, epoch: epoch, since: since, foundAt: at)
+    }
+
+    /// Gives a sequence of the log to something that is not a row of it.
+    private func takeSequence() throws -> Int64 {
+        let next = try top() + 1
+        try execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'log'", [next])
+        if db.changesCount == 0 { try execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('log', ?)", [next]) }
+        return next
+    }
+
+    /// The number that is counted with the file beside the database; `nil` before the first one.
+    package func generation() throws -> Generation? {
+        try Row.fetchOne(db, sql: "SELECT lineage, number, inFile FROM generation").map { row in
+            Generation(lineage: row[0], number: row[1], inFile: row[2])
+        }
+    }
+
+    package func set(_ generation: Generation) throws {
+        try execute(
+            "INSERT OR REPLACE INTO generation VALUES (1, ?, ?, ?)",
+            [generation.lineage, generation.number, generation.inFile]
+        )
+    }
+}
+
+// MARK: - Reading
+
+extension HubStore {
+    /// Where messages may be missing, in the order of the log.
+    package func losses() async throws -> [Loss] {
+        try await pool.read { db in
+            try Row.fetchAll(db, sql: "SELECT sequence, epoch, since, foundAt FROM loss ORDER BY sequence").map { row in
+                Loss(sequence: row[0], epoch: row[1], since: row[2], foundAt: row[3])
+            }
+        }
+    }
+}
