@@ -57,6 +57,8 @@ package struct HubConfiguration: Sendable {
     package var connectionLimits = ConnectionLimits()
     /// What streams a rule may have from one address.
     package var streamLimit = StreamLimit()
+    /// Changes of installations and registrations of one rule and address.
+    package var writeLimit = WriteLimit()
     /// The most pages of the SQLite file, for tests of a full disk.
     package var maximumPages: Int?
     /// Of the program, for `/metrics`.

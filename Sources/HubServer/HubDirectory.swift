@@ -49,6 +49,7 @@ final class HubDirectory: Sendable {
     let eventLoops: [any EventLoop]
     /// Of all hubs.
     let streamQuota: StreamQuota
+    let writeQuota: WriteQuota
     private let state: Mutex<State>
     private let loopIndices: [ObjectIdentifier: Int]
 
@@ -56,9 +57,11 @@ final class HubDirectory: Sendable {
         members: [Member],
         namespaceRules: [AccessRule],
         eventLoops: [any EventLoop],
-        streamQuota: StreamQuota
+        streamQuota: StreamQuota,
+        writeQuota: WriteQuota
     ) {
         self.streamQuota = streamQuota
+        self.writeQuota = writeQuota
         let byName = Dictionary(uniqueKeysWithValues: members.map { ($0.hub.record.name, $0) })
         state = Mutex(State(members: byName, namespaceRules: namespaceRules))
         self.eventLoops = eventLoops

@@ -63,7 +63,8 @@ package final class HubService: Sendable {
             members: members,
             namespaceRules: namespaceRules,
             eventLoops: eventLoops,
-            streamQuota: StreamQuota(configuration.streamLimit, milliseconds: configuration.monotonicMilliseconds)
+            streamQuota: StreamQuota(configuration.streamLimit, milliseconds: configuration.monotonicMilliseconds),
+            writeQuota: WriteQuota(configuration.writeLimit, milliseconds: configuration.monotonicMilliseconds)
         )
         let directory = directory
         dispatch.directory.withLock { $0 = directory }

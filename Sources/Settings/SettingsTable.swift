@@ -108,6 +108,34 @@ package enum HubSettings {
         1_000,
         "How many streams and polls one access rule may open from one address in a second, in the long run. Not for rules with Manage."
     )
+    package static let listenRegistrations = Setting(
+        .hub,
+        "listen-registrations",
+        .wholeNumber(1...100_000_000),
+        1_000_000,
+        "How many installations and registrations a hub holds that were last written with Listen. Manage is never refused."
+    )
+    package static let listenSize = Setting(
+        .hub,
+        "listen-size",
+        .size(1 << 20...1 << 40),
+        512 << 20,
+        "How much those may take, as the hub estimates it: some four times the JSON of an agent's installation."
+    )
+    package static let listenWrites = Setting(
+        .hub,
+        "listen-writes",
+        .wholeNumber(1...100_000),
+        200,
+        "How many installations and registrations one access rule may change from one address in a second, in the long run; 100 times as many at once. Not for rules with Manage."
+    )
+    package static let changeSize = Setting(
+        .hub,
+        "change-size",
+        .size(1 << 20...1 << 40),
+        256 << 20,
+        "How much is kept of former registrations, for agents that are away; the oldest go first, and messages never."
+    )
     package static let drain = Setting(
         .hub,
         "drain",
@@ -128,7 +156,8 @@ package enum HubSettings {
         listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
         trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
-        streamOpenings.entry, drain.entry, logLevel.entry,
+        streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
+        drain.entry, logLevel.entry,
     ]
 }
 

@@ -139,6 +139,18 @@ struct HubServe: AsyncParsableCommand {
     @Option(HubSettings.streamOpenings)
     var streamOpenings: Int?
 
+    @Option(HubSettings.listenRegistrations)
+    var listenRegistrations: Int?
+
+    @Option(HubSettings.listenSize)
+    var listenSize: Int64?
+
+    @Option(HubSettings.listenWrites)
+    var listenWrites: Int?
+
+    @Option(HubSettings.changeSize)
+    var changeSize: Int64?
+
     @Option(HubSettings.drain)
     var drain: Duration?
 
@@ -191,6 +203,10 @@ struct HubServe: AsyncParsableCommand {
         configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
         configuration.streamLimit.open = settings.value(HubSettings.streamsPerAddress, flag: streamsPerAddress)
         configuration.streamLimit.openingsPerSecond = settings.value(HubSettings.streamOpenings, flag: streamOpenings)
+        configuration.listenQuota.count = settings.value(HubSettings.listenRegistrations, flag: listenRegistrations)
+        configuration.listenQuota.bytes = Int(settings.value(HubSettings.listenSize, flag: listenSize))
+        configuration.writeLimit.perSecond = settings.value(HubSettings.listenWrites, flag: listenWrites)
+        configuration.maximumChangeBytes = settings.value(HubSettings.changeSize, flag: changeSize)
         configuration.drain = settings.value(HubSettings.drain, flag: drain)
         return configuration
     }

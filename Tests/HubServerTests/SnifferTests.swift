@@ -33,7 +33,8 @@ struct SnifferTests {
                     members: [],
                     namespaceRules: [],
                     eventLoops: [],
-                    streamQuota: StreamQuota(StreamLimit(), milliseconds: { 0 })
+                    streamQuota: StreamQuota(StreamLimit(), milliseconds: { 0 }),
+                    writeQuota: WriteQuota(WriteLimit(), milliseconds: { 0 })
                 ),
                 client: ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: []),
                 connections: connections,

@@ -178,9 +178,11 @@ struct StreamLoopTests {
                 let attachment = StreamLoop.Attachment(
                     ordinal: 1,
                     cohort: 1,
+                    isHeavy: false,
                     after: 5,
                     through: 5,
                     needsReplay: false,
+                    lossesTold: 0,
                     prelude: EventEncoding.retry
                 )
                 loop.apply([.attach(session, attachment)])

@@ -7,8 +7,9 @@ import NIOCore
 /// Installations (protocol document §4).
 enum InstallationRoutes {
     static let routes = [
-        Route(method: .put, path: "/installations/:id", right: .listen) { request, _ in
+        Route(method: .put, path: "/installations/:id", right: .listen) { request, hubs in
             let id = try request.installationID()
+            try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let body = try await request.body(limit: Installation.maximumBytes)
             try await request.hub.put(
                 try Installation(json: body, id: id, maximumTags: request.hub.configuration.maximumTags),
@@ -27,8 +28,9 @@ enum InstallationRoutes {
             )
             return .json(Array(installation.encodedJSON(as: .reply).utf8))
         },
-        Route(method: .patch, path: "/installations/:id", right: .listen) { request, _ in
+        Route(method: .patch, path: "/installations/:id", right: .listen) { request, hubs in
             let id = try request.installationID()
+            try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let body = try await request.body(limit: Installation.maximumBytes)
             try await request.hub.patch(
                 id,
@@ -39,8 +41,9 @@ enum InstallationRoutes {
             )
             return Response(status: .ok, headers: [.contentType: emptyType])
         },
-        Route(method: .delete, path: "/installations/:id", right: .listen) { request, _ in
+        Route(method: .delete, path: "/installations/:id", right: .listen) { request, hubs in
             let id = try request.installationIDToFind()
+            try hubs.writeQuota.admit(request.grant, request.quotaKey)
             try await request.hub.delete(id, grant: request.grant, channel: request.channel)
             return Response(status: .noContent)
         },

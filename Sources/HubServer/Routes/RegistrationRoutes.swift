@@ -11,11 +11,13 @@ enum RegistrationRoutes {
         Route(method: .post, path: "/registrationids", right: .listen) { request, _ in
             Response(status: .created, headers: [.location: request.address.item(RegistrationID.random())])
         },
-        Route(method: .post, path: "/registrations", right: .listen) { request, _ in
+        Route(method: .post, path: "/registrations", right: .listen) { request, hubs in
+            try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let stored = try await put(.random(), if: .none, request)
             return entry(of: stored, at: request.address.item(stored.registration.id), request)
         },
-        Route(method: .put, path: "/registrations/:id", right: .listen) { request, _ in
+        Route(method: .put, path: "/registrations/:id", right: .listen) { request, hubs in
+            try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let condition = ETagCondition(ifMatch: request.request.headers[.ifMatch])
             return entry(
                 of: try await put(try request.registrationID(), if: condition, request),
@@ -27,7 +29,8 @@ enum RegistrationRoutes {
             let stored = try await request.hub.registration(try request.registrationIDToFind())
             return entry(of: stored, at: request.address.url, request)
         },
-        Route(method: .delete, path: "/registrations/:id", right: .listen) { request, _ in
+        Route(method: .delete, path: "/registrations/:id", right: .listen) { request, hubs in
+            try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let condition = ETagCondition(ifMatch: request.request.headers[.ifMatch])
             try await request.hub.delete(try request.registrationIDToFind(), if: condition)
             return Response(status: .ok)

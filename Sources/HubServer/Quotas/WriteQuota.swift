@@ -1,0 +1,36 @@
+import HubProtocol
+
+/// How often one rule may change installations and registrations from one address.
+package struct WriteLimit: Sendable, Equatable {
+    /// Changes a second in the long run.
+    package var perSecond = 200
+    /// Changes that may come at once, in seconds of the long run: 10,000 agents that return through one proxy within a
+    /// minute are half of them.
+    static let burstSeconds = 100
+
+    package init() {}
+}
+
+/// Limits the changes of each rule and address, but for keys with Manage.
+final class WriteQuota: Sendable {
+    private let limit: WriteLimit
+    private let writes: RateLimiter<QuotaKey>
+
+    init(_ limit: WriteLimit, milliseconds: @escaping @Sendable () -> Int64) {
+        self.limit = limit
+        let rate = RateLimit(burst: limit.perSecond * WriteLimit.burstSeconds, perSecond: Double(limit.perSecond))
+        writes = RateLimiter(rate, milliseconds: milliseconds)
+    }
+
+    /// Counts one change.
+    ///
+    /// - Throws: 429 with the time to wait.
+    func admit(_ grant: Grant, _ key: QuotaKey) throws(ProtocolError) {
+        guard !grant.mayManage, let wait = writes.admit(key) else { return }
+        throw .tooManyRequests(
+            "This address changes installations and registrations with the rule '\(key.rule)' too often: more than "
+                + "\(limit.perSecond) a second ('listen-writes').",
+            wait: wait
+        )
+    }
+}
