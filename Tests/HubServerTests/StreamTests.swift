@@ -86,6 +86,35 @@ struct StreamTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a stream ends without a word when its token expires, and goes on with another`(isSecond: Bool) async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            func open(_ cursor: String?) async throws -> EventReader {
+                let connection = try await Connection.open(hub.port)
+                if isSecond { try await connection.send(hub.request("GET", "categories", as: hub.listen)) }
+                var headers = ["Authorization": hub.token(hub.listen, expiresIn: 600)]
+                headers[HeaderName.lastEventID] = cursor
+                let path = "installations/a/stream"
+                try await connection.send(
+                    hub.request("GET", path, as: nil, channel: agent.secret, headers: headers)
+                )
+                return try await EventReader(connection, after: isSecond ? 1 : 0)
+            }
+            let first = try await open(nil)
+            try await hub.accept("one")
+            #expect(try await first.message().title == "one")
+            hub.clock.advance(by: 600)
+            var names: [String] = []
+            while let event = try await first.next() { if let name = event.event { names.append(name) } }
+            #expect(names == [])
+            try await hub.accept("two")
+            let second = try await open(first.cursor)
+            #expect(try await second.message().title == "two")
+        }
+    }
+
     @Test func `a second stream ends the first with replaced`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let agent = Agent("a")
