@@ -17,8 +17,10 @@ struct EpochHistory: Sendable {
         case resume(after: Int64)
         /// Something between the cursor and `after` may be lost; `loss` is where, if that is known.
         case gap(after: Int64, reason: String, loss: Loss? = nil)
-        /// The same for a cursor that says nothing about this hub's log: the gap covers each of ``losses``.
-        case strangeCursor(after: Int64, reason: String)
+        /// The same for a cursor that does not say where its history left this hub's log.
+        ///
+        /// The gap stands for the loss `told` too. Earlier ones were announced before, or are announced at their places.
+        case strangeCursor(after: Int64, reason: String, told: Loss?)
     }
 
     static let restored = "the hub was restored from an older copy"
@@ -45,11 +47,17 @@ struct EpochHistory: Sendable {
             return .gap(after: droppedThrough, reason: Self.tooOld)
         }
         guard let position = StreamPosition(parsing: cursor) else {
-            return .strangeCursor(after: droppedThrough, reason: "the cursor is not one of this hub")
+            return .strangeCursor(
+                after: droppedThrough,
+                reason: "the cursor is not one of this hub",
+                told: losses.last
+            )
         }
+        // A history leaves the log at a loss that its cursors have passed.
+        let passed = losses.last { $0.sequence - 1 <= position.sequence }
         guard let index = epochs.firstIndex(where: { $0.name == position.epoch }) else {
             let reason = "the cursor is from a history that this hub does not have"
-            return .strangeCursor(after: droppedThrough, reason: reason)
+            return .strangeCursor(after: droppedThrough, reason: reason, told: passed)
         }
         let next = index + 1 < epochs.count ? epochs[index + 1].firstSequence : Int64.max
         guard position.sequence < next, position.sequence <= top else {
@@ -57,7 +65,7 @@ struct EpochHistory: Sendable {
             if let loss = losses.first(where: { $0.sequence == next }), next > droppedThrough {
                 return .gap(after: next, reason: loss.reason, loss: loss)
             }
-            return .strangeCursor(after: droppedThrough, reason: Self.restored)
+            return .strangeCursor(after: droppedThrough, reason: Self.restored, told: passed)
         }
         guard position.sequence >= droppedThrough else {
             return .gap(after: droppedThrough, reason: Self.tooOld)

@@ -232,6 +232,36 @@ struct RestoreLossTests {
         }
     }
 
+    @Test func `who saw what a first restore lost, and is away for a second, gets a gap for each`() async throws {
+        let scratch = try Scratch()
+        let agent = Agent("a")
+        try await TestHub.run(scratch) { hub in
+            try await hub.register(agent)
+            try await hub.accept("held")
+        }
+        try scratch.copyHub(to: "older")
+        // An epoch that the copy does not know.
+        let cursor = try await TestHub.run(scratch) { hub in
+            try await hub.accept("lost but seen")
+            let stream = try hub.probe(agent)
+            try await hub.settle([stream])
+            return try #require(stream.probe.cursor)
+        }
+        try scratch.restoreHub(from: "older")
+        try await TestHub.run(scratch) { hub in
+            for title in ["1", "2"] { try await hub.accept(title) }
+        }
+        try scratch.copyHub(to: "newer")
+        try await TestHub.run(scratch) { hub in _ = try await hub.accept("lost") }
+        try scratch.restoreHub(from: "newer")
+        try await TestHub.run(scratch) { hub in
+            try await hub.accept("3")
+            let stream = try hub.probe(agent, after: cursor)
+            try await hub.settle([stream])
+            #expect(stream.probe.kinds == ["gap", "held", "1", "2", "gap", "3"])
+        }
+    }
+
     @Test func `a loss before what the log still holds is forgotten with it`() async throws {
         let scratch = try Scratch()
         let agent = Agent("a")

@@ -46,7 +46,7 @@ struct StreamLoopTests {
             after: after,
             through: through,
             needsReplay: needsReplay,
-            lossesTold: 0,
+            toldLoss: nil,
             prelude: EventEncoding.retry,
             validUntil: validUntil
         )
@@ -182,7 +182,7 @@ struct StreamLoopTests {
                     after: 5,
                     through: 5,
                     needsReplay: false,
-                    lossesTold: 0,
+                    toldLoss: nil,
                     prelude: EventEncoding.retry
                 )
                 loop.apply([.attach(session, attachment)])

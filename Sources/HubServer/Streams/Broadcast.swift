@@ -66,7 +66,7 @@ struct Broadcast: Sendable {
         after: Int64,
         through: Int64,
         needsReplay: Bool,
-        lossesTold: Int64,
+        toldLoss: Int64?,
         prelude: ByteBuffer
     ) {
         end(entry.ordinal, .replaced)
@@ -79,7 +79,7 @@ struct Broadcast: Sendable {
             after: after,
             through: through,
             needsReplay: needsReplay,
-            lossesTold: lossesTold,
+            toldLoss: toldLoss,
             prelude: prelude,
             validUntil: grant.validUntil
         )

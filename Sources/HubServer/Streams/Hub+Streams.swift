@@ -27,16 +27,16 @@ private struct StreamBeginning {
     /// Why something may be missing before it.
     var gap: String?
     var loss: Loss?
-    /// The gap covers each loss up to this sequence.
-    var lossesTold: Int64 = 0
+    /// The sequence of a loss that the gap stands for too.
+    var toldLoss: Int64?
 
-    init(_ resumption: EpochHistory.Resumption, head: Int64) {
+    init(_ resumption: EpochHistory.Resumption) {
         switch resumption {
         case .resume(let sequence): after = sequence
         case .gap(let sequence, let reason, let loss):
             (after, gap, self.loss) = (sequence, reason, loss)
-        case .strangeCursor(let sequence, let reason):
-            (after, gap, lossesTold) = (sequence, reason, head)
+        case .strangeCursor(let sequence, let reason, let told):
+            (after, gap, toldLoss) = (sequence, reason, told?.sequence)
         }
     }
 }
@@ -74,7 +74,7 @@ extension Hub {
             top: state.head,
             droppedThrough: state.droppedThrough
         )
-        let beginning = StreamBeginning(resumption, head: state.head)
+        let beginning = StreamBeginning(resumption)
         var prelude = EventEncoding.retry
         if let reason = beginning.gap {
             counters.gaps.add(1)
@@ -96,7 +96,7 @@ extension Hub {
             after: after,
             through: state.head,
             needsReplay: after < state.lastMessage,
-            lossesTold: beginning.lossesTold,
+            toldLoss: beginning.toldLoss,
             prelude: prelude
         )
         var progress = state.progress[entry.ordinal] ?? StreamProgress(ordinal: entry.ordinal, written: after)
@@ -254,8 +254,8 @@ extension Hub {
         }
         var losses = epochs.losses.filter { loss in
             // An installation that was made after the restore lost nothing.
-            loss.sequence > max(request.after, owed.droppedThrough, request.lossesTold, owed.createdSequence ?? .max)
-                && loss.sequence <= request.through
+            loss.sequence > max(request.after, owed.droppedThrough, owed.createdSequence ?? .max)
+                && loss.sequence <= request.through && loss.sequence != request.toldLoss
         }[...]
         func passLosses(before sequence: Int64) {
             while let loss = losses.first, loss.sequence < sequence {

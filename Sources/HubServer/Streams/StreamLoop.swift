@@ -36,8 +36,8 @@ final class StreamLoop: @unchecked Sendable {
         let through: Int64
         /// Whether the store may hold something between the two.
         let needsReplay: Bool
-        /// The gap of the prelude covers each loss up to this sequence.
-        let lossesTold: Int64
+        /// The sequence of a loss that the gap of the prelude stands for.
+        let toldLoss: Int64?
         /// Written first: `retry:`, and a gap if there is one.
         let prelude: ByteBuffer
         /// When the token expires, in seconds since 1970.
@@ -52,8 +52,8 @@ final class StreamLoop: @unchecked Sendable {
         let through: Int64
         /// The recipient's templates are heavy.
         let isHeavy: Bool
-        /// Losses up to this sequence were announced to the stream.
-        let lossesTold: Int64
+        /// The sequence of a loss that was announced when the stream began.
+        let toldLoss: Int64?
     }
 
     /// What a page of the store holds.
@@ -221,7 +221,7 @@ final class StreamLoop: @unchecked Sendable {
         session.attached(ordinal: attachment.ordinal, cohort: cohort, cursor: attachment.after)
         // A poll ends before clocks could differ by more.
         if !session.isPoll { session.validUntil = attachment.validUntil }
-        session.lossesTold = attachment.lossesTold
+        session.toldLoss = attachment.toldLoss
         sessions[ObjectIdentifier(session)] = session
         if attachment.needsReplay {
             session.state = .catchingUp(through: attachment.through)
@@ -393,7 +393,7 @@ final class StreamLoop: @unchecked Sendable {
                 after: session.cursor,
                 through: through,
                 isHeavy: session.cohort?.isHeavy == true,
-                lossesTold: session.lossesTold
+                toldLoss: session.toldLoss
             )
         )
     }

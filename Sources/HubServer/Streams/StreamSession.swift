@@ -26,8 +26,8 @@ final class StreamSession: @unchecked Sendable {
     var state = State.requested
     /// Everything owed up to here was handed to the output; it never moves back.
     var cursor: Int64 = 0
-    /// Losses up to this sequence were announced to it with the gap that it began with.
-    var lossesTold: Int64 = 0
+    /// The sequence of a loss that the gap which it began with stands for.
+    var toldLoss: Int64?
     var cohort: CohortLog?
     /// What names this stream: sequences above the cursor, in order.
     private(set) var personal: [CohortLog.Entry] = []
