@@ -104,7 +104,7 @@ let package = Package(
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
                 "SubscriberAgent", "Settings", "Certificates", "NetworkAddresses", .argumentParser, .hummingbird,
                 .hummingbirdCore, .httpTypes, .log,
-                .nioCore, .serviceLifecycle, .unixSignals,
+                .nioCore, .nioHTTPTypes, .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -174,8 +174,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
-                "OutboundHTTP",
-                "Certificates", "NetworkAddresses",
+                "OutboundHTTP", "FeedPublisher",
+                "Certificates", "NetworkAddresses", .httpTypes, .nioCore, .nioEmbedded, .nioHTTPTypes,
             ]
         ),
     ]
