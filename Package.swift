@@ -183,7 +183,7 @@ let package = Package(
 
 // Fuzz targets (`make fuzz`). They link with libFuzzer alone, so an ordinary build does not know them.
 if Context.environment["NEWSWIRE_FUZZ"] != nil {
-    package.targets.append(.target(name: "FuzzCheck", path: "Fuzz/Check"))
+    package.targets.append(.target(name: "FuzzCheck", dependencies: ["CLibXML2"], path: "Fuzz/Check"))
     for (name, folder) in [
         ("xml", "XML"), ("json", "JSON"), ("dates", "Dates"), ("html", "HTML"), ("opml", "OPML"),
         ("registrations", "Registrations"), ("filters", "Filters"), ("sends", "Sends"),
