@@ -104,7 +104,7 @@ let package = Package(
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
                 "SubscriberAgent", "Settings", "Certificates", "NetworkAddresses", .argumentParser, .hummingbird,
                 .hummingbirdCore, .httpTypes, .log,
-                .nioCore, .serviceLifecycle, .unixSignals,
+                .nioCore, .nioHTTPTypes, .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -174,8 +174,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
-                "OutboundHTTP",
-                "Certificates", "NetworkAddresses",
+                "OutboundHTTP", "FeedPublisher",
+                "Certificates", "NetworkAddresses", .httpTypes, .nioCore, .nioEmbedded, .nioHTTPTypes,
             ]
         ),
     ]
@@ -183,7 +183,7 @@ let package = Package(
 
 // Fuzz targets (`make fuzz`). They link with libFuzzer alone, so an ordinary build does not know them.
 if Context.environment["NEWSWIRE_FUZZ"] != nil {
-    package.targets.append(.target(name: "FuzzCheck", path: "Fuzz/Check"))
+    package.targets.append(.target(name: "FuzzCheck", dependencies: ["CLibXML2"], path: "Fuzz/Check"))
     for (name, folder) in [
         ("xml", "XML"), ("json", "JSON"), ("dates", "Dates"), ("html", "HTML"), ("opml", "OPML"),
         ("registrations", "Registrations"), ("filters", "Filters"), ("sends", "Sends"),

@@ -7,6 +7,12 @@ import FuzzCheck
 @_cdecl("LLVMFuzzerTestOneInput")
 public func readJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
+    checkDocument(bytes)
+    if let padded = padded(bytes) { checkDocument(padded) }
+    return 0
+}
+
+private func checkDocument(_ bytes: [UInt8]) {
     var scanner = JSONScanner(bytes)
     let value = scanner.document()
     check(value != nil || scanner.fault != nil, "nothing, and no fault")
@@ -20,7 +26,6 @@ public func readJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     if let feed = try? FeedReader.read(bytes, url: "https://x.example/f", contentType: nil) {
         _ = feed.identity(startingAt: .id)
     }
-    return 0
 }
 
 private func depth(_ bytes: [UInt8]) -> Int { bytes.count { $0 == 0x5B || $0 == 0x7B } }

@@ -4,8 +4,15 @@ import FuzzCheck
 /// Reads OPML; what is written of it is well-formed, and is read as the same outlines.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func readOPML(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    check(GuardedAllocations.installed, "libxml2's memory is not guarded")
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
-    guard let document = try? OPMLReader.read(bytes, contentType: nil) else { return 0 }
+    checkDocument(bytes)
+    if let padded = padded(bytes) { checkDocument(padded) }
+    return 0
+}
+
+private func checkDocument(_ bytes: [UInt8]) {
+    guard let document = try? OPMLReader.read(bytes, contentType: nil) else { return }
     for outline in document.outlines { checkTexts(outline) }
     let text = OPMLWriter.text(document, prefixes: ["urn:x": "x"])
     do {
@@ -16,7 +23,6 @@ public func readOPML(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     } catch {
         check(false, "\(error): \(text)")
     }
-    return 0
 }
 
 private func checkTexts(_ outline: OPMLOutline) {

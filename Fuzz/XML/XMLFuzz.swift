@@ -6,10 +6,27 @@ import Markup
 /// Reads XML of every feed format, with the recovery of what is broken.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func readXML(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    check(GuardedAllocations.installed, "libxml2's memory is not guarded")
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
-    checkTree(bytes)
-    checkFeed(bytes)
+    for bytes in [bytes, padded(bytes)].compactMap(\.self) {
+        checkTree(bytes)
+        checkStrict(bytes)
+        checkFeed(bytes)
+    }
     return 0
+}
+
+/// A strict reading refuses what has a fault, and says where.
+private func checkStrict(_ bytes: [UInt8]) {
+    let vocabulary = XMLVocabulary(roots: ["rss"], containers: ["channel"], records: ["item"])
+    let text = CharacterDecoding.utf8(bytes, charset: nil).text
+    do throws(XMLSyntaxError) {
+        let tree = try XMLScanner.strictTree(of: text, vocabulary: vocabulary)
+        check(tree.root != nil && tree.fault == nil, "a strict tree with a fault")
+    } catch {
+        check(error.line >= 1, "line \(error.line)")
+        checkSentence(error.reason)
+    }
 }
 
 /// The tree holds no more text than the document: no entity grows in it.

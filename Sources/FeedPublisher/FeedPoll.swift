@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Feeds
 internal import FoundationEssentials
+internal import HostSystem
 internal import HubProtocol
 
 /// One feed's turn in a pass: ask, read, judge, and commit what changed in one transaction.
@@ -18,6 +19,8 @@ struct FeedPoll: Sendable {
     let existing: ExistingEntries
     /// When the pass began: due times count from it, so that a timer of the same period finds the feed due.
     let start: Date
+    /// True if a document that ended the program is read all the same.
+    var isForced = false
     /// In a dry run: then the whole document is asked for and every entry is accounted for.
     var preview: PreviewCollector?
 
@@ -61,17 +64,40 @@ struct FeedPoll: Sendable {
                 same.validators = document.validators
                 return try succeedUnchanged(same, document.answer)
             }
-            do {
-                let feed = try FeedReader.read(
-                    document.body,
-                    url: document.url,
-                    contentLocation: document.contentLocation,
-                    contentType: document.contentType
-                )
+            if let interrupted = try begin(record.id, hash) { return try fail(record, .endedProgram(interrupted)) }
+            return try reading(record.id) {
+                let feed: Feed
+                do throws(FeedError) {
+                    feed = try environment.read(document)
+                } catch {
+                    return try fail(record, .reading(error), endsReading: true)
+                }
                 return try take(feed, document, hash: hash, record)
-            } catch let error as FeedError {
-                return try fail(record, .reading(error))
             }
+        }
+    }
+
+    /// Records that a document is being read, in case that this ends the program.
+    ///
+    /// - Returns: Why the document is not to be read; `nil` when it is.
+    func begin(_ feed: Int64, _ hash: [UInt8]) throws -> InterruptedReading? {
+        try store.beginReading(
+            feed,
+            hash: hash,
+            program: environment.program,
+            isForced: isForced,
+            now: environment.now()
+        )
+    }
+
+    /// Reads and judges a document whose reading was begun; what it commits ends the reading.
+    func reading<Value>(_ feed: Int64, _ work: () throws -> Value) throws -> Value {
+        do {
+            return try TrapNote.naming(feed, work)
+        } catch {
+            // The program goes on, so the document did not end it.
+            try? store.endReading(feed)
+            throw error
         }
     }
 
@@ -122,7 +148,8 @@ struct FeedPoll: Sendable {
         let offer = PushOffer(fields: document.answer.links, url: document.url, feed: feed)
         if feed.isComplete { outcome.discovery = offer.map(PushDiscovery.offer) ?? .none }
         if !feed.isComplete { report(incomplete: feed, before, &record, &outcome) }
-        let verdict = try store.commit(record, reading: reading(judge, feed, before), now: now)
+        let reading = reading(judge, feed, before)
+        let verdict = try store.commit(record, reading: reading, endsReading: true, now: now)
         let judgement = verdict?.judgement
         if let verdict { show(feed, judge, verdict) }
         outcome.announced = judgement.map { $0.announcements.count + $0.translations.count } ?? 0
@@ -238,7 +265,7 @@ struct FeedPoll: Sendable {
         follow(answer.movedTo, &record, &outcome)
     }
 
-    private func fail(_ before: FeedRecord, _ failure: FetchFailure) throws -> Outcome {
+    private func fail(_ before: FeedRecord, _ failure: FetchFailure, endsReading: Bool = false) throws -> Outcome {
         let now = environment.now()
         var record = before
         var outcome = Outcome(isFailed: true)
@@ -253,7 +280,7 @@ struct FeedPoll: Sendable {
             forgetDocument(&record)
         }
         record.due = PollSchedule(source, pace: record.pace).afterFailure(
-            record.failures,
+            failure.keepsPace ? 1 : record.failures,
             retryAfter: failure.retryAfter,
             from: now,
             random: environment.random()
@@ -281,7 +308,7 @@ struct FeedPoll: Sendable {
             let quiet = min(failure.retryAfter ?? PollSchedule.standardRetryAfter, PollSchedule.maximumRetryAfter)
             outcome.hostWait = HostWait(host: host, due: DueTime(after: quiet, from: now))
         }
-        try store.commit(record, hostWait: outcome.hostWait, now: now)
+        try store.commit(record, hostWait: outcome.hostWait, endsReading: endsReading, now: now)
         return outcome
     }
 

@@ -21,6 +21,8 @@ struct FetchFailure: Sendable, Equatable {
     var isGone = false
     /// A body came, so the stored validators belong to a document that is no longer there.
     var spoilsValidators = false
+    /// The feed is asked for at its own interval: its document is refused only until it changes.
+    var keepsPace = false
     /// The address itself leads to no feed, rather than the way there being disturbed.
     var blamesAddress = false
 
@@ -82,6 +84,19 @@ struct FetchFailure: Sendable, Equatable {
         case .unreadable(let reason):
             failure.what = "cannot be read: \(reason)"
         }
+        return failure
+    }
+
+    static func endedProgram(_ reading: InterruptedReading) -> FetchFailure {
+        var failure = FetchFailure(kind: "ended the program", what: "", keepsPace: true)
+        let times = reading.deaths == 1 ? "" : " \(reading.deaths) times"
+        failure.what =
+            reading.isCertain
+            ? "sent a document that crashed this program\(times)"
+            : "sent a document while reading which this program was ended\(times)"
+        failure.advice =
+            "that document is skipped until it changes\(reading.isCertain ? "" : ", for a day or more"); "
+            + "'newswire publish --force' reads it again, and a report of this helps to repair the reader"
         return failure
     }
 

@@ -1,3 +1,4 @@
+internal import Feeds
 package import FoundationEssentials
 
 /// What a pass takes from outside, so that a test can give it.
@@ -10,6 +11,17 @@ package struct PublishEnvironment: Sendable {
     var timeZone: @Sendable () -> TimeZone
     /// Waits within a pass, on the monotonic clock.
     package var sleep: @Sendable (Duration) async throws -> Void
+    /// Version of this program: a document that ended another version is tried again.
+    package var program = ""
+    /// Reads a fetched document.
+    var read: @Sendable (FetchedDocument) throws(FeedError) -> Feed = { document throws(FeedError) in
+        try FeedReader.read(
+            document.body,
+            url: document.url,
+            contentLocation: document.contentLocation,
+            contentType: document.contentType
+        )
+    }
     /// Ends when so much time of a pass is over, on the monotonic clock; throws when cancelled.
     package var deadline: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 

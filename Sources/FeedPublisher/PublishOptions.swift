@@ -14,6 +14,8 @@ package struct PublishOptions: Sendable {
     package var announceWithin = PublishOptions.standardAnnounceWithin
     /// Also polls what is not due and what was retired.
     package var force = false
+    /// The feed that the last run of the program trapped on, as ``HostSystem/TrapNote`` knows it.
+    package var trappedFeed: Int64?
     /// Under which name the categories are announced to the hub.
     package var publisher = "newswire"
 

@@ -23,12 +23,15 @@ extension PublishPass {
         let record: FeedRecord
         /// Who will be asked, and who is known to answer; empty for a file.
         let hosts: Set<String>
+        /// Number of runs of the program that ended while they read its documents, one after the other.
+        let deaths: Int
 
-        init(_ source: FeedSource, in list: FeedList, _ record: FeedRecord, hosts: Set<String>) {
+        init(_ source: FeedSource, in list: FeedList, _ record: FeedRecord, hosts: Set<String>, deaths: Int = 0) {
             self.list = list
             self.source = source
             self.record = record
             self.hosts = hosts
+            self.deaths = deaths
         }
 
         /// How long it has been due: 0 up to one of its intervals, 1 up to three, 2 up to seven and so on.
@@ -64,8 +67,43 @@ extension PublishPass {
         _ report: inout PublishReport,
         _ sending: inout Sending
     ) async throws {
-        var lanes = lanes(of: hosts, at: start)[...]
         let quiet = QuietHosts()
+        let lanes = lanes(of: hosts.map { $0.filter { $0.deaths == 0 } }.filter { !$0.isEmpty }, at: start)
+        try await poll(lanes: lanes[...], start, quiet, &report, &sending)
+        try await pollSuspects(hosts.joined().filter { $0.deaths > 0 }, start, quiet, &report, &sending)
+    }
+
+    /// Asks for the feeds whose documents may end the program, one by one after all else was published.
+    ///
+    /// If one does, the others have lost nothing. Those that least often ended it come first.
+    private func pollSuspects(
+        _ suspects: [Turn],
+        _ start: Date,
+        _ quiet: QuietHosts,
+        _ report: inout PublishReport,
+        _ sending: inout Sending
+    ) async throws {
+        guard !suspects.isEmpty, !Task.isCancelled else { return }
+        if !sending.isElsewhere, preview == nil {
+            sending.isLast = false
+            try await send(start, &report, &sending)
+            sending.isLast = true
+        }
+        for turn in suspects.sorted(by: { $0.deaths < $1.deaths }) {
+            if !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
+            guard !Task.isCancelled else { return }
+            try await poll(lanes: [[turn]], start, quiet, &report, &sending)
+        }
+    }
+
+    private func poll(
+        lanes: ArraySlice<ArraySlice<Turn>>,
+        _ start: Date,
+        _ quiet: QuietHosts,
+        _ report: inout PublishReport,
+        _ sending: inout Sending
+    ) async throws {
+        var lanes = lanes
         var running = 0
         var isSpent = false
         try await withThrowingTaskGroup(of: Event.self) { group in
@@ -138,6 +176,7 @@ extension PublishPass {
             environment: environment,
             existing: options.announceExisting,
             start: start,
+            isForced: options.force,
             preview: preview
         )
         let outcome =
@@ -164,6 +203,7 @@ extension PublishPass {
     func due(_ now: Date) throws -> (hosts: [[Turn]], next: Date?) {
         let records = try store.enroll(lists.lists.flatMap { $0.feeds.map(\.address) })
         let waits = try store.hostWaits()
+        let interrupted = try store.interruptedReadings()
         var order: [String] = []
         var turns: [String: [Turn]] = [:]
         var next: Date?
@@ -187,7 +227,8 @@ extension PublishPass {
             let busy = source.address.isFile ? [host] : hosts
             if let resident, resident.isBusy(anyOf: busy) { continue }
             if turns[host] == nil { order.append(host) }
-            turns[host, default: []].append(Turn(source, in: list, record, hosts: hosts))
+            let deaths = interrupted[record.id]?.deaths ?? 0
+            turns[host, default: []].append(Turn(source, in: list, record, hosts: hosts, deaths: deaths))
         }
         for (host, feeds) in turns {
             for turn in feeds { resident?.take(turn, turn.hosts.union([host])) }

@@ -140,6 +140,7 @@ package struct PublishPass: Sendable {
         let start = environment.now()
         var report = PublishReport()
         var sending = Sending()
+        try settleReadings()
         try await poll(try due(start).hosts, start, &report, &sending)
         try await send(start, &report, &sending)
         report.pending = try store.counts().pending

@@ -132,6 +132,21 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("7 readings in progress") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE reading (
+                        feed INTEGER PRIMARY KEY REFERENCES feed(id) ON DELETE CASCADE,
+                        body_hash BLOB NOT NULL CHECK (length(body_hash) = 32),
+                        program TEXT NOT NULL,
+                        started INTEGER NOT NULL,
+                        is_open INTEGER NOT NULL,
+                        deaths INTEGER NOT NULL DEFAULT 0,
+                        is_certain INTEGER NOT NULL DEFAULT 0
+                    ) STRICT;
+                    """
+            )
+        }
         return migrator
     }
 }

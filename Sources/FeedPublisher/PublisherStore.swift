@@ -150,15 +150,20 @@ package final class PublisherStore: Sendable {
     /// Writes all that one fetch changes: the feed as it is to be from now on, that its host asked for quiet, and the
     /// document if one came.
     ///
+    /// With `endsReading` the mark that ``beginReading(_:hash:program:isForced:now:)`` made is taken away in the same
+    /// transaction.
+    ///
     /// - Returns: What was decided about the document.
     @discardableResult
     package func commit(
         _ record: FeedRecord,
         hostWait: HostWait? = nil,
         reading: DocumentReading? = nil,
+        endsReading: Bool = false,
         now: Date
     ) throws -> Verdict? {
         try write { db in
+            if endsReading { try self.endReading(db, record.id) }
             var record = record
             var verdict: Verdict?
             if let reading {

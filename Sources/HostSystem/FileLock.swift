@@ -57,6 +57,14 @@ package final class FileLock: Sendable {
         }
     }
 
+    /// - Returns: `nil` when the lock was closed.
+    func withDescriptor<Value: Sendable>(_ body: @Sendable (Int32) -> Value) -> Value? {
+        descriptor.withLock { descriptor -> Value? in
+            guard let number = descriptor?.number else { return nil }
+            return body(number)
+        }
+    }
+
     package func close() {
         descriptor.withLock { descriptor in
             // Closing alone leaves the lock with a child that another thread has forked and that has not yet executed.

@@ -2,8 +2,15 @@ internal import CLibXML2
 
 /// libxml2's SAX2 table with only what is wanted in it.
 ///
-/// Entities are counted and not declared, so nothing can be expanded.
+/// Entities are counted and not declared, so nothing can be expanded. No callback calls back into the parser: a parser
+/// that is stopped or freed inside one goes on in freed memory.
 enum XMLCallbacks {
+    /// Hands libxml2 the next piece of the document; its context is the builder.
+    static let read: xmlInputReadCallback = { user, buffer, count in
+        guard let buffer, count > 0, let builder = XMLCallbacks.builder(user) else { return 0 }
+        return Int32(builder.pointee.read(into: UnsafeMutableRawPointer(buffer), count: Int(count)))
+    }
+
     static func install(in context: xmlParserCtxtPtr, for builder: UnsafeMutablePointer<XMLTreeBuilder>) {
         guard let table = context.pointee.sax else { return }
         table.pointee = xmlSAXHandler()

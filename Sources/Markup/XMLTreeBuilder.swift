@@ -16,12 +16,20 @@ struct XMLTreeBuilder {
 
     /// Bytes that a document has for each element or text, about.
     private static let bytesOfNode = 32
+    /// Most bytes given to libxml2 at a time, so that it has little left to read after a stop.
+    private static let bytesAtATime = 4_096
     private static let ordinaryAttributes = 16
     private static let ordinaryDepth = 16
 
     private let vocabulary: XMLVocabulary
     private let policy: Policy
     private var context: xmlParserCtxtPtr?
+    /// The document, while it is being parsed.
+    private var document = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// Bytes of the document that libxml2 has been given.
+    private(set) var bytesRead = 0
+    /// True when nothing more of the document is wanted: libxml2 gets no further input, and its events are ignored.
+    private var hasStopped = false
     /// Texts that were taken out of the document, for its instructions.
     private var sections: [ArraySlice<UInt8>] = []
     private var nextSection = 0
@@ -68,8 +76,11 @@ struct XMLTreeBuilder {
     }
 
     /// Parses a document once; `sections` are the texts that ``CDATASections`` took out of it.
+    ///
+    /// libxml2 asks for the document in pieces. A parse that is to stop is given no more of them and ends on its own:
+    /// `xmlStopParser` would free the buffer that libxml2 goes on reading when a callback returns.
     mutating func parse(_ utf8: [UInt8], sections: [ArraySlice<UInt8>] = []) {
-        guard let size = Int32(exactly: utf8.count), let context = xmlNewParserCtxt() else {
+        guard let context = xmlNewParserCtxt() else {
             reachedLimit = true
             return
         }
@@ -86,19 +97,32 @@ struct XMLTreeBuilder {
         withUnsafeMutablePointer(to: &self) { builder in
             XMLCallbacks.install(in: context, for: builder)
             utf8.withUnsafeBytes { buffer in
-                let text = buffer.bindMemory(to: CChar.self).baseAddress
-                let document = xmlCtxtReadMemory(context, text, size, nil, nil, Int32(options))
+                builder.pointee.document = buffer
+                let document = xmlCtxtReadIO(context, XMLCallbacks.read, nil, builder, nil, nil, Int32(options))
                 if let document { xmlFreeDoc(document) }
+                builder.pointee.document = UnsafeRawBufferPointer(start: nil, count: 0)
             }
         }
         endText()
         self.context = nil
     }
 
+    /// Copies the next bytes of the document; none after its end or a stop.
+    ///
+    /// - Returns: Number of bytes.
+    mutating func read(into buffer: UnsafeMutableRawPointer, count: Int) -> Int {
+        guard !hasStopped else { return 0 }
+        let piece = document[bytesRead...].prefix(min(count, Self.bytesAtATime))
+        UnsafeMutableRawBufferPointer(start: buffer, count: count).copyBytes(from: piece)
+        bytesRead += piece.count
+        return piece.count
+    }
+
     // MARK: Events
 
     /// Comes before the start of the element that declares them.
     mutating func declareNamespaces(_ count: Int) {
+        guard !hasStopped else { return }
         namespaces += count
         namespaceDeclarations += count
         declaring.append((open.count, count))
@@ -116,6 +140,7 @@ struct XMLTreeBuilder {
         attributeCount: Int,
         _ values: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
     ) {
+        guard !hasStopped else { return }
         endText()
         guard open.count < XMLLimits.depth else { return stop("elements are nested deeper than \(XMLLimits.depth)") }
         guard let name = index(of: XMLNames.Key(local: local, prefix: prefix, namespace: namespace)) else { return }
@@ -135,6 +160,7 @@ struct XMLTreeBuilder {
     }
 
     mutating func end() {
+        guard !hasStopped else { return }
         endText()
         guard let node = open.popLast() else { return }
         if let last = declaring.last, last.depth == open.count {
@@ -146,13 +172,14 @@ struct XMLTreeBuilder {
 
     /// One text may come in hundreds of pieces; the node is made when it has ended.
     mutating func text(_ start: UnsafePointer<xmlChar>, count: Int) {
-        guard !open.isEmpty else { return }
+        guard !hasStopped, !open.isEmpty else { return }
         let kept = min(count, XMLLimits.fieldBytes - textBytes)
         bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: kept))
         textBytes += kept
     }
 
     mutating func instruction(_ target: UnsafePointer<xmlChar>) {
+        guard !hasStopped else { return }
         guard nextSection < sections.count, String(cString: target) == CDATASections.target else {
             instructions += 1
             guard instructions > XMLLimits.instructions else { return }
@@ -177,12 +204,13 @@ struct XMLTreeBuilder {
 
     mutating func entity(_ name: UnsafePointer<xmlChar>?) -> xmlEntityPtr? {
         if let predefined = xmlGetPredefinedEntity(name) { return predefined }
-        needsDeclarations = true
+        if !hasStopped { needsDeclarations = true }
         return nil
     }
 
     /// Of an entity, an element or a notation.
     mutating func declaration() {
+        guard !hasStopped else { return }
         declarations += 1
         guard declarations > XMLLimits.declarations else { return }
         needsDeclarations = true
@@ -191,21 +219,22 @@ struct XMLTreeBuilder {
 
     /// Defaults would be added to every tag of their element, each compared with all others.
     mutating func attributeDeclaration() {
+        guard !hasStopped else { return }
         needsDeclarations = true
         stop()
     }
 
     mutating func doctype() {
-        guard policy == .withoutDoctype else { return }
+        guard !hasStopped, policy == .withoutDoctype else { return }
         record("a document type declaration is not allowed", line: context.map { Int(xmlSAX2GetLineNumber($0)) } ?? 1)
         stop()
     }
 
     mutating func report(_ error: UnsafePointer<xmlError>) {
+        // What libxml2 says of the end that a stop made for it is no fault of the document.
+        guard !hasStopped else { return }
         let code = UInt32(bitPattern: error.pointee.code)
-        guard error.pointee.level == XML_ERR_FATAL || code == XML_NS_ERR_UNDEFINED_NAMESPACE.rawValue,
-            code != XML_ERR_USER_STOP.rawValue
-        else { return }
+        guard error.pointee.level == XML_ERR_FATAL || code == XML_NS_ERR_UNDEFINED_NAMESPACE.rawValue else { return }
         let message = Self.sentence(error.pointee.message.map { String(cString: $0) } ?? "not well-formed")
         guard error.pointee.level == XML_ERR_FATAL else {
             if namespaceFault == nil { namespaceFault = XMLSyntaxError(line: Int(error.pointee.line), reason: message) }
@@ -258,9 +287,7 @@ struct XMLTreeBuilder {
         stop()
     }
 
-    private func stop() {
-        if let context { xmlStopParser(context) }
-    }
+    private mutating func stop() { hasStopped = true }
 
     private mutating func record(_ reason: String, line: Int) {
         if fault == nil { fault = XMLSyntaxError(line: max(1, line), reason: reason) }

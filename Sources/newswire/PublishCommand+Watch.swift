@@ -15,6 +15,7 @@ extension PublishCommand {
     func stay(
         _ feeds: FeedLists,
         _ settings: Settings,
+        _ options: PublishOptions,
         _ store: PublisherStore,
         _ http: OutboundClient,
         _ hub: HubClient,
@@ -29,8 +30,9 @@ extension PublishCommand {
             store: store,
             http: http,
             hub: hub,
-            options: options(settings),
+            options: options,
             callback: callback,
+            environment: environment,
             reporter: PublishReporter(line: Console.say),
             logger: log
         )

@@ -89,6 +89,12 @@ struct PublishCommand: AsyncParsableCommand {
         }
     }
 
+    var environment: PublishEnvironment {
+        var environment = PublishEnvironment()
+        environment.program = Program.version
+        return environment
+    }
+
     func options(_ settings: Settings) -> PublishOptions {
         var options = PublishOptions()
         options.announceExisting = announceExisting
@@ -114,12 +120,16 @@ struct PublishCommand: AsyncParsableCommand {
             throw ExitCode(exit.rawValue)
         }
         defer { lock.close() }
+        let trappedFeed = TrapNote.take(from: lock)
+        TrapNote.leave(in: lock)
         let hub = try connection.resolved(settings, PublisherSettings.connection)
         let client = try hub.client(try hub.sending(), http: http)
         do {
             let store = try PublisherStore(path: directory.file(PublisherFiles.database))
-            guard watch else { return try await pass(feeds, settings, store, http, client) }
-            try await stay(feeds, settings, store, http, client, lock)
+            var options = options(settings)
+            options.trappedFeed = trappedFeed
+            guard watch else { return try await pass(feeds, settings, options, store, http, client) }
+            try await stay(feeds, settings, options, store, http, client, lock)
             return PublishReport()
         } catch let error as PublisherStoreError {
             throw Failure(store: error)
@@ -129,6 +139,7 @@ struct PublishCommand: AsyncParsableCommand {
     private func pass(
         _ feeds: FeedLists,
         _ settings: Settings,
+        _ options: PublishOptions,
         _ store: PublisherStore,
         _ http: OutboundClient,
         _ hub: HubClient
@@ -138,7 +149,8 @@ struct PublishCommand: AsyncParsableCommand {
             store: store,
             http: http,
             hub: hub,
-            options: options(settings),
+            options: options,
+            environment: environment,
             reporter: PublishReporter(line: Console.say),
             logger: Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
         )
@@ -179,6 +191,7 @@ struct PublishCommand: AsyncParsableCommand {
                     http: http,
                     hub: client,
                     options: options,
+                    environment: environment,
                     reporter: PublishReporter(line: Console.say)
                 )
             }

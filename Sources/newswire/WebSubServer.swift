@@ -17,8 +17,8 @@ enum WebSubServer {
     private static let idleTimeout: TimeAmount = .seconds(30)
     /// For a whole delivery: one that trickles in would hold its place for ever.
     private static let bodyTimeout: Duration = .seconds(60)
-    /// Beyond them the system's queue is where connections wait.
-    private static let maximumConnections = 256
+    /// Connections held; a further one takes the place of one that has nothing to say (``CallbackConnections``).
+    static let maximumConnections = 256
 
     /// Calls `onRunning` with the port.
     static func application(
@@ -37,15 +37,20 @@ enum WebSubServer {
             }
             return response(await watch.take(delivery) { try await body(request) })
         }
+        let connections = CallbackConnections(maximum: maximumConnections)
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
         return Application(
             router: router,
-            server: .http1(configuration: .init(idleTimeout: idleTimeout)),
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [CallbackDeadlines(connections)],
+                    idleTimeout: idleTimeout
+                )
+            ),
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: listen.port),
-                serverName: "newswire",
-                availableConnectionsDelegate: MaximumAvailableConnections(maximumConnections)
+                serverName: "newswire"
             ),
             onServerRunning: { channel in onRunning(channel.localAddress?.port ?? 0) },
             logger: quiet

@@ -224,3 +224,18 @@ func freePort() throws -> Int {
     try #require(isBound)
     return Int(UInt16(bigEndian: address.sin_port))
 }
+
+/// A socket that is connected to a port of this machine.
+func connectedSocket(_ port: Int) throws -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
+    }
+    try #require(code == 0, "errno \(errno)")
+    return descriptor
+}

@@ -34,6 +34,17 @@ import Testing
         }
     }
 
+    @Test func `a large file with a fault is read to its end`() async throws {
+        let scratch = try ScratchFolder()
+        let items = String(repeating: "<item><title>x</title><link>https://x.example/</link></item>", count: 1_700)
+        let feed = "<rss version='2.0'><channel><title>A ]]> B</title>\(items)</channel></rss>"
+        let path = try file(scratch, "town.rss", feed)
+        let outcome = try await BuiltProgram.run(["feeds", "check", "--json", "--url", "https://town.example/f", path])
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        let object = try object(outcome.output)
+        #expect((object["entries"] as? [Any])?.count == 1_700 && object["complete"] as? Bool == true)
+    }
+
     @Test func `JSON has the members that programs compare`() async throws {
         let scratch = try ScratchFolder()
         let path = try file(scratch, "town.rss", Self.feed)

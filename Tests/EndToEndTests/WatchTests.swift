@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HubTestServer
 import OutboundHTTP
 import Synchronization
@@ -91,6 +92,47 @@ import Testing
         #expect(program.errors.contains("feeds/world.yaml"), "\(program.errors)")
         #expect(program.errors.components(separatedBy: "stay in force").count == 2, "\(program.errors)")
         #expect(!program.errors.contains("watchdog"))
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `connections that say nothing keep no hub away`() async throws {
+        let scratch = try ScratchFolder()
+        let inbox = try Inbox()
+        let site = try ScriptedHTTPServer { _ in .status(200, body: Self.rss(["old"])) }
+        try list(site.url("/a"), scratch)
+        let port = try freePort()
+        let program = try await RunningProgram(
+            [
+                "publish", "--watch", "--feeds", scratch.file("feeds"), "--callback", "http://127.0.0.1:\(port)/websub",
+                "--listen", "127.0.0.1:\(port)",
+            ],
+            environment: environment(scratch, inbox),
+            folder: scratch.path
+        )
+        try #require(program.isRunning, "\(program.errors)")
+        // Some say nothing, some send half a head, some a body that never ends.
+        let beginnings = [
+            "", "POST /websub/0123 HT", "POST /websub/0123 HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nx",
+        ]
+        var silent: [Int32] = []
+        defer { for descriptor in silent { close(descriptor) } }
+        for index in 0..<300 {
+            let descriptor = try connectedSocket(port)
+            silent.append(descriptor)
+            let beginning = Array(beginnings[index % 3].utf8)
+            _ = beginning.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        }
+        let client = OutboundClient(userAgent: "hub")
+        let url = "http://127.0.0.1:\(port)/websub/0123"
+        let start = ContinuousClock.now
+        for _ in 1...3 {
+            let answer = try await client.send(OutboundRequest(method: "GET", url: url, addresses: .any))
+            #expect(answer.status == 404)
+        }
+        // Sooner than any of them is closed for its silence.
+        #expect(start.duration(to: .now) < .seconds(14))
+        await client.shutdown()
+        #expect(await program.stop() == 0)
     }
 
     @Test(.timeLimit(.minutes(5)))

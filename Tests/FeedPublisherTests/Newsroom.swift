@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import FeedPublisher
+@testable import Feeds
 
 /// A site, a hub, a store and a clock, and passes over them.
 final class Newsroom: Sendable {
@@ -14,6 +15,9 @@ final class Newsroom: Sendable {
         var lines: [PublishLine] = []
         var pauses: [Duration] = []
         var random: UInt64 = 0
+        var program = "1"
+        /// Called with each body before it is read.
+        var reading: @Sendable ([UInt8]) -> Void = { _ in }
         /// Of a pass; without one its time is never over.
         var deadline: @Sendable (Duration) async throws -> Void = { _ in try await Gate.never() }
     }
@@ -143,6 +147,10 @@ final class Newsroom: Sendable {
         shared.state.withLock { $0.deadline = deadline }
     }
 
+    func setProgram(_ version: String) { shared.state.withLock { $0.program = version } }
+
+    func whenReading(_ work: @escaping @Sendable ([UInt8]) -> Void) { shared.state.withLock { $0.reading = work } }
+
     var pauses: [Duration] { shared.state.withLock { $0.pauses } }
 
     /// What was said since this was last asked, without what was said before.
@@ -171,6 +179,12 @@ final class Newsroom: Sendable {
             timeZone: { .gmt },
             sleep: { pause in shared.state.withLock { $0.pauses.append(pause) } }
         )
+        environment.program = shared.state.withLock { $0.program }
+        let (read, reading) = (environment.read, shared.state.withLock { $0.reading })
+        environment.read = { document throws(FeedError) in
+            reading(document.body)
+            return try read(document)
+        }
         environment.deadline = shared.state.withLock { $0.deadline }
         return environment
     }

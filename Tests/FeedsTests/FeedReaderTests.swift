@@ -37,6 +37,19 @@ struct FeedReaderTests {
         }
     }
 
+    /// libxml2 was stopped in the middle of what it read, and went on in freed memory.
+    @Test(arguments: [
+        ("<rss version='2.0'><channel>", "item", "</channel></rss>"),
+        ("<feed xmlns='http://www.w3.org/2005/Atom'>", "entry", "</feed>"),
+    ])
+    func `a fault costs none of the entries of a large document`(head: String, name: String, end: String) throws {
+        let entries = (1...1_700).map { "<\(name)><id>\($0)</id><title>\($0)</title></\(name)>" }.joined()
+        for fault in ["A ]]> B", "A & B", "A < B", "A\u{1}B", "A&nbsp;B"] {
+            let feed = try read("\(head)<\(name)><title>\(fault)</title></\(name)>\(entries)\(end)")
+            #expect(feed.entries.count == 1_701 && feed.isComplete && feed.malformed != nil, "\(fault)")
+        }
+    }
+
     @Test func `an empty feed is a feed`() throws {
         let feed = try read("<rss version='2.0'><channel><title>x</title></channel></rss>")
         #expect(feed.entries.isEmpty && feed.isComplete)

@@ -129,6 +129,15 @@ struct OPMLTests {
         #expect(try read("<opml><body>" + String(repeating: "<outline <!--", count: 20_000)).outlines.count < 20_001)
     }
 
+    /// libxml2 was stopped in the middle of what it read, and went on in freed memory.
+    @Test func `a fault costs none of the outlines of a large document`() throws {
+        let outlines = String(repeating: "<outline text='a' xmlUrl='https://x.example/'/>", count: 3_000)
+        for fault in ["]]>", "&", "<b>", "\u{1}"] {
+            let document = try read(Self.body("<outline text='b'>\(fault)</outline>\(outlines)"))
+            #expect(document.outlines.count == 3_001 && document.malformed != nil, "\(fault)")
+        }
+    }
+
     @Test(arguments: ["", "a b", "1a", "a:b", "xmlns", "{}a", "{u}", "{http://www.w3.org/2000/xmlns/}a", "é", "{u v}a"])
     func `names that no attribute can have are none`(text: String) {
         #expect(OPMLName(parsing: text) == nil)

@@ -24,6 +24,15 @@ struct XMLWellFormednessTests {
         #expect(fault?.reason.isEmpty == false)
     }
 
+    @Test(arguments: ["A ]]> B", "A & B", "</b>", "<!DOCTYPE a>"])
+    func `a fault is refused whatever comes after it`(fault: String) {
+        let text = "<a>\(fault)" + String(repeating: "<b>x</b>", count: 50_000) + "</a>"
+        for _ in 1...4 {
+            let found = #expect(throws: XMLSyntaxError.self) { try XMLWellFormedness.check(text) }
+            #expect(found?.line == 1)
+        }
+    }
+
     @Test func `nesting and size are bounded`() {
         let deep = String(repeating: "<a>", count: 1_000) + String(repeating: "</a>", count: 1_000)
         #expect(throws: XMLSyntaxError.self) { try XMLWellFormedness.check(deep) }

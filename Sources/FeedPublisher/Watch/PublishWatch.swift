@@ -107,6 +107,7 @@ package final class PublishWatch: Sendable {
     ///
     /// - Throws: ``PublisherStoreError`` when the store cannot be used and waiting does not help.
     package func run() async throws {
+        try pass.settleReadings()
         try subscriber?.catchUp()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.keepPolling() }

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Feeds
 
 extension FeedPoll {
@@ -12,15 +13,37 @@ extension FeedPoll {
     /// - Returns: `nil` when the feed has to be polled instead.
     /// - Throws: ``PublisherStoreError`` when nothing can be written.
     func take(_ body: [UInt8], contentType: String?, topic: String, _ before: FeedRecord) throws -> Outcome? {
-        guard before.baseline != nil, before.retired == nil,
-            var feed = try? FeedReader.read(body, url: topic, contentType: contentType), feed.isComplete
-        else { return nil }
+        guard before.baseline != nil, before.retired == nil else { return nil }
+        // A poll reads such a feed after all others.
+        guard try store.interruptedReading(before.id) == nil else { return nil }
+        _ = try begin(before.id, Array(SHA256.hash(data: body)))
+        return try reading(before.id) {
+            defer { try? store.endReading(before.id) }
+            return try judge(body, contentType: contentType, topic: topic, before)
+        }
+    }
+
+    private func judge(
+        _ body: [UInt8],
+        contentType: String?,
+        topic: String,
+        _ before: FeedRecord
+    ) throws -> Outcome? {
+        let document = FetchedDocument(
+            body: body,
+            contentLocation: nil,
+            contentType: contentType,
+            validators: Validators(),
+            answer: FetchResult.Answer(url: topic)
+        )
+        guard var feed = try? environment.read(document), feed.isComplete else { return nil }
         feed.title = feed.title ?? before.title
         let now = environment.now()
         let judge = judge(of: feed, before, now)
         // A few entries do not show whether the feed's identifiers still tell them apart.
         guard judge.identityRule == before.identityRule else { return nil }
-        let verdict = try store.commit(before, reading: reading(judge, feed, before).ofDelivery, now: now)
+        let reading = reading(judge, feed, before).ofDelivery
+        let verdict = try store.commit(before, reading: reading, endsReading: true, now: now)
         guard let judgement = verdict?.judgement, !judgement.isReset else { return nil }
         return Outcome(announced: judgement.announcements.count, recorded: judgement.silent)
     }

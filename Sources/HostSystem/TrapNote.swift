@@ -1,0 +1,61 @@
+import Glibc
+
+/// A number left in the lock file by a program that crashes: what the crashing thread was at work on.
+///
+/// Only a crash leaves one. A program that is killed, or loses its power, or runs out of stack leaves nothing.
+package enum TrapNote {
+    /// Signals that the kernel or the runtime sends to a thread for what that thread did.
+    private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT]
+
+    /// What the handler needs, in memory that never moves: a handler may neither allocate nor lock.
+    nonisolated(unsafe) private static let descriptor = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+    /// What was to be done before at each signal, by its number.
+    nonisolated(unsafe) private static let former = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
+    /// The number that each thread is at work on; libc keeps it beside the thread.
+    private static let subject: pthread_key_t? = {
+        var key = pthread_key_t()
+        return pthread_key_create(&key, nil) == 0 ? key : nil
+    }()
+
+    /// Does some work of this thread under a number above 0.
+    package static func naming<Value>(_ number: Int64, _ work: () throws -> Value) rethrows -> Value {
+        guard let subject else { return try work() }
+        pthread_setspecific(subject, UnsafeRawPointer(bitPattern: Int(number)))
+        defer { pthread_setspecific(subject, nil) }
+        return try work()
+    }
+
+    /// Takes the number that the last holder of a lock left, and removes it.
+    ///
+    /// - Returns: `nil` when that ended in another way, or was at work on nothing that has a number.
+    package static func take(from lock: FileLock) -> Int64? {
+        lock.withDescriptor { descriptor in
+            var number: Int64 = 0
+            let count = pread(descriptor, &number, MemoryLayout<Int64>.size, 0)
+            guard ftruncate(descriptor, 0) == 0, count == MemoryLayout<Int64>.size, number > 0 else { return nil }
+            return number
+        } ?? nil
+    }
+
+    /// Has a crash of this process leave its number in the file of a lock, as long as the process runs.
+    package static func leave(in lock: FileLock) {
+        guard subject != nil, let own = lock.withDescriptor({ fcntl($0, F_DUPFD_CLOEXEC, 3) }), own >= 0 else { return }
+        descriptor.initialize(to: own)
+        var action = sigaction()
+        action.__sigaction_handler.sa_sigaction = { signal, _, _ in TrapNote.write(signal) }
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK
+        for signal in signals { sigaction(signal, &action, former + Int(signal)) }
+    }
+
+    /// Writes this thread's number, and then has the signal do what it would have done without us.
+    ///
+    /// Calls nothing but what a handler may call. The signal waits until the handler has returned.
+    private static func write(_ signal: Int32) {
+        sigaction(signal, former + Int(signal), nil)
+        if let subject, let pointer = pthread_getspecific(subject) {
+            var number = Int64(Int(bitPattern: pointer))
+            pwrite(descriptor.pointee, &number, MemoryLayout<Int64>.size, 0)
+        }
+        raise(signal)
+    }
+}
