@@ -51,6 +51,6 @@ extension ProtocolError {
 
     private static let namedCodes = [
         "missingtoken": 40102, "invalidsignature": 40103, "invalidaudience": 40104, "malformedtoken": 40105,
-        "expiredtoken": 40106,
+        "expiredtoken": 40106, "listenquotaexceeded": ProtocolError.listenQuotaCode,
     ]
 }

@@ -83,7 +83,7 @@ extension ProtocolError {
         ProtocolError(status: 403, detail: "QuotaExceeded: \(detail)")
     }
 
-    /// The sub-code of a `403` by which a hub refuses what a bearer of Listen wants to store, for now: the key is good.
+    /// The sub-code, which the detail's first word `ListenQuotaExceeded` stands for, of a `403` by which a hub refuses what a bearer of Listen wants to store, for now: the key is good.
     package static let listenQuotaCode = 40_310
 
     package static func notFound(_ detail: String) -> ProtocolError {

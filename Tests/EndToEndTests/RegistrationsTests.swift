@@ -46,7 +46,9 @@ import Testing
         #expect(try await run(["list", "--device", "phone-7"]).output.split(separator: "\n") == found)
         let desk = try await run(["list", "--tag", "desk"]).output.split(separator: "\n")
         let toast = try #require(
-            desk.first { $0.hasSuffix("  wns  template 'toast'  …/?token=desk%2F1  $InstallationId:{desk}, desk") },
+            desk.first {
+                $0.hasSuffix("  wns  template 'toast'  …/?token=desk%2F1  $InstallationId:{desk}, desk, toast")
+            },
             "\(desk)"
         )
         let full = try await run(["show", String(toast.prefix { $0 != " " })]).output

@@ -61,7 +61,7 @@ extension ProtocolError {
         ProtocolError(
             status: 403,
             code: listenQuotaCode,
-            detail: "QuotaExceeded: \(reason), which is the most. Delete some, or raise 'hub: \(setting)'."
+            detail: "ListenQuotaExceeded: \(reason), which is the most. Delete some, or raise 'hub: \(setting)'."
         )
     }
 }

@@ -9,7 +9,7 @@ import Testing
 /// Clients that keep connections and say little: each kind is ended by a time of its own.
 struct SlowClientTests {
     /// Short, so that the tests are.
-    private static let limit = Duration.milliseconds(200)
+    private static let limit = Duration.seconds(2)
 
     private func run(
         _ shorten: (inout ConnectionLimits) -> Void,
