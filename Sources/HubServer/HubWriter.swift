@@ -215,6 +215,9 @@ final class HubWriter: Service {
             let results = try await store.commit(stages)
             noteHealth(nil)
             finish(batch, results)
+        } catch is CancellationError {
+            // A stop that took too long: the file is not at fault.
+            finish(batch, Self.refuseAll(batch, .unavailable("the hub is stopping; try again shortly")))
         } catch {
             noteHealth(error)
             let refusal = ProtocolError.unavailable("the hub cannot write its file: \(Self.reason(error))")
