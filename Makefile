@@ -14,7 +14,7 @@ FUZZ ?= xml json dates html opml registrations filters sends management authoriz
 SCRIPTS := .ci/check-imports.swift .ci/manual-pages.swift
 PREFIX ?= /usr/local
 # All tests at once would starve each other on two cores, until time-outs of the program itself are reached.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 # Says at the end once more what failed: a hundred suites scroll by.
 RUN_TESTS = set -o pipefail; \
 	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build 2>&1 | tee .build/test.log || \

@@ -25,8 +25,8 @@ ENTRY = (
 )
 
 
-def token(state):
-    with open(f"{state}/full.connection") as file:
+def token(state, connection="full.connection"):
+    with open(f"{state}/{connection}") as file:
         parts = dict(part.split("=", 1) for part in file.read().strip().split(";"))
     resource = urllib.parse.quote(f"http://127.0.0.1:{PORT}/", safe="").lower()
     expiry = int(time.time()) + 86_400
@@ -227,4 +227,5 @@ def main():
         sys.exit("; ".join(failures))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""A hub whose Listen key is held by somebody hostile: one broadcast to thousands of heavy templates.
+
+    Benchmarks/hostile.py .build/release/newswire [--count 10000]
+
+Half of the agents have a template that makes 200 KB of a message, the other half one that would make 2 MB and gets a gap instead. All are
+written with Listen, within the quotas, and have their streams open; one agent in a hundred is an ordinary one. One message goes to all.
+Meanwhile other clients ask for /healthz and read installations.
+
+Fails when a stream does not get the message or its gap within five minutes, when the 99th percentile of the other requests is above
+100 ms, or when the hub grows by more than 200 MB.
+"""
+import argparse, asyncio, base64, json, os, signal, sys, tempfile, time
+
+import registrations as hub_client
+
+MILLISECONDS = 100
+MEGABYTES = 200
+SECONDS = 300
+
+
+def template(copies):
+    members = [f'"m{n}":"{{{"+".join(["$(v)"] * 100)}}}"' for n in range(copies // 100)]
+    return '{"title":"$(title)",' + ",".join(members) + "}"
+
+
+def installation(number):
+    ordinary = number % 100 == 0
+    body = '{"title":"$(title)"}' if ordinary else template(200 if number % 2 else 2000)
+    # Each is a cohort of its own.
+    variables = {} if ordinary else {"v": f"{number:06}" + "x" * 994}
+    secret = base64.urlsafe_b64encode(number.to_bytes(4, "big") * 8).decode().rstrip("=")
+    return secret, json.dumps({
+        "installationId": f"h{number}", "platform": "stream", "pushChannel": secret, "tags": ["World"],
+        "pushVariables": variables, "templates": {"t": {"body": body}},
+    })
+
+
+def writes(authorization, count):
+    for number in range(count):
+        secret, body = installation(number)
+        yield (
+            f"PUT /news/installations/h{number}?api-version=2020-06 HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\n"
+            f"Newswire-Push-Channel: {secret}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+        ).encode()
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
+
+
+async def listen(authorization, number, opened, done):
+    secret, _ = installation(number)
+    reader, writer = await asyncio.open_connection("127.0.0.1", hub_client.PORT, limit=1 << 16)
+    writer.write(
+        f"GET /news/installations/h{number}/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\n"
+        f"Newswire-Push-Channel: {secret}\r\n\r\n".encode()
+    )
+    kept = b""
+    while part := await reader.read(1 << 16):
+        kept = kept[-64:] + part
+        if not opened[number] and b"200 OK" in kept:
+            opened[number] = True
+        if b'"title":"hostile"' in kept or b"event: gap" in kept:
+            done[number] = time.monotonic()
+            break
+    writer.close()
+
+
+async def ask(authorization, took, stop):
+    reader, writer = await asyncio.open_connection("127.0.0.1", hub_client.PORT)
+    secret, _ = installation(0)
+    turn = 0
+    while not stop.is_set():
+        turn += 1
+        path = "/healthz" if turn % 2 else "/news/installations/h0"
+        began = time.monotonic()
+        writer.write(
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\nNewswire-Push-Channel: {secret}\r\n\r\n".encode()
+        )
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(l.split(b":")[1]) for l in head.lower().splitlines() if l.startswith(b"content-length"))
+        await reader.readexactly(length)
+        took.append(time.monotonic() - began)
+        await asyncio.sleep(0.01)
+    writer.close()
+
+
+def requests(authorization, stop, results):
+    """In a process of its own: the readers of the streams would be timed as well."""
+    async def run():
+        took, event = [], asyncio.Event()
+        task = asyncio.create_task(ask(authorization, took, event))
+        while not stop.is_set():
+            await asyncio.sleep(0.05)
+        event.set()
+        await task
+        results.put(took)
+    asyncio.run(run())
+
+
+async def measure(arguments, hub, listen_key, full_key):
+    import multiprocessing
+    opened, done = [False] * arguments.count, [None] * arguments.count
+    tasks = [asyncio.create_task(listen(listen_key, n, opened, done)) for n in range(arguments.count)]
+    while not all(opened):
+        await asyncio.sleep(0.2)
+    before = resident(hub.pid)
+    stop, results = multiprocessing.Event(), multiprocessing.Queue()
+    others = multiprocessing.Process(target=requests, args=(listen_key, stop, results))
+    others.start()
+    await asyncio.sleep(1)
+    began, highest = time.monotonic(), before
+    reader, writer = await asyncio.open_connection("127.0.0.1", hub_client.PORT)
+    body = '{"title":"hostile"}'
+    writer.write(
+        f"POST /news/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: {full_key}\r\nServiceBusNotification-Format: template\r\n"
+        f"ServiceBusNotification-Tags: World\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    )
+    status = (await reader.readline()).split()[1]
+    accepted = time.monotonic() - began
+    while any(d is None for d in done) and time.monotonic() - began < SECONDS:
+        highest = max(highest, resident(hub.pid))
+        await asyncio.sleep(0.05)
+    stop.set()
+    took = sorted(results.get())
+    others.join()
+    for task in tasks:
+        task.cancel()
+    missing = sum(d is None for d in done)
+    ordinary = [d - began for n, d in enumerate(done) if d and n % 100 == 0]
+    p99 = took[int(len(took) * 0.99)] * 1000
+    print(f"answered {status.decode()} after {accepted * 1000:.0f} ms; ordinary agents had it after {max(ordinary) * 1000:.0f} ms, "
+          f"all {arguments.count - missing} after {max(d or 0 for d in done) - began:.1f} s, {missing} missing")
+    print(f"other requests: {len(took)}, median {took[len(took) // 2] * 1000:.1f} ms, p99 {p99:.1f} ms, longest {took[-1] * 1000:.0f} ms")
+    print(f"memory: {before:.0f} MB before, at most {highest:.0f} MB: {highest - before:.0f} MB more")
+    return missing == 0 and p99 <= MILLISECONDS and highest - before <= MEGABYTES
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--count", type=int, default=10_000)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        hub, _ = hub_client.start(arguments.program, folder)
+        try:
+            full = hub_client.token(f"{folder}/state")
+            listen_key = hub_client.token(f"{folder}/state", "listen.connection")
+            count, took = hub_client.exchange(writes(listen_key, arguments.count), 64)
+            print(f"{count} installations written with Listen in {took:.1f} s; the hub has {resident(hub.pid):.0f} MB")
+            good = asyncio.run(measure(arguments, hub, listen_key, full))
+        finally:
+            hub.send_signal(signal.SIGTERM)
+            hub.wait()
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
