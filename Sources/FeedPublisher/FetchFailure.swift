@@ -95,7 +95,7 @@ struct FetchFailure: Sendable, Equatable {
             ? "sent a document that crashed this program\(times)"
             : "sent a document while reading which this program was ended\(times)"
         failure.advice =
-            "that document is skipped until it changes\(reading.isCertain ? "" : ", for a day or more"); "
+            "that document is skipped until it changes\(reading.isCertain ? "" : ", or for a day or more"); "
             + "'newswire publish --force' reads it again, and a report of this helps to repair the reader"
         return failure
     }

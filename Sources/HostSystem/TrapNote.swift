@@ -7,6 +7,9 @@ package enum TrapNote {
     /// Signals that the kernel or the runtime sends to a thread for what that thread did.
     private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT]
 
+    /// `SI_USER`, which is a macro: a signal that some process sent, as a service manager's watchdog does.
+    private static let sentByProcess: Int32 = 0
+
     /// What the handler needs, in memory that never moves: a handler may neither allocate nor lock.
     nonisolated(unsafe) private static let descriptor = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     /// What was to be done before at each signal, by its number.
@@ -42,7 +45,9 @@ package enum TrapNote {
         guard subject != nil, let own = lock.withDescriptor({ fcntl($0, F_DUPFD_CLOEXEC, 3) }), own >= 0 else { return }
         descriptor.initialize(to: own)
         var action = sigaction()
-        action.__sigaction_handler.sa_sigaction = { signal, _, _ in TrapNote.write(signal) }
+        action.__sigaction_handler.sa_sigaction = { signal, info, _ in
+            TrapNote.write(signal, isFromOutside: info?.pointee.si_code == TrapNote.sentByProcess)
+        }
         action.sa_flags = SA_SIGINFO | SA_ONSTACK
         for signal in signals { sigaction(signal, &action, former + Int(signal)) }
     }
@@ -50,9 +55,9 @@ package enum TrapNote {
     /// Writes this thread's number, and then has the signal do what it would have done without us.
     ///
     /// Calls nothing but what a handler may call. The signal waits until the handler has returned.
-    private static func write(_ signal: Int32) {
+    private static func write(_ signal: Int32, isFromOutside: Bool) {
         sigaction(signal, former + Int(signal), nil)
-        if let subject, let pointer = pthread_getspecific(subject) {
+        if !isFromOutside, let subject, let pointer = pthread_getspecific(subject) {
             var number = Int64(Int(bitPattern: pointer))
             pwrite(descriptor.pointee, &number, MemoryLayout<Int64>.size, 0)
         }
