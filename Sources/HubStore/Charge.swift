@@ -9,13 +9,21 @@ enum Charge {
     private static let registration = 256
     /// The same, and the entry that streams are served from.
     private static let stream = 1_024
-    /// A record in memory is several times the size of its JSON: templates are held compiled.
+    /// A record in memory is several times the size of its JSON.
     private static let streamFactor = 4
+    /// A term of a template, compiled; its text may have no more than five characters.
+    private static let term = 64
 
     static func of(_ installation: Installation, record: Data, isCharged: Bool) -> Int {
         guard isCharged else { return 0 }
-        return installation.platform == .stream
-            ? stream + streamFactor * record.count : registration * installation.parts.count + 2 * record.count
+        guard installation.platform == .stream else {
+            return registration * installation.parts.count + 2 * record.count
+        }
+        // Each term but a text in quotes has a parenthesis.
+        let terms = installation.templates.values.reduce(0) { sum, template in
+            sum + template.body.utf8.count { $0 == UInt8(ascii: "(") }
+        }
+        return stream + streamFactor * record.count + term * terms
     }
 
     static func ofRegistration(tags: String, record: Data, isCharged: Bool) -> Int {
