@@ -5,8 +5,8 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// What a hub does from time to time: look for changed keys, note how far streams are, drop what has expired, count the
-/// generation on.
+/// The hub's periodic work: looks for changed keys, notes how far streams are, drops what has expired, and advances the
+/// generation counter.
 final class Housekeeping: Service {
     /// A key that another process has changed ends its streams within this.
     static let rulesInterval = Duration.milliseconds(500)
