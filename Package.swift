@@ -66,12 +66,14 @@ let package = Package(
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
 
         // The hub.
-        .target(name: "HubStore", dependencies: ["HubProtocol", "SQLiteFiles", .crypto, .grdb]),
+        .target(name: "HubRouting", dependencies: ["HubProtocol"]),
+        .target(name: "HubStore", dependencies: ["HubProtocol", "HubRouting", "SQLiteFiles", .crypto, .grdb]),
+        .target(name: "HubStreams", dependencies: ["HubProtocol", "HubRouting", "ServerSentEvents", .nioCore]),
         .target(
             name: "HubServer",
             dependencies: [
-                "HubProtocol", "ServerSentEvents", "HubStore", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
-                "HostSystem", "Certificates", .crypto, .grdb, .hummingbird, .hummingbirdCore, .hummingbirdHTTP2,
+                "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PrometheusText", "NetworkAddresses",
+                "HostSystem", "Certificates", .crypto, .hummingbird, .hummingbirdCore, .hummingbirdHTTP2,
                 .httpTypes, .log,
                 .serviceLifecycle,
                 .unixSignals, .nioCore, .nioHTTP1, .nioHTTP2, .nioHTTPTypes, .nioPosix, .nioSSL, .nioTLS,
@@ -118,6 +120,11 @@ let package = Package(
         // Tests: a folder a module, scripted peers, and the built program.
         .target(name: "HubTestServer", path: "Tests/HubTestServer"),
         .target(
+            name: "StreamProbe",
+            dependencies: ["HubProtocol", "HubStreams", "ServerSentEvents", .nioCore],
+            path: "Tests/StreamProbe"
+        ),
+        .target(
             name: "DesktopTestServer",
             dependencies: ["CSystemd", "HubTestServer"],
             path: "Tests/DesktopTestServer"
@@ -146,12 +153,19 @@ let package = Package(
             name: "HubClientTests",
             dependencies: ["HubClient", "HubProtocol", "OutboundHTTP", "ServerSentEvents", "HubTestServer"]
         ),
-        .testTarget(name: "HubStoreTests", dependencies: ["HubStore", "HubProtocol", .grdb]),
+        .testTarget(name: "HubRoutingTests", dependencies: ["HubRouting", "HubProtocol"]),
+        .testTarget(name: "HubStoreTests", dependencies: ["HubStore", "HubProtocol", "HubRouting", .grdb]),
+        .testTarget(
+            name: "HubStreamsTests",
+            dependencies: [
+                "HubStreams", "HubRouting", "HubProtocol", "ServerSentEvents", "StreamProbe", .nioCore, .nioEmbedded,
+            ]
+        ),
         .testTarget(
             name: "HubServerTests",
             dependencies: [
-                "HubServer", "HubStore", "HubProtocol", "ServerSentEvents", "NetworkAddresses", "Certificates",
-                "OutboundHTTP", .crypto, .grdb, .httpTypes, .hummingbirdCore, .log, .nioCore, .nioPosix,
+                "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "ServerSentEvents", "StreamProbe",
+                "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .grdb, .httpTypes, .hummingbirdCore, .log, .nioCore, .nioPosix,
                 .nioEmbedded, .nioHPACK, .nioHTTP2, .nioSSL, .serviceLifecycle,
             ]
         ),

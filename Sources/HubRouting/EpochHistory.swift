@@ -1,19 +1,24 @@
+import Foundation
 import HubProtocol
-import HubStore
 
 /// Decides whether a cursor can be resumed from.
 ///
 /// A cursor is good only when its epoch is known, its sequence lies before the next epoch's first and not above the
 /// top, and all that follows it is still held. A cursor from before a restore can be good, but is followed by a loss,
 /// which is a gap at its place in the log.
-struct EpochHistory: Sendable {
+package struct EpochHistory: Sendable {
     /// Oldest first; the last one is this start's.
-    let epochs: [Epoch]
+    package let epochs: [Epoch]
     /// Where restores lost messages, in the order of the log.
-    var losses: [Loss] = []
+    package let losses: [Loss]
+
+    package init(epochs: [Epoch], losses: [Loss] = []) {
+        self.epochs = epochs
+        self.losses = losses
+    }
 
     /// Where a stream goes on.
-    enum Resumption: Equatable {
+    package enum Resumption: Equatable {
         case resume(after: Int64)
         /// Something between the cursor and `after` may be lost; `loss` is where, if that is known.
         case gap(after: Int64, reason: String, loss: Loss? = nil)
@@ -23,15 +28,10 @@ struct EpochHistory: Sendable {
         case strangeCursor(after: Int64, reason: String, told: Loss?)
     }
 
-    static let restored = "the hub was restored from an older copy"
-    static let tooOld = "messages older than the hub's log are gone"
+    package static let restored = "the hub was restored from an older copy"
+    package static let tooOld = "messages older than the hub's log are gone"
 
-    var current: String { epochs.last?.name ?? "" }
-
-    /// A name for a new start: 64 random bits, so that no two histories share one.
-    static func newName() -> String {
-        String(UInt64.random(in: .min ... .max), radix: 36)
-    }
+    package var current: String { epochs.last?.name ?? "" }
 
     /// Finds where a stream goes on.
     ///
@@ -41,7 +41,12 @@ struct EpochHistory: Sendable {
     ///   - top: The highest sequence.
     ///   - droppedThrough: All messages up to this sequence are gone.
     /// - Returns: After which sequence the stream goes on, and whether something may be missing before.
-    func resume(_ cursor: String?, created: Int64, top: Int64, droppedThrough: Int64) -> Resumption {
+    package func resume(
+        _ cursor: String?,
+        created: LogSequence,
+        top: LogSequence,
+        droppedThrough: LogSequence
+    ) -> Resumption {
         guard let cursor else {
             guard created < droppedThrough else { return .resume(after: created) }
             return .gap(after: droppedThrough, reason: Self.tooOld)
@@ -74,14 +79,44 @@ struct EpochHistory: Sendable {
     }
 }
 
-extension Loss {
+/// One start of a hub: cursors name it, so that a restored older copy of the file cannot pass for the newer one.
+package struct Epoch: Sendable, Equatable {
+    package let name: String
+    package let firstSequence: LogSequence
+
+    package init(name: String, firstSequence: LogSequence) {
+        self.name = name
+        self.firstSequence = firstSequence
+    }
+}
+
+/// A place in the log where messages may be missing: the database was replaced by an older copy of itself.
+///
+/// The copy cannot tell which messages were accepted after it was made, so the loss has a sequence of its own: everything
+/// below it was in the copy, everything above it was accepted after the restore.
+package struct Loss: Sendable, Equatable {
+    package let sequence: LogSequence
+    /// The start of the hub that found it.
+    package let epoch: String
+    /// The newest instant that the copy knew; `nil` when it knew none.
+    package let since: Timestamp?
+    /// When the hub found it.
+    package let foundAt: Timestamp
+
+    package init(sequence: LogSequence, epoch: String, since: Timestamp?, foundAt: Timestamp) {
+        self.sequence = sequence
+        self.epoch = epoch
+        self.since = since
+        self.foundAt = foundAt
+    }
+
     /// The same each time the loss is announced.
-    var name: String { StreamPosition(epoch: epoch, sequence: sequence).text }
+    package var name: String { StreamPosition(epoch: epoch, sequence: sequence).text }
 
     /// For people; names the time from which messages may be missing.
-    var reason: String {
+    package var reason: String {
         guard let since, since < foundAt else { return EpochHistory.restored }
-        let times = [since, foundAt].map(DeliveryInquiry.time)
+        let times = [since, foundAt].map { ISODateTime.format(Date(timeIntervalSince1970: Double($0 / 1000))) }
         return "\(EpochHistory.restored): messages sent from \(times[0]) to \(times[1]) may be missing"
     }
 }

@@ -1,212 +1,311 @@
-import HubProtocol
-import HubStore
-import NIOCore
+package import HubProtocol
 
-/// Decides what goes to which streams, and collects it for their event loops.
+/// All that one hub knows in memory, and what follows from each change: committed changes and events of this server go in,
+/// commands for streams and small values for the requests come out.
 ///
-/// The hub's writer drives it in the order of the log. Streams whose ordinary tags, templates and named push variables
-/// are equal form a *cohort*: a message is matched, rendered and encoded once for all of them. A message that names an
-/// identity is matched for each stream.
-struct Broadcast: Sendable {
-    /// A live stream.
-    private struct Live {
-        let session: StreamSession
-        let loop: Int
-        var cohort: Int
+/// The machine is pure: the same effects and inputs give the same commands. The server's writer drives it in the order of
+/// the log.
+package struct HubMachine: Sendable {
+    private struct LiveStream {
+        let id: StreamID
         let credential: Credential
     }
 
-    private struct Cohort {
-        let recipient: Recipient
-        let isHeavy: Bool
-        /// Streams on each event loop.
-        var streams: [Int]
-        var total: Int { streams.reduce(0, +) }
-    }
+    /// Targets of a message with an identity tag that are looked up by name; of more, each open stream is asked.
+    private static let maximumNamed = 1_024
 
+    private let epochs: EpochHistory
     private let reserved: ReservedTagPrefixes
-    private let encoding: EventEncoding
-    private var live: [Int64: Live] = [:]
-    private var cohorts: [Int: Cohort] = [:]
-    private var cohortIDs: [Recipient: Int] = [:]
-    /// Cohorts whose recipient is heavy.
-    private var heavy: Set<Int> = []
-    private var nextCohort = 0
-    private var commands: [[StreamLoop.Command]]
+    private(set) var registry: Registry
+    private var streams: [Ordinal: LiveStream] = [:]
+    /// Streams on each event loop.
+    private var streamCounts: [Int]
+    private var commands: [[StreamCommand]]
+    private var rules: AccessRules
+    private var rulesRevision = 0
+    private(set) var settings: HubSettings
+    /// Everything up to this sequence has come.
+    private var head: LogSequence
+    private var headChanged = false
+    /// No message has a higher sequence.
+    private var lastMessage: LogSequence
+    private var droppedThrough: LogSequence
+    /// The server stops: no more streams.
+    private var isStopping = false
+    private(set) var scheduled: ScheduledLoad
+    /// How far streams are, to be written to the store.
+    private(set) var progress: [Ordinal: StreamProgress] = [:]
+    /// Messages whose counts in the store are to be corrected.
+    private(set) var recounted: [LogSequence: RecipientCounts] = [:]
 
-    init(loops: Int, reserved: ReservedTagPrefixes, encoding: EventEncoding) {
+    /// - Parameters:
+    ///   - settings: As stored.
+    ///   - namespaceRules: The namespace's rules.
+    ///   - registry: All targets and `stream` installations of the hub.
+    ///   - scheduled: The messages that wait for their time.
+    ///   - extent: How far the log reaches.
+    ///   - epochs: The starts of the server.
+    ///   - reserved: Prefixes of reserved tags.
+    ///   - loops: Number of event loops.
+    package init(
+        settings: HubSettings,
+        namespaceRules: [AccessRule],
+        registry: consuming Registry = Registry(),
+        scheduled: ScheduledLoad = .none,
+        extent: LogExtent,
+        epochs: EpochHistory,
+        reserved: ReservedTagPrefixes,
+        loops: Int
+    ) {
+        registry.finishLoading()
+        self.registry = registry
+        self.settings = settings
+        rules = AccessRules(hub: settings.rules, namespace: namespaceRules)
+        self.scheduled = scheduled
+        self.epochs = epochs
         self.reserved = reserved
-        self.encoding = encoding
+        head = extent.top
+        lastMessage = extent.top
+        droppedThrough = extent.droppedThrough
+        streamCounts = Array(repeating: 0, count: loops)
         commands = Array(repeating: [], count: loops)
     }
 
-    var streamCount: Int { live.count }
+    /// The state that requests read without the writer.
+    package var status: HubStatus {
+        HubStatus(
+            rules: rules,
+            rulesRevision: rulesRevision,
+            registrationLifetime: settings.registrationLifetime,
+            isDisabled: settings.isDisabled,
+            head: head,
+            droppedThrough: droppedThrough,
+            scheduled: scheduled,
+            listenUsage: registry.listenUsage,
+            installationCounts: registry.installationCounts,
+            registrationCounts: registry.registrationCounts,
+            streamCount: streams.count
+        )
+    }
 
-    /// What the loops are to do since the last call, ending with how far the hub is.
-    mutating func takeCommands(head: Int64?) -> [[StreamLoop.Command]] {
-        if let head {
-            for loop in commands.indices { commands[loop].append(.head(head)) }
-        }
+    /// Commands for each event loop since the last call, ending with how far the hub is.
+    package mutating func takeCommands() -> [[StreamCommand]] {
+        if headChanged { for loop in commands.indices { commands[loop].append(.head(head)) } }
+        headChanged = false
         defer { commands = Array(repeating: [], count: commands.count) }
         return commands
     }
+}
 
-    // MARK: - Streams
+// MARK: - Committed changes
 
-    mutating func refuse(_ session: StreamSession, loop: Int, _ error: ProtocolError) {
-        commands[loop].append(.refuse(session, error))
+extension HubMachine {
+    package mutating func apply(_ effect: HubEffect) {
+        switch effect {
+        case .message(let message, let matched):
+            recount(message, matched)
+            noteMessage(message.sequence)
+            route(message)
+        case .unreadable(let sequence): noteMessage(sequence)
+        case .installation(let change): apply(change)
+        case .targets(let changes): registry.apply(changes)
+        case .settings(let settings):
+            self.settings = settings
+            take(AccessRules(hub: settings.rules, namespace: rules.namespace))
+            if settings.isDisabled { endAll(.stopping) { _ in true } }
+        case .scheduled(let bytes, let dueAt): scheduled.add(bytes, dueAt: dueAt)
+        case .unscheduled(let messages, let bytes, let nextDue):
+            scheduled.messages -= messages
+            scheduled.bytes -= bytes
+            scheduled.nextDue = nextDue
+        case .recounted(let sequences):
+            for sequence in sequences { recounted[sequence] = nil }
+        }
     }
 
-    /// Lets a stream in, in the place of an older one of the same installation.
-    mutating func attach(
-        _ session: StreamSession,
-        loop: Int,
-        entry: Registry.Entry,
-        grant: Grant,
-        after: Int64,
-        through: Int64,
-        needsReplay: Bool,
-        toldLoss: Int64?,
-        prelude: ByteBuffer
-    ) {
+    /// All rows of the log up to a sequence were dropped.
+    mutating func drop(through sequence: LogSequence) { droppedThrough = sequence }
+
+    /// The hub was deleted.
+    mutating func close() {
+        isStopping = true
+        endAll(.revoked) { _ in true }
+    }
+
+    private mutating func apply(_ change: InstallationEffect) {
+        if !change.targets.isEmpty { registry.apply(change.targets) }
+        if !change.replaced.isEmpty { registry.apply(change.replaced) }
+        if let entry = change.entry { registry.put(entry) } else { registry.remove(stream: change.ordinal) }
+        if change.endsStream { end(change.ordinal, .revoked) }
+        guard let sequence = change.sequence else { return }
+        if let entry = change.entry, let stream = streams[entry.ordinal] {
+            commands[stream.id.loop].append(.move(stream.id, entry.recipient, at: sequence))
+        }
+        advance(to: sequence)
+    }
+
+    /// Streams that were opened with a key that is gone end.
+    private mutating func take(_ rules: AccessRules) {
+        rulesRevision += 1
+        guard self.rules != rules else { return }
+        self.rules = rules
+        endAll(.revoked) { !rules.hold($0) }
+    }
+
+    private mutating func advance(to sequence: LogSequence) {
+        head = max(head, sequence)
+        headChanged = true
+    }
+
+    private mutating func noteMessage(_ sequence: LogSequence) {
+        lastMessage = sequence
+        advance(to: sequence)
+    }
+
+    /// Corrects what a message was stored with if registrations have changed before it in its own commit.
+    private mutating func recount(_ message: RoutedMessage, _ stored: Matched) {
+        guard let changes = stored.changes, registry.changes != changes else { return }
+        let counts = registry.counts(of: message.expression, message.format)
+        if counts != stored.counts { recounted[message.sequence] = counts }
+    }
+
+    /// Streams whose ordinary tags, templates and named push variables are equal get the same; a message that names an
+    /// identity is matched for each stream.
+    private mutating func route(_ message: RoutedMessage) {
+        guard !streams.isEmpty, message.isForStreams else { return }
+        guard message.namesIdentity(reserved) else { return tellLoops(.publish(message)) }
+        guard let named = registry.streams(for: message, limit: Self.maximumNamed) else {
+            return tellLoops(.deliver(message, to: nil))
+        }
+        let ids = Dictionary(grouping: named.sorted().compactMap { streams[$0]?.id }, by: \.loop)
+        for (loop, ids) in ids { commands[loop].append(.deliver(message, to: ids)) }
+    }
+
+    private mutating func tellLoops(_ command: StreamCommand) {
+        for (loop, count) in streamCounts.enumerated() where count > 0 { commands[loop].append(command) }
+    }
+}
+
+// MARK: - Streams
+
+extension HubMachine {
+    package mutating func apply(_ input: StreamInput) {
+        switch input {
+        case .attach(let request): attach(request)
+        case .detached(let id, let ordinal, let written, let ending, let at):
+            detached(id, of: ordinal, written: written, ending, at: at)
+        case .progress(let reports): for report in reports { note(report) }
+        case .progressFlushed(let flushed):
+            for (ordinal, known) in flushed where progress[ordinal] == known { progress[ordinal] = nil }
+        case .rulesObserved(let rules, let revision):
+            if revision == rulesRevision, rules != self.rules { take(rules) }
+        case .stopping:
+            isStopping = true
+            endAll(.stopping) { _ in true }
+        }
+    }
+
+    private mutating func attach(_ request: StreamRequest) {
+        func refuse(_ error: ProtocolError) { commands[request.id.loop].append(.refuse(request.id, error)) }
+        guard
+            let entry = registry[request.installation],
+            request.grant.mayManage || request.channel?.matches(digest: entry.channelDigest) == true
+        else { return refuse(.noInstallation) }
+        if isStopping { return refuse(.unavailable("The hub is stopping; try again shortly.")) }
+        if settings.isDisabled { return refuse(.unavailable("The hub is disabled.")) }
+        guard rules.hold(request.grant.credential) else { return refuse(.unauthorized(.invalidSignature)) }
+        let resumption = epochs.resume(
+            request.cursor,
+            created: entry.createdSequence,
+            top: head,
+            droppedThrough: droppedThrough
+        )
+        let beginning = StreamBeginning(resumption, cursor: request.cursor)
         end(entry.ordinal, .replaced)
-        let cohort = join(entry.recipient, loop: loop)
-        live[entry.ordinal] = Live(session: session, loop: loop, cohort: cohort, credential: grant.credential)
-        let attachment = StreamLoop.Attachment(
+        streams[entry.ordinal] = LiveStream(id: request.id, credential: request.grant.credential)
+        streamCounts[request.id.loop] += 1
+        let attachment = StreamAttachment(
             ordinal: entry.ordinal,
-            cohort: cohort,
-            isHeavy: heavy.contains(cohort),
-            after: after,
-            through: through,
-            needsReplay: needsReplay,
-            toldLoss: toldLoss,
-            prelude: prelude,
-            validUntil: grant.validUntil
+            recipient: entry.recipient,
+            beginning: beginning,
+            through: head,
+            needsReplay: beginning.after < lastMessage,
+            validUntil: request.grant.validUntil
         )
-        commands[loop].append(.attach(session, attachment))
+        commands[request.id.loop].append(.attach(request.id, attachment))
+        var known = progress[entry.ordinal] ?? StreamProgress(ordinal: entry.ordinal, written: beginning.after)
+        known.resumedFrom = request.cursor
+        known.connectedAt = request.at
+        known.disconnectedAt = nil
+        progress[entry.ordinal] = known
     }
 
-    /// Lets the stream of an installation follow its changed choice.
-    mutating func move(_ entry: Registry.Entry, at sequence: Int64) {
-        guard let stream = live[entry.ordinal] else { return }
-        let cohort = join(entry.recipient, loop: stream.loop)
-        leave(stream.cohort, loop: stream.loop)
-        live[entry.ordinal]?.cohort = cohort
-        commands[stream.loop].append(
-            .move(stream.session, cohort: cohort, isHeavy: heavy.contains(cohort), at: sequence)
-        )
+    private mutating func detached(
+        _ id: StreamID,
+        of ordinal: Ordinal,
+        written: LogSequence,
+        _ ending: StreamEnd?,
+        at: Timestamp
+    ) {
+        let isLast = streams[ordinal].map { $0.id == id } ?? true
+        if isLast { forget(ordinal) }
+        guard registry[ordinal] != nil else { return }
+        var report = StreamProgress(ordinal: ordinal, written: written)
+        report.disconnectedAt = isLast ? at : progress[ordinal]?.disconnectedAt
+        switch ending {
+        case .replaced: report.replacedAt = at
+        case .revoked: report.revokedAt = at
+        case .stopping, .expired, nil: break
+        }
+        note(report)
     }
 
-    mutating func end(_ ordinal: Int64, _ reason: StreamEnd) {
-        guard let stream = live.removeValue(forKey: ordinal) else { return }
-        leave(stream.cohort, loop: stream.loop)
-        commands[stream.loop].append(.end(stream.session, reason))
+    private mutating func note(_ report: StreamProgress) {
+        var report = report
+        report.written = max(report.written, progress[report.ordinal]?.written ?? 0)
+        progress[report.ordinal] = StreamProgress.merged(progress[report.ordinal], report)
+    }
+
+    private mutating func end(_ ordinal: Ordinal, _ reason: StreamEnd) {
+        guard let stream = forget(ordinal) else { return }
+        commands[stream.id.loop].append(.end(stream.id, reason))
+    }
+
+    @discardableResult
+    private mutating func forget(_ ordinal: Ordinal) -> LiveStream? {
+        guard let stream = streams.removeValue(forKey: ordinal) else { return nil }
+        streamCounts[stream.id.loop] -= 1
+        return stream
     }
 
     /// Ends the streams that were opened with certain keys.
-    mutating func endAll(_ reason: StreamEnd, where isMeant: (Credential) -> Bool) {
-        for (ordinal, stream) in live where isMeant(stream.credential) { end(ordinal, reason) }
-    }
-
-    func hasStream(_ ordinal: Int64, otherThan session: StreamSession) -> Bool {
-        live[ordinal].map { $0.session !== session } ?? false
-    }
-
-    /// Forgets a stream that has ended by itself.
-    mutating func detached(_ session: StreamSession, of ordinal: Int64) {
-        guard let stream = live[ordinal], stream.session === session else { return }
-        live[ordinal] = nil
-        leave(stream.cohort, loop: stream.loop)
-    }
-
-    private mutating func join(_ recipient: Recipient, loop: Int) -> Int {
-        let key = recipient.cohort(reserved: reserved)
-        let id: Int
-        if let known = cohortIDs[key] {
-            id = known
-        } else {
-            id = nextCohort
-            nextCohort += 1
-            cohortIDs[key] = id
-            cohorts[id] = Cohort(
-                recipient: key,
-                isHeavy: key.isHeavy,
-                streams: Array(repeating: 0, count: commands.count)
-            )
-            if key.isHeavy { heavy.insert(id) }
+    private mutating func endAll(_ reason: StreamEnd, where isMeant: (Credential) -> Bool) {
+        for ordinal in streams.keys.sorted() where streams[ordinal].map({ isMeant($0.credential) }) == true {
+            end(ordinal, reason)
         }
-        cohorts[id]?.streams[loop] += 1
-        return id
     }
+}
 
-    private mutating func leave(_ id: Int, loop: Int) {
-        cohorts[id]?.streams[loop] -= 1
-        guard let cohort = cohorts[id], cohort.total == 0 else { return }
-        cohorts[id] = nil
-        heavy.remove(id)
-        cohortIDs[cohort.recipient] = nil
-    }
+extension ProtocolError {
+    package static let noInstallation = ProtocolError.notFound("Installation not found")
+}
 
-    // MARK: - Messages
-
-    /// What rendering one message may cost at once, in bytes: the hub's requests wait for it.
-    ///
-    /// Streams beyond it read the message from the store.
-    static let maximumCost = 4 << 20
-
-    /// Hands a message to the streams that must get it.
-    ///
-    /// - Returns: Number of renderings that were too large to send; a gap was sent instead.
-    mutating func publish(_ message: RoutedMessage, registry: Registry) -> Int {
-        guard !live.isEmpty, message.isForStreams else { return 0 }
-        return message.namesIdentity(reserved)
-            ? publishPersonally(message, registry: registry) : publishToCohorts(message)
-    }
-
-    /// Heavy cohorts come last, so that nobody's templates delay the others' messages.
-    private mutating func publishToCohorts(_ message: RoutedMessage) -> Int {
-        var (refused, cost) = (0, 0)
-        for (id, cohort) in cohorts where !cohort.isHeavy {
-            publish(message, to: id, cohort, &refused, &cost)
-        }
-        for id in heavy {
-            guard let cohort = cohorts[id] else { continue }
-            publish(message, to: id, cohort, &refused, &cost)
-        }
-        return refused
-    }
-
-    private mutating func publish(
-        _ message: RoutedMessage,
-        to id: Int,
-        _ cohort: Cohort,
-        _ refused: inout Int,
-        _ cost: inout Int
-    ) {
-        let command: StreamLoop.Command
-        if cost < Self.maximumCost {
-            guard let entry = encoding.encode(message, for: cohort.recipient, cost: &cost) else { return }
-            if entry.isGap { refused += 1 }
-            command = .cohortEvents(id, entry)
-        } else {
-            guard cohort.recipient.receives(message) else { return }
-            command = .cohortReads(id, through: message.sequence)
-        }
-        for (loop, streams) in cohort.streams.enumerated() where streams > 0 { commands[loop].append(command) }
-    }
-
-    private mutating func publishPersonally(_ message: RoutedMessage, registry: Registry) -> Int {
-        var (refused, cost) = (0, 0)
-        for ordinal in registry.streams(for: message) {
-            guard let stream = live[ordinal], let recipient = registry[ordinal]?.recipient else { continue }
-            if cost < Self.maximumCost {
-                guard let entry = encoding.encode(message, for: recipient, cost: &cost) else { continue }
-                if entry.isGap { refused += 1 }
-                commands[stream.loop].append(.personalEvents(stream.session, entry))
-            } else if recipient.receives(message) {
-                commands[stream.loop].append(.sessionReads(stream.session, through: message.sequence))
-            }
-        }
-        return refused
-    }
+/// Small values of a hub that requests read without its writer, as they are after a batch of changes.
+package struct HubStatus: Sendable {
+    package let rules: AccessRules
+    /// Counts the changes of ``rules``.
+    package let rulesRevision: Int
+    /// How long a registration lives after its last write; `nil` for ever.
+    package let registrationLifetime: Duration?
+    package let isDisabled: Bool
+    /// Streams have been handed everything up to this sequence.
+    package let head: LogSequence
+    package let droppedThrough: LogSequence
+    package let scheduled: ScheduledLoad
+    package let listenUsage: ListenUsage
+    /// By platform, in lower case.
+    package let installationCounts: [String: Int]
+    /// Native and template ones, by platform in lower case.
+    package let registrationCounts: [String: Int]
+    package let streamCount: Int
 }

@@ -1,25 +1,23 @@
-import HubProtocol
-import HubStore
+package import HubProtocol
 
 /// What routing and rendering need of an installation, compiled once for each change of it.
 ///
-/// Live delivery and replay both go through ``EventEncoding/encode(_:for:)``; a cohort stands for all recipients that it
-/// answers for alike.
-struct Recipient: Sendable, Hashable {
+/// Live delivery and replay both match and render through it; a cohort's recipient represents all that get the same.
+package struct Recipient: Sendable, Hashable {
     /// One template of an installation.
-    struct Target: Sendable, Hashable {
-        let name: String
-        let template: Template
+    package struct Target: Sendable, Hashable {
+        package let name: String
+        package let template: Template
         /// The template's own tags; those of the installation count beside them.
-        let tags: Set<Tag>
+        package let tags: Set<Tag>
     }
 
     /// The installation's tags, with `$InstallationId` and `$UserId`.
-    let tags: Set<Tag>
+    package let tags: Set<Tag>
     /// In the order of their names.
-    let targets: [Target]
+    package let targets: [Target]
     /// Values for what a message lacks.
-    let variables: PushVariables
+    package let variables: PushVariables
 
     private init(tags: Set<Tag>, targets: [Target], variables: PushVariables) {
         self.tags = tags
@@ -27,7 +25,7 @@ struct Recipient: Sendable, Hashable {
         self.variables = variables
     }
 
-    init(_ installation: Installation) throws {
+    package init(_ installation: Installation) throws {
         tags = Set(installation.tags).union(installation.serverAssignedTags)
         variables = PushVariables(installation.pushVariables)
         targets = try installation.templates.sorted { $0.key < $1.key }.map { name, template in
@@ -35,46 +33,46 @@ struct Recipient: Sendable, Hashable {
         }
     }
 
-    /// Whether a message is for a template of this recipient, ignoring what it would show.
-    func matches(_ message: RoutedMessage, _ target: Target) -> Bool {
+    /// True if a message is for a template of this recipient, whatever it would show.
+    package func matches(_ message: RoutedMessage, _ target: Target) -> Bool {
         isAddressed(by: message) && (message.expression?.matches { counts($0, target) } ?? true)
     }
 
-    /// Whether a native message is for this recipient.
+    /// True if a native message is for this recipient.
     func matches(_ message: RoutedMessage) -> Bool {
         isAddressed(by: message) && (message.expression?.matches { tags.contains($0) } ?? true)
     }
 
-    /// Whether any of it gets something of a message.
-    func receives(_ message: RoutedMessage) -> Bool {
+    /// True if a message becomes anything for this recipient.
+    package func receives(_ message: RoutedMessage) -> Bool {
         switch message.content {
         case .template: targets.contains { matches(message, $0) }
         case .native: message.isForStreams && matches(message)
         }
     }
 
-    /// Whether it is among those that a direct or a test send names.
+    /// True if a direct or a test send names this recipient, or the message is neither.
     private func isAddressed(by message: RoutedMessage) -> Bool {
         guard let installations = message.installations else { return true }
         return !installations.isDisjoint(with: tags)
     }
 
-    /// Whether a tag counts for a template.
-    func counts(_ tag: Tag, _ target: Target) -> Bool {
+    /// True if a tag counts for a template.
+    package func counts(_ tag: Tag, _ target: Target) -> Bool {
         tags.contains(tag) || target.tags.contains(tag)
     }
 
     /// Rendering for this recipient may cost far more than for an agent with its standard template, which is below
     /// 4 KiB; such recipients come last, a few at a time.
-    var isHeavy: Bool {
+    package var isHeavy: Bool {
         targets.reduce(variables.bytes) { $0 + $1.template.weight } > Self.maximumLightWeight
     }
 
     /// ``Template/weight`` of all templates, and bytes of the push variables.
     private static let maximumLightWeight = 32 << 10
 
-    /// What of this recipient gets something of a message: templates, or, of a native message, the one `nil`.
-    func addressees(of message: RoutedMessage) -> [Target?] {
+    /// The templates that a message is rendered through; for a native message the one `nil`.
+    package func addressees(of message: RoutedMessage) -> [Target?] {
         switch message.content {
         case .template: targets.filter { matches(message, $0) }
         case .native: receives(message) ? [nil] : []
@@ -84,7 +82,7 @@ struct Recipient: Sendable, Hashable {
     /// The event that a message becomes, through a template unless it is native.
     ///
     /// - Returns: `nil` when the budget does not allow it.
-    func event(
+    package func event(
         for message: RoutedMessage,
         _ target: Target?,
         within budget: inout RenderingBudget
@@ -102,7 +100,7 @@ struct Recipient: Sendable, Hashable {
 
     /// The recipient without what tells it apart from others that get the same: identity tags, and push variables
     /// that none of its templates names.
-    func cohort(reserved: ReservedTagPrefixes) -> Recipient {
+    package func cohort(reserved: ReservedTagPrefixes) -> Recipient {
         let named = targets.reduce(into: Set<String>()) { $0.formUnion($1.template.propertyNames) }
         return Recipient(
             tags: tags.filter { !$0.isIdentity(reserved) },
@@ -113,14 +111,14 @@ struct Recipient: Sendable, Hashable {
 }
 
 extension Tag {
-    /// Whether the tag names somebody rather than a subject.
-    func isIdentity(_ reserved: ReservedTagPrefixes) -> Bool {
+    /// True if the tag names somebody rather than a subject.
+    package func isIdentity(_ reserved: ReservedTagPrefixes) -> Bool {
         isServerAssigned || reserved.contains(self)
     }
 }
 
 extension TagExpression {
-    /// Whether the answer can differ within a cohort.
+    /// True if the answer can differ within a cohort.
     func namesIdentity(_ reserved: ReservedTagPrefixes) -> Bool {
         tags.contains { $0.isIdentity(reserved) }
     }

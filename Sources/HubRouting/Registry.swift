@@ -1,18 +1,30 @@
-import HubProtocol
-import HubStore
+package import HubProtocol
 
-/// Whom a hub's messages can reach, in memory: built from the store at the start and kept by the writer, after each
-/// commit.
+/// The targets that a hub's messages can reach.
 ///
 /// Of a push platform's registrations only their tags are here; `stream` installations are here whole.
-struct Registry: Sendable {
+package struct Registry: Sendable {
     /// A `stream` installation with what its streams need of it.
-    struct Entry: Sendable {
-        let ordinal: Int64
-        let id: InstallationID
-        let channelDigest: [UInt8]
-        let createdSequence: Int64
-        let recipient: Recipient
+    package struct Entry: Sendable {
+        package let ordinal: Ordinal
+        package let id: InstallationID
+        package let channelDigest: [UInt8]
+        package let createdSequence: LogSequence
+        package let recipient: Recipient
+
+        package init(
+            ordinal: Ordinal,
+            id: InstallationID,
+            channelDigest: [UInt8],
+            createdSequence: LogSequence,
+            recipient: Recipient
+        ) {
+            self.ordinal = ordinal
+            self.id = id
+            self.channelDigest = channelDigest
+            self.createdSequence = createdSequence
+            self.recipient = recipient
+        }
     }
 
     /// What a message of one format is for.
@@ -29,21 +41,21 @@ struct Registry: Sendable {
         init(_ target: Target) { self.init(platform: target.platform, isTemplate: target.isTemplate) }
     }
 
-    private var entries: [Int64: Entry] = [:]
-    private var ordinals: [InstallationID: Int64] = [:]
+    private var entries: [Ordinal: Entry] = [:]
+    private var ordinals: [InstallationID: Ordinal] = [:]
     private var index = TagIndex()
     private var kinds: [Kind: OrdinalSet] = [:]
     /// All templates, of whatever platform.
     private var templates = OrdinalSet()
     /// The installation of each target of platform `stream`.
-    private var owners: [Int64: Int64] = [:]
+    private var owners: [Ordinal: Ordinal] = [:]
     /// All but one template of each `stream` installation that has several with the same tags: those match together, and
     /// count once.
     private var further = OrdinalSet()
     /// All templates of `stream` installations that have several with different tags: which of them match is to be seen.
     private var mixed = OrdinalSet()
     /// The hashes of the tags of `stream` templates, until all targets are in.
-    private var loadedTags: [Int64: Int]? = [:]
+    private var loadedTags: [Ordinal: Int]? = [:]
     /// Changes so far, to tell whether there was one between two looks.
     private(set) var changes = 0
     /// What was last written with Listen.
@@ -51,8 +63,10 @@ struct Registry: Sendable {
     /// Installations of each platform, by its name in lower case.
     private(set) var installationCounts: [String: Int] = [:]
 
+    package init() {}
+
     subscript(id: InstallationID) -> Entry? { ordinals[id].flatMap { entries[$0] } }
-    subscript(ordinal: Int64) -> Entry? { entries[ordinal] }
+    subscript(ordinal: Ordinal) -> Entry? { entries[ordinal] }
 
     /// Registrations of each platform, native and template ones, by its name in lower case.
     var registrationCounts: [String: Int] {
@@ -61,15 +75,15 @@ struct Registry: Sendable {
 
     // MARK: - Changes
 
-    /// Puts a `stream` installation in the place of what stood under its ordinal.
-    mutating func put(_ entry: Entry) {
+    /// Puts a `stream` installation, new or changed.
+    package mutating func put(_ entry: Entry) {
         entries[entry.ordinal] = entry
         ordinals[entry.id] = entry.ordinal
         changes += 1
     }
 
     /// Removes a `stream` installation, if it is one.
-    mutating func remove(stream ordinal: Int64) {
+    mutating func remove(stream ordinal: Ordinal) {
         guard let entry = entries.removeValue(forKey: ordinal) else { return }
         if ordinals[entry.id] == ordinal { ordinals[entry.id] = nil }
         changes += 1
@@ -90,7 +104,7 @@ struct Registry: Sendable {
         self.changes += 1
     }
 
-    mutating func insert(_ target: Target) {
+    package mutating func insert(_ target: Target) {
         index.insert(target.ordinal, tags: target.tags)
         kinds[Kind(target), default: OrdinalSet()].insert(target.ordinal)
         if target.isTemplate { templates.insert(target.ordinal) }
@@ -114,8 +128,8 @@ struct Registry: Sendable {
 
     /// Finds the `stream` installations with several templates, once all targets are in.
     mutating func finishLoading() {
-        var first: [Int64: Int64] = [:]
-        var mixedOwners: Set<Int64> = []
+        var first: [Ordinal: Ordinal] = [:]
+        var mixedOwners: Set<Ordinal> = []
         for target in (loadedTags ?? [:]).keys {
             guard let owner = owners[target] else { continue }
             guard let other = first[owner] else {
@@ -151,18 +165,37 @@ struct Registry: Sendable {
         return index.ordinals(matching: expression, of: candidates)
     }
 
-    /// Their installations.
-    func streams(of expression: TagExpression?, _ format: MessageFormat) -> Set<Int64> {
-        Set(streamTargets(of: expression, format).lazy.compactMap { owners[$0] })
+    /// The `stream` installations that a message is for; `nil` if it has more than `limit` targets among them.
+    func streams(for message: RoutedMessage, limit: Int) -> Set<Ordinal>? {
+        guard message.installations == nil else { return named(by: message) }
+        let targets = streamTargets(of: message.expression, message.format)
+        guard targets.count <= limit else { return nil }
+        return Set(targets.lazy.compactMap { owners[$0] })
     }
 
-    /// The `stream` installation that a target is of.
-    func stream(ofTarget ordinal: Int64) -> Entry? { owners[ordinal].flatMap { entries[$0] } }
+    /// The same with their recipients, some targets at a time.
+    func recipients(
+        of message: RoutedMessage,
+        afterTarget target: Ordinal,
+        limit: Int
+    ) -> (streams: [Ordinal: Recipient], last: Ordinal?) {
+        let named: any Collection<Ordinal>
+        var last: Ordinal?
+        if message.installations != nil {
+            named = self.named(by: message)
+        } else {
+            let page = streamTargets(of: message.expression, message.format).numbers(above: target, limit: limit)
+            named = page.compactMap { owners[$0] }
+            last = page.last
+        }
+        var streams: [Ordinal: Recipient] = [:]
+        for ordinal in named { streams[ordinal] = entries[ordinal]?.recipient }
+        return (streams, last)
+    }
 
-    /// The `stream` installations that a message is for.
-    func streams(for message: RoutedMessage) -> Set<Int64> {
-        guard let installations = message.installations else { return streams(of: message.expression, message.format) }
-        let named = installations.reduce(into: Set<Int64>()) { named, tag in
+    /// The `stream` installations that a direct or a test send names.
+    private func named(by message: RoutedMessage) -> Set<Ordinal> {
+        let named = (message.installations ?? []).reduce(into: Set<Ordinal>()) { named, tag in
             named.formUnion(index[tag].lazy.compactMap { owners[$0] })
         }
         return named.filter { entries[$0]?.recipient.receives(message) == true }
@@ -173,8 +206,8 @@ struct Registry: Sendable {
         of expression: TagExpression?,
         _ format: MessageFormat,
         limit: Int
-    ) -> (streams: [InstallationID], others: [Int64]) {
-        var (streams, others): ([InstallationID], [Int64]) = ([], [])
+    ) -> (streams: [InstallationID], others: [Ordinal]) {
+        var (streams, others): ([InstallationID], [Ordinal]) = ([], [])
         for ordinal in targets(of: expression, format) {
             guard streams.count + others.count < limit else { break }
             if let owner = owners[ordinal] {
@@ -205,7 +238,7 @@ struct Registry: Sendable {
     }
 
     /// The registrations that carry a tag, ascending from behind one on; without those of platform `stream`.
-    func registrations(taggedBy tag: Tag, after ordinal: Int64, limit: Int) -> [Int64] {
+    func registrations(taggedBy tag: Tag, after ordinal: Ordinal, limit: Int) -> [Ordinal] {
         var tagged = index[tag]
         for isTemplate in [false, true] {
             if let streams = kinds[Kind(platform: .stream, isTemplate: isTemplate)] {

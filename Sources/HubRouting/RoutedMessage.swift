@@ -1,28 +1,35 @@
-import HubProtocol
-import HubStore
+package import HubProtocol
 
 /// A message on its way: parsed once, matched and rendered for many.
-struct RoutedMessage: Sendable {
-    enum Content: Sendable {
+package struct RoutedMessage: Sendable, Equatable {
+    package enum Content: Sendable, Equatable {
         case template(MessageProperties)
         /// As the platform takes it; text, except for raw notifications of Windows.
         case native(MessageFormat, body: String)
     }
 
-    let sequence: Int64
-    let id: MessageID
+    package let sequence: LogSequence
+    package let id: MessageID
     /// `nil` is a broadcast.
-    let expression: TagExpression?
+    package let expression: TagExpression?
     /// The `stream` installations that it is for, by their own tags, whatever else matches: those of a direct or a test
     /// send.
-    let installations: Set<Tag>?
-    let content: Content
+    package let installations: Set<Tag>?
+    package let content: Content
+    /// Bytes of its body, which it holds in memory.
+    package let size: Int
 
-    init(sequence: Int64, id: MessageID, _ message: Message, targets: MessageTargets?) {
+    /// - Parameters:
+    ///   - sequence: Its place in the log.
+    ///   - id: The hub's name for it.
+    ///   - message: As it was sent.
+    ///   - installations: The `stream` installations that a direct or a test send names; `nil` for all that match.
+    package init(sequence: LogSequence, id: MessageID, _ message: Message, installations: [InstallationID]?) {
         self.sequence = sequence
         self.id = id
         expression = message.audience.expression
-        installations = targets.map { Set($0.installations.map { Tag.installation($0) }) }
+        size = message.body.count
+        self.installations = installations.map { Set($0.map { Tag.installation($0) }) }
         content =
             if let properties = message.properties {
                 .template(properties)
@@ -31,46 +38,18 @@ struct RoutedMessage: Sendable {
             }
     }
 
-    /// Reads a message back from the log, where it stands only because it was valid.
-    init(_ logged: LoggedMessage) throws {
-        self.init(
-            sequence: logged.sequence,
-            id: try logged.id,
-            try logged.record.message,
-            targets: try logged.record.targets
-        )
-    }
-
-    var format: MessageFormat {
+    package var format: MessageFormat {
         switch content {
         case .template: .template
         case .native(let format, _): format
         }
     }
 
-    /// Whether streams can get something of it.
-    var isForStreams: Bool { format == .template || format == .stream }
+    /// True if streams can get something of it.
+    package var isForStreams: Bool { format == .template || format == .stream }
 
-    /// Whether the answer to "who gets it" can differ within a cohort.
-    func namesIdentity(_ reserved: ReservedTagPrefixes) -> Bool {
+    /// True if the members of a cohort may differ in whether they get it.
+    package func namesIdentity(_ reserved: ReservedTagPrefixes) -> Bool {
         installations != nil || expression?.namesIdentity(reserved) == true
-    }
-}
-
-extension MessageRecord {
-    /// What was sent.
-    var message: Message {
-        get throws {
-            let handles = try targets.map(\.handles) ?? []
-            let audience: MessageAudience
-            if !handles.isEmpty {
-                audience = .handles(handles)
-            } else if let tags {
-                audience = .matching(try TagExpression(parsing: tags, limits: .stored))
-            } else {
-                audience = .everybody
-            }
-            return try Message(format: format, audience: audience, headers: headers, body: body)
-        }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 
 /// What an installation or registration costs a hub: an estimate of the bytes that it holds in memory and on disk.
 ///

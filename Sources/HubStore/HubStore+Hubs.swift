@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import HubProtocol
+package import HubRouting
 
 /// A hub with all that was said of it.
 package struct StoredHub: Sendable, Equatable {
@@ -10,7 +11,13 @@ package struct StoredHub: Sendable, Equatable {
     package let createdAt: Int64
     package var updatedAt: Int64
 
-    package var rules: [AccessRule] { description.rules.map(\.rule) }
+    package var settings: HubSettings {
+        HubSettings(
+            rules: description.rules.map(\.rule),
+            registrationLifetime: description.registrationTimeToLive.duration,
+            isDisabled: description.isDisabled ?? false
+        )
+    }
 }
 
 /// The rules of all hubs, by their numbers, and of the namespace, seen at one moment.

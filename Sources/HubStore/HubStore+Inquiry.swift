@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import HubProtocol
+package import HubRouting
 
 /// What the store knows of messages that were sent: for answering "who got this, and why not".
 extension HubStore {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import HubProtocol
+package import HubRouting
 
 extension HubStore {
     /// Adds every registration of every hub to a result, in the order of their ordinals.

@@ -1,5 +1,6 @@
 import GRDB
 package import HubProtocol
+package import HubRouting
 
 extension HubStore {
     /// Finds a message that waits, or was canceled.
@@ -20,22 +21,6 @@ extension HubStore {
         try await pool.read { db in
             try Row.fetchAll(db, sql: ScheduledQuery.waiting, arguments: [hub, limit]).map(ScheduledMessage.init(row:))
         }
-    }
-}
-
-/// What of a hub's messages waits for its time.
-package struct ScheduledLoad: Sendable, Equatable {
-    package static let none = ScheduledLoad(messages: 0, bytes: 0)
-
-    package var messages: Int
-    package var bytes: Int
-    /// Milliseconds since 1970; `nil` when none waits.
-    package var nextDue: Int64?
-
-    package init(messages: Int, bytes: Int, nextDue: Int64? = nil) {
-        self.messages = messages
-        self.bytes = bytes
-        self.nextDue = nextDue
     }
 }
 

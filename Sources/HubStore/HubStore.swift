@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import HubProtocol
+package import HubRouting
 import SQLiteFiles
 
 /// The hub's one SQLite file: its log, installations, rules and what they are owed.
@@ -13,6 +14,7 @@ import SQLiteFiles
 /// ``owedMessages(hub:ordinal:after:through:limit:)`` reads on from a place, ``extent()`` tells how far it reaches.
 package final class HubStore: Sendable {
     let pool: DatabasePool
+    private let rehearses: Bool
 
     /// Opens the file, making or migrating it.
     ///
@@ -21,13 +23,16 @@ package final class HubStore: Sendable {
     ///   - maximumPages: The most pages of 4 KiB the file may have, `nil` for no limit. A file at its limit behaves as
     ///     on a full disk.
     ///   - reservedTags: Prefixes of tags that a migration must not give to anybody.
+    ///   - rehearses: Each member of a commit runs twice, the first time in vain, to show that it can be repeated.
     /// - Throws: ``HubStoreError`` when the file is newer than this program or cannot be made durable, else a
     ///   `DatabaseError`.
     package init(
         path: String,
         maximumPages: Int? = nil,
-        reservedTags: ReservedTagPrefixes = .standard
+        reservedTags: ReservedTagPrefixes = .standard,
+        rehearses: Bool = false
     ) throws {
+        self.rehearses = rehearses
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.label = "hub"
@@ -73,11 +78,12 @@ package final class HubStore: Sendable {
     package func commit<Output: Sendable>(
         _ members: [@Sendable (Transaction) throws -> Output]
     ) async throws -> [Result<Output, any Error>] {
-        try await pool.writeWithoutTransaction { db in
+        try await pool.writeWithoutTransaction { [rehearses] db in
             var results: [Result<Output, any Error>] = []
             results.reserveCapacity(members.count)
             try db.inTransaction(.immediate) {
                 for member in members {
+                    if rehearses { _ = try Self.run(member, in: db, isRehearsal: true) }
                     results.append(try Self.run(member, in: db))
                 }
                 return .commit
@@ -88,13 +94,16 @@ package final class HubStore: Sendable {
 
     private static func run<Output>(
         _ member: (Transaction) throws -> Output,
-        in db: Database
+        in db: Database,
+        isRehearsal: Bool = false
     ) throws -> Result<Output, any Error> {
         // Statements that are kept: GRDB's own savepoints are compiled anew each time.
         try db.cachedStatement(sql: "SAVEPOINT member").execute()
         let result: Result<Output, any Error>
         do {
-            result = .success(try member(Transaction(db)))
+            let output = try member(Transaction(db))
+            if isRehearsal { try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute() }
+            result = .success(output)
         } catch let error as DatabaseError where error.resultCode != .SQLITE_CONSTRAINT {
             // A full or failing disk may have ended the whole transaction: no member may believe in it.
             throw error
@@ -171,13 +180,17 @@ extension HubStore {
         try await pool.read { db in try Int64.fetchOne(db, sql: "SELECT lastSeen FROM clock") }
     }
 
-    /// Calls `visit` with every `stream` installation of a hub, in the order of their ordinals.
-    package func forEachStream(hub: Int64, _ visit: @Sendable (StoredInstallation) throws -> Void) async throws {
-        try await pool.read { db in
+    /// Hands every `stream` installation of a hub to `reduce`, in the order of their ordinals.
+    package func reduceStreams<Result: Sendable>(
+        hub: Int64,
+        into result: consuming Result,
+        _ reduce: @Sendable (inout Result, StoredInstallation) throws -> Void
+    ) async throws -> Result {
+        try await pool.read { [result] db in
+            var result = result
             let rows = try Row.fetchCursor(db, sql: Query.streams, arguments: [hub])
-            while let row = try rows.next() {
-                try visit(try StoredInstallation(row: row))
-            }
+            while let row = try rows.next() { try reduce(&result, try StoredInstallation(row: row)) }
+            return result
         }
     }
 

@@ -1,25 +1,5 @@
 import GRDB
-
-/// A place in the log where messages may be missing: the database was replaced by an older copy of itself.
-///
-/// The copy cannot tell which messages were accepted after it was made, so the loss has a sequence of its own: everything
-/// below it was in the copy, everything above it was accepted after the restore.
-package struct Loss: Sendable, Equatable {
-    package let sequence: Int64
-    /// The start of the hub that found it.
-    package let epoch: String
-    /// The newest instant that the copy knew, in milliseconds since 1970; `nil` when it knew none.
-    package let since: Int64?
-    /// When the hub found it, in milliseconds since 1970.
-    package let foundAt: Int64
-
-    package init(sequence: Int64, epoch: String, since: Int64?, foundAt: Int64) {
-        self.sequence = sequence
-        self.epoch = epoch
-        self.since = since
-        self.foundAt = foundAt
-    }
-}
+package import HubRouting
 
 /// The number that a database and a file beside it count together.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import HubProtocol
+package import HubRouting
 
 /// A message as the store keeps it.
 ///
@@ -144,6 +145,38 @@ package struct ScheduledMessage: Sendable, Equatable {
     package let scheduledAt: Int64
     /// `nil` while it waits.
     package let canceledAt: Int64?
+}
+
+extension MessageRecord {
+    /// The message as it was sent.
+    package var message: Message {
+        get throws {
+            let handles = try targets.map(\.handles) ?? []
+            let audience: MessageAudience
+            if !handles.isEmpty {
+                audience = .handles(handles)
+            } else if let tags {
+                audience = .matching(try TagExpression(parsing: tags, limits: .stored))
+            } else {
+                audience = .everybody
+            }
+            return try Message(format: format, audience: audience, headers: headers, body: body)
+        }
+    }
+}
+
+extension LoggedMessage {
+    /// The message on its way: the log holds it only because it was valid.
+    package var routed: RoutedMessage {
+        get throws {
+            RoutedMessage(
+                sequence: sequence,
+                id: try id,
+                try record.message,
+                installations: try record.targets?.installations
+            )
+        }
+    }
 }
 
 // MARK: - Rows

@@ -1,50 +1,7 @@
 import Crypto
 import Foundation
 package import HubProtocol
-
-/// What routing needs of a registration.
-package struct Target: Sendable, Equatable {
-    /// The hub's own number for it, never given to another one.
-    package let ordinal: Int64
-    package let platform: Platform
-    /// Or native.
-    package let isTemplate: Bool
-    /// As registrations travel: joined by commas.
-    package let tags: String
-    /// The ordinal of the installation that it stands for; `nil` for one that was registered by itself.
-    package let installation: Int64?
-    /// The native registration of an installation's own channel: each installation has one.
-    package let isMain: Bool
-    /// Bytes charged to what Listen has written; 0 for what Manage has written, and for parts of an installation but
-    /// its native one.
-    package let charge: Int
-
-    package init(
-        ordinal: Int64,
-        platform: Platform,
-        isTemplate: Bool,
-        tags: String,
-        installation: Int64?,
-        isMain: Bool,
-        charge: Int = 0
-    ) {
-        self.ordinal = ordinal
-        self.platform = platform
-        self.isTemplate = isTemplate
-        self.tags = tags
-        self.installation = installation
-        self.isMain = isMain
-        self.charge = charge
-    }
-}
-
-/// What a write has done to a target.
-package struct TargetChange: Sendable, Equatable {
-    /// What is no longer so; `nil` for a new target.
-    package let old: Target?
-    /// `nil` for one that is gone.
-    package let new: Target?
-}
+import HubRouting
 
 /// A registration as it stands, with what only the hub knows of it.
 package struct StoredRegistration: Sendable, Equatable {

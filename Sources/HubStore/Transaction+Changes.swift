@@ -1,4 +1,5 @@
 import GRDB
+import HubRouting
 
 /// How much room registry changes take in the file of all hubs.
 package struct ChangeSize: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import HubProtocol
+package import HubRouting
 
 extension Transaction {
     /// Former states of one registration that are kept; the oldest go first.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import HubProtocol
+package import HubRouting
 
 /// What a member of a commit may change; it must not be kept beyond the member's call.
 package struct Transaction {
@@ -40,8 +41,8 @@ extension Transaction {
     }
 
     package func extent() throws -> LogExtent {
-        let dropped = try Row.fetchOne(db, sql: "SELECT throughSequence, bySize FROM retention")
-        return LogExtent(top: try top(), droppedThrough: dropped?[0] ?? 0, droppedBySize: dropped?[1] ?? 0)
+        let dropped = try Int64.fetchOne(db, sql: "SELECT throughSequence FROM retention")
+        return LogExtent(top: try top(), droppedThrough: dropped ?? 0)
     }
 
     /// The highest sequence that was given.

@@ -1,11 +1,11 @@
-import HubProtocol
-import NIOCore
+package import HubProtocol
+package import NIOCore
 import Synchronization
 
 /// A stream as the body of an ordinary response: for long polls, and for connections that were used before.
 ///
 /// Holds one write at a time; the session waits until it was taken.
-final class BodyOutput: StreamOutput, Sendable {
+package final class BodyOutput: StreamOutput, Sendable {
     private struct State {
         var session: StreamSession?
         var isOpen: Result<Void, ProtocolError>?
@@ -16,25 +16,27 @@ final class BodyOutput: StreamOutput, Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Names the session whose output this is; it must be told before the session is attached.
-    func serve(_ session: StreamSession) {
+    package func serve(_ session: StreamSession) {
         state.withLock { $0.session = session }
     }
 
     // MARK: - StreamOutput
 
-    func open() { signal { $0.isOpen = .success(()) } }
+    package func open() { signal { $0.isOpen = .success(()) } }
     /// The session, which holds this, is not needed any more.
-    func refuse(_ error: ProtocolError) {
+    package func refuse(_ error: ProtocolError) {
         signal { state in
             state.isOpen = .failure(error)
             state.session = nil
         }
     }
 
-    func close() { signal { $0.hasEnded = true } }
+    package func close() { signal { $0.hasEnded = true } }
 
-    func write(_ bytes: ByteBuffer) -> Bool {
+    package func write(_ bytes: ByteBuffer) -> Bool {
         signal { $0.bytes.writeImmutableBuffer(bytes) }
         return false
     }
@@ -53,7 +55,7 @@ final class BodyOutput: StreamOutput, Sendable {
     /// Waits until the hub lets the stream in.
     ///
     /// - Throws: The hub's refusal.
-    func opened() async throws {
+    package func opened() async throws {
         await wait { $0.isOpen != nil || $0.hasEnded }
         switch state.withLock({ $0.isOpen }) {
         case .success: return
@@ -63,7 +65,7 @@ final class BodyOutput: StreamOutput, Sendable {
     }
 
     /// Waits for bytes; `nil` at the end.
-    func next() async -> ByteBuffer? {
+    package func next() async -> ByteBuffer? {
         await wait { $0.bytes.readableBytes > 0 || $0.hasEnded }
         let (bytes, session) = state.withLock { state in
             defer { state.bytes = ByteBuffer() }
@@ -90,7 +92,7 @@ final class BodyOutput: StreamOutput, Sendable {
     }
 
     /// Ends the stream from the response's side, and lets go of the session, which holds this.
-    func end() {
+    package func end() {
         signal { $0.hasEnded = true }
         let session = state.withLock { state in
             defer { state.session = nil }

@@ -1,49 +1,54 @@
-import HubProtocol
-import NIOCore
+package import HubProtocol
+package import NIOCore
 
 /// A stream on a connection of its own, whose HTTP handlers are gone once the request was read.
 ///
 /// An idle stream costs the channel and this handler, 4 KB or so. The body ends with the connection.
-final class ChannelOutput: ChannelInboundHandler, StreamOutput {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
+    package typealias InboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
 
     /// How long a client that does not read keeps a connection whose stream has ended.
     private static let linger = TimeAmount.milliseconds(500)
 
     private var context: ChannelHandlerContext?
     private var session: StreamSession?
-    private let responses: ResponseCounts
+    private let answered: (_ status: Int) -> Void
+    private let refusal: (ProtocolError) -> ByteBuffer
 
-    init(responses: ResponseCounts) {
-        self.responses = responses
+    /// - Parameters:
+    ///   - answered: Called with the status of the answer.
+    ///   - refusal: Returns the whole HTTP response to a request that is refused.
+    package init(answered: @escaping (_ status: Int) -> Void, refusal: @escaping (ProtocolError) -> ByteBuffer) {
+        self.answered = answered
+        self.refusal = refusal
     }
 
     /// Names the session whose output this is; it must be told before the session is attached.
-    func serve(_ session: StreamSession) {
+    package func serve(_ session: StreamSession) {
         self.session = session
     }
 
     // MARK: - StreamOutput
 
-    func open() {
-        responses.add(ResponseCounts.stream, status: 200)
+    package func open() {
+        answered(200)
         send(Self.head)
     }
 
-    func refuse(_ error: ProtocolError) {
-        responses.add(ResponseCounts.stream, status: error.status)
-        send(ErrorReply(error).wholeResponse)
+    package func refuse(_ error: ProtocolError) {
+        answered(error.status)
+        send(refusal(error))
         close()
     }
 
-    func write(_ bytes: ByteBuffer) -> Bool {
+    package func write(_ bytes: ByteBuffer) -> Bool {
         send(bytes)
         return context?.channel.isWritable ?? false
     }
 
     /// Closes after what was written, which may be why the stream ends, but waits no longer than ``linger``.
-    func close() {
+    package func close() {
         session = nil
         guard let context else { return }
         let channel = context.channel
@@ -72,25 +77,25 @@ final class ChannelOutput: ChannelInboundHandler, StreamOutput {
 
     // MARK: - The connection
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    package func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     /// Nothing that a client says after its request matters.
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable { session?.outputIsReady() }
         context.fireChannelWritabilityChanged()
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         session?.outputHasEnded()
         session = nil
         context.fireChannelInactive()
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // A client that has shut down its side reads no more either, as far as streams go; and streams end before the
         // server does.
         if case ChannelEvent.inputClosed = event { context.close(promise: nil) }
@@ -98,7 +103,7 @@ final class ChannelOutput: ChannelInboundHandler, StreamOutput {
         context.fireUserInboundEventTriggered(event)
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
 }

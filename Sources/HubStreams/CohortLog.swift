@@ -1,25 +1,32 @@
-import NIOCore
+package import HubRouting
+package import NIOCore
 
 /// Encoded messages that the streams of one cohort have yet to be written, in the order of the log.
 ///
 /// It holds something only while a stream of the cohort lags; what it drops is read from the store.
-struct CohortEntries {
-    struct Entry {
-        let sequence: Int64
-        let bytes: ByteBuffer
+package struct CohortEntries {
+    package struct Entry {
+        package let sequence: LogSequence
+        package let bytes: ByteBuffer
         /// It says that messages are missing, up to and with the one of this sequence.
-        var isGap = false
+        package let isGap: Bool
+
+        package init(sequence: LogSequence, bytes: ByteBuffer, isGap: Bool = false) {
+            self.sequence = sequence
+            self.bytes = bytes
+            self.isGap = isGap
+        }
     }
 
     private let maximumBytes: Int
     private(set) var entries: [Entry] = []
     /// A stream whose cursor is below this must go to the store.
-    private(set) var droppedThrough: Int64 = 0
+    private(set) var droppedThrough: LogSequence = 0
     /// Held in memory.
     private(set) var bytes = 0
 
     /// The highest sequence ever appended.
-    private(set) var last: Int64 = 0
+    private(set) var last: LogSequence = 0
 
     /// - Parameter maximumBytes: Kept for streams that lag; a single entry always is.
     init(maximumBytes: Int) {
@@ -49,7 +56,7 @@ struct CohortEntries {
     }
 
     /// The entries above a cursor.
-    func entries(after cursor: Int64) -> ArraySlice<Entry> {
+    func entries(after cursor: LogSequence) -> ArraySlice<Entry> {
         var low = 0
         var high = entries.count
         while low < high {
@@ -81,38 +88,40 @@ final class CohortLog {
         }
     }
 
-    let id: Int
-    /// Its recipient's templates are heavy.
+    /// Every stream of the cohort gets what this recipient gets.
+    let recipient: Recipient
     let isHeavy: Bool
+    /// Something was appended since its streams were last written to.
+    var isTouched = false
     private(set) var log: CohortEntries
-    private(set) var sessions: [ObjectIdentifier: StreamSession] = [:]
-    /// All that is above a cursor: most streams stand at the same one.
-    private var joined: (after: Int64, last: Int64, run: Run)?
-    /// Live streams have everything up to here, or it was left to their personal logs.
-    private var completeThrough: Int64 = 0
+    private(set) var sessions: [UInt64: StreamSession] = [:]
+    /// All that is above a cursor: most streams have the same one.
+    private var joined: (after: LogSequence, last: LogSequence, run: Run)?
+    /// Live streams have everything up to here, or their personal logs do.
+    private var completeThrough: LogSequence = 0
 
-    init(id: Int, isHeavy: Bool, maximumBytes: Int) {
-        self.id = id
-        self.isHeavy = isHeavy
+    init(_ recipient: Recipient, maximumBytes: Int) {
+        self.recipient = recipient
+        isHeavy = recipient.isHeavy
         log = CohortEntries(maximumBytes: maximumBytes)
     }
 
-    var last: Int64 { log.last }
+    var last: LogSequence { log.last }
 
-    func add(_ session: StreamSession) { sessions[ObjectIdentifier(session)] = session }
-    func remove(_ session: StreamSession) { sessions[ObjectIdentifier(session)] = nil }
+    func add(_ session: StreamSession) { sessions[session.id.number] = session }
+    func remove(_ session: StreamSession) { sessions[session.id.number] = nil }
 
-    /// Appends an entry; `head` is the last sequence that was told before it.
-    func append(_ entry: Entry, head: Int64) {
+    /// Appends an entry; `head` is the last sequence that was handed out before it.
+    func append(_ entry: Entry, head: LogSequence) {
         if log.entries.isEmpty { completeThrough = head }
         log.append(entry)
     }
 
     /// Up to where this log has nothing for a live stream that it was not handed.
-    func complete(head: Int64) -> Int64 { log.entries.isEmpty ? head : completeThrough }
+    func complete(head: LogSequence) -> LogSequence { log.entries.isEmpty ? head : completeThrough }
 
     /// All that is above a cursor, `nil` when there is nothing.
-    func run(after cursor: Int64) -> Run? {
+    func run(after cursor: LogSequence) -> Run? {
         if let joined, joined.after == cursor, joined.last == last { return joined.run }
         let run = Run(log.entries(after: cursor))
         joined = run.map { (cursor, last, $0) }
@@ -129,11 +138,5 @@ final class CohortLog {
     func drop() {
         log.removeAll()
         joined = nil
-    }
-}
-
-extension StreamSession {
-    var isLive: Bool {
-        if case .live = state { true } else { false }
     }
 }

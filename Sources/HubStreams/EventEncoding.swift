@@ -1,18 +1,20 @@
 import Foundation
 import HubProtocol
-import HubStore
-import NIOCore
+package import HubRouting
+package import NIOCore
 import ServerSentEvents
 
 /// Encodes what a hub writes to streams.
-struct EventEncoding: Sendable {
+package struct EventEncoding: Sendable {
     /// Most bytes that one message may become on a stream: a template can repeat a property many times.
-    static let maximumMessageBytes = Template.maximumRenderedBytes
+    package static let maximumMessageBytes = Template.maximumRenderedBytes
     /// Tells clients how long to wait before they come back.
-    static let retry = ByteBuffer(bytes: ServerSentEvent(retry: 2_000).encoded())
+    package static let retry = ByteBuffer(bytes: ServerSentEvent(retry: 2_000).encoded())
 
     /// This start's epoch.
     let epoch: String
+
+    package init(epoch: String) { self.epoch = epoch }
 
     /// Why a message that grew beyond ``maximumMessageBytes`` is a gap.
     static let tooLarge = "a message became more than \(maximumMessageBytes >> 10) KiB through this device's templates"
@@ -29,7 +31,7 @@ struct EventEncoding: Sendable {
     ///   - recipient: Whoever has its tags and templates.
     ///   - cost: Increased by what rendering has cost, in bytes.
     /// - Returns: `nil` when the message is not for this recipient.
-    func encode(
+    package func encode(
         _ message: RoutedMessage,
         for recipient: Recipient,
         cost: inout Int
@@ -50,13 +52,13 @@ struct EventEncoding: Sendable {
     }
 
     /// Stands in the place of messages that cannot be sent.
-    func gap(from first: Int64, through last: Int64, reason: String) -> CohortEntries.Entry {
+    package func gap(from first: LogSequence, through last: LogSequence, reason: String) -> CohortEntries.Entry {
         let bytes = gap(after: position(first - 1), resumesAfter: last, reason: reason)
         return CohortEntries.Entry(sequence: last, bytes: bytes, isGap: true)
     }
 
     /// Stands in the place of messages that a restore lost.
-    func gap(_ loss: Loss) -> CohortEntries.Entry {
+    package func gap(_ loss: Loss) -> CohortEntries.Entry {
         let bytes = gap(
             after: position(loss.sequence - 1),
             resumesAfter: loss.sequence,
@@ -67,11 +69,11 @@ struct EventEncoding: Sendable {
     }
 
     /// A block without data: the stream is complete up to this position.
-    func heartbeat(_ sequence: Int64) -> ByteBuffer {
+    func heartbeat(_ sequence: LogSequence) -> ByteBuffer {
         ByteBuffer(bytes: ServerSentEvent(id: position(sequence)).encoded())
     }
 
-    func gap(after cursor: String?, resumesAfter sequence: Int64, reason: String, loss: Loss? = nil) -> ByteBuffer {
+    func gap(after cursor: String?, resumesAfter sequence: LogSequence, reason: String, loss: Loss? = nil) -> ByteBuffer {
         let gap = StreamGap(after: cursor, resumesAt: sequence + 1, reason: reason, loss: loss?.name)
         let event = ServerSentEvent(id: position(sequence), event: StreamEventName.gap, data: Self.json(gap))
         return ByteBuffer(bytes: event.encoded())
@@ -86,7 +88,7 @@ struct EventEncoding: Sendable {
         (try? JSONEncoder.sorted.encode(gap)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
-    func position(_ sequence: Int64) -> String {
+    func position(_ sequence: LogSequence) -> String {
         StreamPosition(epoch: epoch, sequence: sequence).text
     }
 }

@@ -1,3 +1,4 @@
+import HubRouting
 import NIOCore
 
 /// Limits how many streams of one event loop with heavy templates have a page of the store on its way at a time.
@@ -8,13 +9,13 @@ struct HeavyTurns {
     /// Streams with a page on its way.
     static let maximum = 32
 
-    private var running: Set<ObjectIdentifier> = []
+    private var running: Set<StreamID> = []
     private var waiting = CircularBuffer<StreamSession>()
-    private var known: Set<ObjectIdentifier> = []
+    private var known: Set<StreamID> = []
 
     /// - Returns: False if the stream has to wait for its turn, which ``release(_:)`` gives it.
     mutating func take(_ session: StreamSession) -> Bool {
-        let id = ObjectIdentifier(session)
+        let id = session.id
         if running.contains(id) { return true }
         guard running.count < Self.maximum else {
             if known.insert(id).inserted { waiting.append(session) }
@@ -28,11 +29,11 @@ struct HeavyTurns {
     ///
     /// - Returns: The stream whose turn it is now; `nil` when none waits or this one had no turn.
     mutating func release(_ session: StreamSession) -> StreamSession? {
-        guard running.remove(ObjectIdentifier(session)) != nil else { return nil }
+        guard running.remove(session.id) != nil else { return nil }
         while let next = waiting.popFirst() {
-            known.remove(ObjectIdentifier(next))
+            known.remove(next.id)
             guard !next.hasEnded else { continue }
-            running.insert(ObjectIdentifier(next))
+            running.insert(next.id)
             return next
         }
         return nil

@@ -1,77 +1,49 @@
-import HubProtocol
-import NIOCore
+package import HubProtocol
+package import HubRouting
+package import NIOCore
+
+/// What the streams of an event loop need of their hub.
+package struct StreamHost: Sendable {
+    /// Milliseconds since 1970.
+    let now: @Sendable () -> Timestamp
+    /// Hands an event to the hub's machine, in order.
+    let post: @Sendable (StreamInput) -> Void
+    /// Asks for a page of the store; the loop is given it by ``StreamLoop/receive(_:for:)``.
+    let requestPage: @Sendable (StreamPageRequest) -> Void
+    /// Called for messages that grew beyond the limit, with the number of renderings.
+    let noteOversize: @Sendable (MessageID, Int) -> Void
+
+    package init(
+        now: @escaping @Sendable () -> Timestamp,
+        post: @escaping @Sendable (StreamInput) -> Void,
+        requestPage: @escaping @Sendable (StreamPageRequest) -> Void,
+        noteOversize: @escaping @Sendable (MessageID, Int) -> Void
+    ) {
+        self.now = now
+        self.post = post
+        self.requestPage = requestPage
+        self.noteOversize = noteOversize
+    }
+}
 
 /// The streams of one event loop.
 ///
-/// The hub tells it, in the order of the log, who comes and goes and what each cohort gets; it writes to each stream
+/// The hub tells it, in the order of the log, who comes and goes and which messages there are. It renders each message
+/// once for each of its cohorts, a slice at a time, so that its other connections do not wait; and it writes to each stream
 /// *everything from the stream's cursor to the end* at once. So a burst costs one write a stream, an idle stream costs
 /// nothing, and a slow reader costs its cursor only.
 ///
 /// `@unchecked Sendable`: all state is touched on `eventLoop` only.
-final class StreamLoop: @unchecked Sendable {
-    /// What the hub tells a loop.
-    enum Command: Sendable {
-        case attach(StreamSession, Attachment)
-        case refuse(StreamSession, ProtocolError)
-        /// The installation's choice has changed at the sequence.
-        case move(StreamSession, cohort: Int, isHeavy: Bool, at: Int64)
-        case end(StreamSession, StreamEnd)
-        case cohortEvents(Int, CohortEntries.Entry)
-        case personalEvents(StreamSession, CohortEntries.Entry)
-        /// A cohort's streams read what they lack, at least up to the sequence, from the store.
-        case cohortReads(Int, through: Int64)
-        /// The same for one stream.
-        case sessionReads(StreamSession, through: Int64)
-        /// Everything up to this sequence was told.
-        case head(Int64)
-    }
-
-    struct Attachment: Sendable {
-        let ordinal: Int64
-        let cohort: Int
-        let isHeavy: Bool
-        /// What is owed has a higher sequence.
-        let after: Int64
-        /// What is owed lies in the store up to this sequence; what comes later is told.
-        let through: Int64
-        /// Whether the store may hold something between the two.
-        let needsReplay: Bool
-        /// The sequence of a loss that the gap of the prelude stands for.
-        let toldLoss: Int64?
-        /// Written first: `retry:`, and a gap if there is one.
-        let prelude: ByteBuffer
-        /// When the token expires, in seconds since 1970.
-        var validUntil = Int64.max
-    }
-
-    /// A page of the store for a stream that is not at the end.
-    struct PageRequest: Sendable {
-        let session: StreamSession
-        let ordinal: Int64
-        let after: Int64
-        let through: Int64
-        /// The recipient's templates are heavy.
-        let isHeavy: Bool
-        /// The sequence of a loss that was announced when the stream began.
-        let toldLoss: Int64?
-    }
-
-    /// What a page of the store holds.
-    struct Page: Sendable {
-        /// The encoded events; `nil` when there are none.
-        let bytes: ByteBuffer?
-        var messages = 0
-        /// The stream is complete up to this sequence with them.
-        let through: Int64
-    }
-
+package final class StreamLoop: @unchecked Sendable {
     /// How many streams there are.
-    struct Census: Sendable {
-        var open = 0
+    package struct Census: Sendable {
+        package var open = 0
         /// With something yet to be written.
-        var behind = 0
+        package var behind = 0
 
-        static func += (left: inout Census, right: Census) {
+        package init() {}
+
+        package static func += (left: inout Census, right: Census) {
             left.open += right.open
             left.behind += right.behind
         }
@@ -81,227 +53,212 @@ final class StreamLoop: @unchecked Sendable {
     static let heartbeat: UInt32 = 15
     /// A stream that takes nothing for so long, in seconds, while something waits, is ended; it resumes.
     static let stall: UInt32 = 60
-    /// Streams that are written to before the loop looks after its other connections.
-    static let fanOutPart = 128
-    /// How long it looks after them at least.
-    static let fanOutPause = TimeAmount.microseconds(20)
     /// Seconds between two reports of how far streams are.
     static let progressInterval: UInt32 = 5
 
-    /// A walk through all streams that may have something to be written.
-    private struct Round {
-        var cohorts: [CohortLog] = []
-        /// Those that were not reached yet.
-        var sessions: [StreamSession] = []
-        /// The next part is on its way.
-        var isScheduled = false
-    }
-
-    let eventLoop: any EventLoop
+    package let eventLoop: any EventLoop
     let limits: StreamLimits
-    private let encoding: EventEncoding
-    private let counters: HubCounters
-    /// Seconds since 1970.
-    private let now: @Sendable () -> Int64
-    private let requestPage: @Sendable (PageRequest) -> Void
-    private let detached: @Sendable (StreamSession, _ ordinal: Int64, _ written: Int64) -> Void
-    private let noteProgress: @Sendable ([(ordinal: Int64, written: Int64)]) -> Void
-
-    private var sessions: [ObjectIdentifier: StreamSession] = [:]
-    private var cohorts: [Int: CohortLog] = [:]
-    /// Cohorts that something was told for since the last round began.
-    private var touched: Set<Int> = []
-    private var round = Round()
-    private var head: Int64 = 0
-    /// Bytes of all cohorts' logs.
-    private var retainedBytes = 0
-    private var turns = HeavyTurns()
+    let reserved: ReservedTagPrefixes
+    let encoding: EventEncoding
+    let counters: StreamCounters
+    let host: StreamHost
+    private let index: Int
     private let started: NIODeadline
 
-    init(
+    /// All streams, also those that are yet to be let in.
+    private var sessions: [UInt64: StreamSession] = [:]
+    private var nextSession: UInt64 = 0
+    /// Why no stream is let in any more.
+    private var closure: ProtocolError?
+    var cohorts = CohortTable()
+    var work = StreamWork()
+    /// Everything up to this sequence has come and was rendered.
+    private(set) var head: LogSequence
+    private var turns = HeavyTurns()
+
+    /// - Parameters:
+    ///   - eventLoop: Everything happens there.
+    ///   - index: Its number among the server's event loops.
+    ///   - limits: What may wait in memory.
+    ///   - reserved: Prefixes of reserved tags.
+    ///   - encoding: Of the server's start.
+    ///   - counters: The hub's.
+    ///   - head: The log's highest sequence.
+    ///   - host: The hub.
+    package init(
         eventLoop: any EventLoop,
+        index: Int,
         limits: StreamLimits,
+        reserved: ReservedTagPrefixes,
         encoding: EventEncoding,
-        counters: HubCounters,
-        head: Int64,
-        now: @escaping @Sendable () -> Int64,
-        requestPage: @escaping @Sendable (PageRequest) -> Void,
-        detached: @escaping @Sendable (StreamSession, _ ordinal: Int64, _ written: Int64) -> Void,
-        noteProgress: @escaping @Sendable ([(ordinal: Int64, written: Int64)]) -> Void
+        counters: StreamCounters,
+        head: LogSequence,
+        host: StreamHost
     ) {
         self.eventLoop = eventLoop
+        self.index = index
         self.limits = limits
-        started = eventLoop.now
+        self.reserved = reserved
         self.encoding = encoding
         self.counters = counters
         self.head = head
-        self.now = now
-        self.requestPage = requestPage
-        self.detached = detached
-        self.noteProgress = noteProgress
+        self.host = host
+        started = eventLoop.now
     }
 
     /// Seconds since the loop started, on a monotonic clock.
     var seconds: UInt32 { UInt32(clamping: (eventLoop.now - started).nanoseconds / 1_000_000_000) }
 
-    func start() {
+    package func start() {
         eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] task in
             guard let self else { return task.cancel() }
             self.tick()
         }
     }
 
-    /// Carries out what a batch of the hub's writer has changed; calls must come in the order of the log.
-    func apply(_ commands: [Command]) {
-        eventLoop.preconditionInEventLoop()
-        for command in commands { apply(command) }
-        if !round.isScheduled { fanOut() }
-    }
+    // MARK: - Coming, changing, going
 
-    /// Writes to the streams of the cohorts that something was told for, a part of them at a time.
+    /// Makes a session for a request; the hub is to be asked to attach it next.
     ///
-    /// Between two parts the loop looks after its other connections, so that many streams do not keep requests waiting;
-    /// and the streams that were not reached yet get what came meanwhile in the same write.
-    private func fanOut() {
-        round.isScheduled = false
-        if round.sessions.isEmpty {
-            round.cohorts = touched.compactMap { cohorts[$0] }
-            round.sessions = round.cohorts.flatMap(\.sessions.values)
-            touched.removeAll(keepingCapacity: true)
-        }
-        for session in round.sessions.suffix(Self.fanOutPart) { advance(session) }
-        round.sessions.removeLast(min(Self.fanOutPart, round.sessions.count))
-        if round.sessions.isEmpty {
-            for cohort in round.cohorts { trim(cohort) }
-            round.cohorts = []
-        }
-        guard !round.sessions.isEmpty || !touched.isEmpty else { return }
-        round.isScheduled = true
-        // An immediate task would run before the loop looks at its connections.
-        eventLoop.scheduleTask(in: Self.fanOutPause) { self.fanOut() }
+    /// `place` is the stream's place in a quota, kept until the stream has ended.
+    package func open(_ output: any StreamOutput, place: (any Sendable)? = nil, isPoll: Bool = false) -> StreamSession {
+        eventLoop.preconditionInEventLoop()
+        let id = StreamID(loop: index, number: nextSession)
+        nextSession += 1
+        let session = StreamSession(id: id, loop: self, output: output, place: place, isPoll: isPoll)
+        sessions[id.number] = session
+        // Not before its output knows the session.
+        if let closure { eventLoop.execute { self.refuse(session, closure) } }
+        return session
     }
 
-    private func apply(_ command: Command) {
+    /// Refuses a session that could not be let in; an output that knows the session ends it.
+    private func refuse(_ session: StreamSession, _ error: ProtocolError) {
+        guard !session.hasEnded else { return }
+        sessions[session.id.number] = nil
+        session.release()
+        session.output.refuse(error)
+    }
+
+    /// Ends all streams and lets no more in: the hub was deleted.
+    package func close(_ error: ProtocolError) {
+        eventLoop.preconditionInEventLoop()
+        closure = error
+        for session in Array(sessions.values) where session.cohort == nil { refuse(session, error) }
+    }
+
+    /// Carries out what a batch of the hub's writer has changed; calls must come in the order of the log.
+    package func apply(_ commands: [StreamCommand]) {
+        eventLoop.preconditionInEventLoop()
+        for command in commands {
+            // An end does not wait for messages that are yet to be rendered.
+            if case .end(let id, let reason) = command, let session = sessions[id.number], session.cohort != nil {
+                end(session, reason)
+            } else {
+                work.append(command)
+            }
+        }
+        if work.exceeds(limits) { leaveWaitingToStore() }
+        if !work.isScheduled { proceed() }
+    }
+
+    /// Carries out a command, except for messages.
+    func carryOut(_ command: StreamCommand) {
         switch command {
-        case .attach(let session, let attachment): attach(session, attachment)
-        case .refuse(let session, let error):
-            guard !session.hasEnded else { return }
-            session.release()
-            session.output.refuse(error)
-        case .move(let session, let id, let isHeavy, let sequence): move(session, to: id, isHeavy, at: sequence)
-        case .end(let session, let reason): end(session, reason)
-        case .cohortEvents(let id, let entry):
-            guard let cohort = cohorts[id] else { return }
-            retainedBytes -= cohort.log.bytes
-            cohort.append(entry, head: head)
-            retainedBytes += cohort.log.bytes
-            boundRetained()
-            touched.insert(id)
-        case .personalEvents(let session, let entry):
-            guard !session.hasEnded, let cohort = session.cohort else { return }
-            if !session.keep(entry) { leaveToStore(session, through: entry.sequence) }
-            touched.insert(cohort.id)
-        case .cohortReads(let id, let sequence):
-            guard let cohort = cohorts[id] else { return }
-            for session in cohort.sessions.values { leaveToStore(session, through: sequence) }
-            touched.insert(id)
-        case .sessionReads(let session, let sequence):
-            guard !session.hasEnded, let cohort = session.cohort else { return }
-            leaveToStore(session, through: sequence)
-            touched.insert(cohort.id)
+        case .attach(let id, let attachment): attach(id, attachment)
+        case .refuse(let id, let error):
+            guard let session = sessions[id.number] else { return }
+            refuse(session, error)
+        case .move(let id, let recipient, let sequence):
+            guard let session = sessions[id.number] else { return }
+            move(session, to: recipient, at: sequence)
+        case .end(let id, let reason):
+            guard let session = sessions[id.number] else { return }
+            end(session, reason)
+        case .publish, .deliver: break
         case .head(let sequence): head = max(head, sequence)
         }
     }
 
-    // MARK: - Coming, changing, going
-
-    private func attach(_ session: StreamSession, _ attachment: Attachment) {
-        guard !session.hasEnded else { return detached(session, attachment.ordinal, attachment.after) }
-        let cohort = enter(attachment.cohort, attachment.isHeavy, session)
-        session.attached(ordinal: attachment.ordinal, cohort: cohort, cursor: attachment.after)
-        // A poll ends before clocks could differ by more.
-        if !session.isPoll { session.validUntil = attachment.validUntil }
-        session.toldLoss = attachment.toldLoss
-        sessions[ObjectIdentifier(session)] = session
-        if attachment.needsReplay {
-            session.state = .catchingUp(through: attachment.through)
+    private func attach(_ id: StreamID, _ attachment: StreamAttachment) {
+        let beginning = attachment.beginning
+        guard let session = sessions[id.number] else {
+            return detached(id, of: attachment.ordinal, written: beginning.after, nil)
+        }
+        let cohort = enter(attachment.recipient, session)
+        session.attached(attachment, to: cohort)
+        let through = max(attachment.through, work.skippedThrough)
+        if attachment.needsReplay || through > attachment.through {
+            session.state = .catchingUp(through: through)
         } else {
-            session.cursor = attachment.through
+            session.cursor = through
             session.state = .live
         }
         session.output.open()
-        session.write(attachment.prelude)
+        session.write(prelude(beginning))
         advance(session)
     }
 
-    private func move(_ session: StreamSession, to id: Int, _ isHeavy: Bool, at sequence: Int64) {
-        guard !session.hasEnded, let old = session.cohort else { return }
+    /// Written first: `retry:`, and a gap if there is one.
+    private func prelude(_ beginning: StreamBeginning) -> ByteBuffer {
+        var prelude = EventEncoding.retry
+        guard let reason = beginning.gap else { return prelude }
+        counters.gaps.add(1)
+        prelude.writeImmutableBuffer(
+            encoding.gap(
+                after: beginning.cursor,
+                resumesAfter: beginning.after,
+                reason: reason,
+                loss: beginning.loss
+            )
+        )
+        return prelude
+    }
+
+    private func move(_ session: StreamSession, to recipient: Recipient, at sequence: LogSequence) {
+        guard let old = session.cohort else { return }
         if session.isLive, !session.hasPending {
             session.cursor = max(session.cursor, sequence)
         } else {
             // What is still to be written belongs to the old choice; the store knows which row was in force.
             leaveToStore(session, through: sequence)
         }
-        leave(old, session)
-        session.cohort = enter(id, isHeavy, session)
-        touched.insert(id)
+        cohorts.leave(old, session)
+        session.recipient = recipient
+        let cohort = enter(recipient, session)
+        session.cohort = cohort
+        work.touch(cohort)
     }
 
-    private func enter(_ id: Int, _ isHeavy: Bool, _ session: StreamSession) -> CohortLog {
-        let cohort = cohorts[id] ?? CohortLog(id: id, isHeavy: isHeavy, maximumBytes: limits.cohortBytes)
-        cohorts[id] = cohort
-        cohort.add(session)
-        return cohort
-    }
-
-    private func leave(_ cohort: CohortLog, _ session: StreamSession) {
-        cohort.remove(session)
-        guard cohort.sessions.isEmpty else { return }
-        cohorts[cohort.id] = nil
-        retainedBytes -= cohort.log.bytes
-    }
-
-    private func trim(_ cohort: CohortLog) {
-        guard cohorts[cohort.id] === cohort else { return }
-        retainedBytes -= cohort.log.bytes
-        cohort.trim()
-        retainedBytes += cohort.log.bytes
-    }
-
-    /// Drops the largest logs when all together hold more than ``StreamLimits/totalBytes``; their streams read from the
-    /// store what they lack.
-    private func boundRetained() {
-        guard retainedBytes > limits.totalBytes else { return }
-        for cohort in cohorts.values.sorted(by: { $0.log.bytes > $1.log.bytes }) {
-            guard retainedBytes > limits.totalBytes / 2 else { return }
-            retainedBytes -= cohort.log.bytes
-            cohort.drop()
-            touched.insert(cohort.id)
-        }
+    private func enter(_ recipient: Recipient, _ session: StreamSession) -> CohortLog {
+        cohorts.enter(recipient.cohort(reserved: reserved), session, maximumBytes: limits.cohortBytes)
     }
 
     private func end(_ session: StreamSession, _ reason: StreamEnd) {
-        guard !session.hasEnded else { return }
         if let name = reason.eventName { _ = session.output.write(EventEncoding.end(name)) }
-        session.ending = reason
-        remove(session)
+        remove(session, reason)
         session.output.close()
     }
 
     /// Forgets a stream; its output is gone or going.
-    func remove(_ session: StreamSession) {
+    func remove(_ session: StreamSession, _ reason: StreamEnd?) {
         guard !session.hasEnded else { return }
         settle(session)
+        let (cohort, ordinal) = (session.cohort, session.ordinal)
         session.release()
-        sessions[ObjectIdentifier(session)] = nil
-        if let cohort = session.cohort {
-            leave(cohort, session)
-            trim(cohort)
-        }
+        sessions[session.id.number] = nil
         releaseTurn(session)
         session.cohort = nil
+        session.recipient = nil
         session.dropPersonal()
-        detached(session, session.ordinal, session.cursor)
+        guard let cohort else { return }
+        cohorts.leave(cohort, session)
+        cohorts.trim(cohort)
+        detached(session.id, of: ordinal, written: session.cursor, reason)
+    }
+
+    private func detached(_ id: StreamID, of ordinal: Ordinal, written: LogSequence, _ reason: StreamEnd?) {
+        host.post(.detached(id, of: ordinal, written: written, ending: reason, at: host.now()))
     }
 
     // MARK: - Writing
@@ -322,31 +279,31 @@ final class StreamLoop: @unchecked Sendable {
     func outputIsReady(_ session: StreamSession) {
         if !session.awaitsPage, session.isReady { releaseTurn(session) }
         advance(session)
-        if let cohort = session.cohort { trim(cohort) }
+        if let cohort = session.cohort { cohorts.trim(cohort) }
     }
 
     private func writePending(_ session: StreamSession) {
         guard let cohort = session.cohort else { return }
         guard session.cursor >= cohort.log.droppedThrough || cohort.last <= session.cursor else {
-            leaveToStore(session, through: head)
+            leaveToStore(session, through: max(head, cohort.last))
             return advance(session)
         }
-        let owed: CohortLog.Run?
-        // The head is told last, and an output may make room in the middle of a batch.
+        let run: CohortLog.Run?
+        // The head comes last, and a stream is written to in the middle of a batch.
         let through = max(head, cohort.last, session.personal.last?.sequence ?? 0)
         if session.personal.isEmpty {
-            owed = cohort.run(after: session.cursor)
+            run = cohort.run(after: session.cursor)
         } else {
             let entries = cohort.log.entries(after: session.cursor) + session.personal
-            owed = CohortLog.Run(entries.sorted { $0.sequence < $1.sequence }[...])
+            run = CohortLog.Run(entries.sorted { $0.sequence < $1.sequence }[...])
             session.dropPersonal()
         }
         session.cursor = max(session.cursor, through)
-        guard let owed else { return }
+        guard let run else { return }
         session.hasProgress = true
-        counters.written.add(owed.messages)
-        counters.gaps.add(owed.gaps)
-        session.write(owed.bytes)
+        counters.written.add(run.messages)
+        counters.gaps.add(run.gaps)
+        session.write(run.bytes)
     }
 
     private func writeOwedPosition(_ session: StreamSession) {
@@ -355,7 +312,7 @@ final class StreamLoop: @unchecked Sendable {
         writePosition(session)
     }
 
-    /// Writes a heartbeat: all that is owed up to its position was handed out.
+    /// Writes a heartbeat: the stream is complete up to its position.
     private func writePosition(_ session: StreamSession) {
         settle(session)
         session.write(encoding.heartbeat(session.cursor))
@@ -373,7 +330,7 @@ final class StreamLoop: @unchecked Sendable {
     }
 
     /// Lets a stream read what it lacks from the store, at least up to a place.
-    private func leaveToStore(_ session: StreamSession, through: Int64) {
+    func leaveToStore(_ session: StreamSession, through: LogSequence) {
         settle(session)
         session.dropPersonal()
         if case .catchingUp(let earlier) = session.state {
@@ -383,12 +340,23 @@ final class StreamLoop: @unchecked Sendable {
         }
     }
 
-    private func askForPage(_ session: StreamSession, through: Int64) {
+    /// Lets all streams read from the store the messages that wait to be rendered, since there are too many.
+    private func leaveWaitingToStore() {
+        guard let last = work.skipMessages() else { return }
+        for session in sessions.values {
+            guard let cohort = session.cohort else { continue }
+            leaveToStore(session, through: last)
+            work.touch(cohort)
+        }
+    }
+
+    private func askForPage(_ session: StreamSession, through: LogSequence) {
         guard !session.awaitsPage, session.cohort?.isHeavy != true || turns.take(session) else { return }
         session.awaitsPage = true
-        requestPage(
-            PageRequest(
-                session: session,
+        host.requestPage(
+            StreamPageRequest(
+                stream: session.id,
+                loop: self,
                 ordinal: session.ordinal,
                 after: session.cursor,
                 through: through,
@@ -408,10 +376,12 @@ final class StreamLoop: @unchecked Sendable {
         }
     }
 
-    /// Takes a page that was asked for.
-    func receivePage(_ session: StreamSession, _ page: Page) {
+    /// Takes a page that was asked for; `nil` ends the stream, because the page could not be read.
+    package func receive(_ page: StreamPage?, for id: StreamID) {
         eventLoop.preconditionInEventLoop()
+        guard let session = sessions[id.number] else { return }
         session.awaitsPage = false
+        guard let page else { return end(session, .stopping) }
         guard case .catchingUp(let end) = session.state, let cohort = session.cohort else { return }
         session.cursor = max(session.cursor, page.through)
         if session.cursor >= end {
@@ -430,36 +400,43 @@ final class StreamLoop: @unchecked Sendable {
         outputIsReady(session)
     }
 
-    /// Ends a stream whose page could not be read; the client comes back to it.
-    func pageFailed(_ session: StreamSession) {
-        end(session, .stopping)
+    // MARK: - Questions
+
+    package var census: Census {
+        eventLoop.preconditionInEventLoop()
+        var census = Census()
+        for session in sessions.values where session.cohort != nil {
+            census.open += 1
+            if !session.isLive || session.hasPending { census.behind += 1 }
+        }
+        return census
     }
 
-    var census: Census {
+    /// How far the streams of some installations were written.
+    package func positions(of ordinals: Set<Ordinal>) -> [Ordinal: LogSequence] {
         eventLoop.preconditionInEventLoop()
-        return Census(open: sessions.count, behind: sessions.values.count { !$0.isLive || $0.hasPending })
-    }
-
-    /// How far the streams of some installations were written, by their ordinals.
-    func positions(of ordinals: Set<Int64>) -> [Int64: Int64] {
-        eventLoop.preconditionInEventLoop()
-        var positions: [Int64: Int64] = [:]
-        for session in sessions.values where ordinals.contains(session.ordinal) {
+        var positions: [Ordinal: LogSequence] = [:]
+        for session in sessions.values where session.cohort != nil && ordinals.contains(session.ordinal) {
             settle(session)
             positions[session.ordinal] = session.cursor
         }
         return positions
     }
 
+    func session(_ id: StreamID) -> StreamSession? { sessions[id.number] }
+
+    /// The streams that were let in.
+    var attached: [StreamSession] { sessions.values.filter { $0.cohort != nil } }
+
     // MARK: - Time
 
     private func tick() {
-        let (now, time) = (seconds, self.now())
-        var progress: [(ordinal: Int64, written: Int64)] = []
-        for session in Array(sessions.values) {
+        let (now, time) = (seconds, host.now() / 1000)
+        var progress: [StreamProgress] = []
+        for session in attached {
             if session.hasProgress, now % Self.progressInterval == 0 {
                 session.hasProgress = false
-                progress.append((session.ordinal, session.cursor))
+                progress.append(StreamProgress(ordinal: session.ordinal, written: session.cursor))
             }
             guard time < session.validUntil else {
                 end(session, .expired)
@@ -472,11 +449,11 @@ final class StreamLoop: @unchecked Sendable {
                 writePosition(session)
             }
         }
-        if !progress.isEmpty { noteProgress(progress) }
+        if !progress.isEmpty { host.post(.progress(progress)) }
     }
 
     /// Writes a poll its position after a while, as a heartbeat does, which ends it unless something else has before.
-    func beat(_ session: StreamSession, in wait: TimeAmount) {
+    package func beat(_ session: StreamSession, in wait: TimeAmount) {
         guard !session.hasEnded else { return }
         session.beat = eventLoop.scheduleTask(in: wait) {
             session.owesPosition = true

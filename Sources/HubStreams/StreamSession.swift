@@ -1,39 +1,41 @@
-import HubProtocol
+package import HubRouting
 import NIOCore
 
 /// One live stream of an installation.
 ///
 /// `@unchecked Sendable`: everything that changes is touched on its loop's event loop only. An idle session holds no
 /// buffers.
-final class StreamSession: @unchecked Sendable {
-    enum State {
+package final class StreamSession: @unchecked Sendable {
+    package enum State {
         /// The request waits for its place in the log.
         case requested
         /// Reads from the store up to a place, then looks again; one page is asked for at a time.
-        case catchingUp(through: Int64)
+        case catchingUp(through: LogSequence)
         /// Takes what is in memory.
         case live
         case ended
     }
 
-    let loop: StreamLoop
+    package let id: StreamID
+    package let loop: StreamLoop
     let output: any StreamOutput
     let isPoll: Bool
-    /// In the quota of its rule and address.
-    var place: StreamPlace?
-    /// The installation's ordinal, known from the attachment on.
-    private(set) var ordinal: Int64 = 0
-    var state = State.requested
-    /// Everything owed up to here was handed to the output; it never moves back.
-    var cursor: Int64 = 0
+    /// Its place in a quota, which is free again when this goes.
+    private var place: (any Sendable)?
+    private(set) var ordinal: Ordinal = 0
+    /// `nil` before it is attached and after its end.
+    var recipient: Recipient?
+    package internal(set) var state = State.requested
+    /// Everything up to here was handed to the output; it never moves back.
+    package internal(set) var cursor: LogSequence = 0
     /// The sequence of a loss that the gap which it began with stands for.
-    var toldLoss: Int64?
+    private(set) var toldLoss: LogSequence?
     var cohort: CohortLog?
-    /// What names this stream: sequences above the cursor, in order.
+    /// Messages for this stream alone: sequences above the cursor, in order.
     private(set) var personal: [CohortLog.Entry] = []
     private var personalBytes = 0
     /// The output can take bytes.
-    var isReady = true
+    package private(set) var isReady = true
     /// A page of the store is on its way.
     var awaitsPage = false
     /// Something that matters was written since the progress was last noted.
@@ -41,16 +43,15 @@ final class StreamSession: @unchecked Sendable {
     /// The position is to be written as soon as nothing else waits: to a stream once it has all that waited for it, so
     /// that its reader can tell what is new; to a poll at its end.
     var owesPosition: Bool
-    /// Why the hub ended it, `nil` when the client or its connection did.
-    var ending: StreamEnd?
     /// Ends a poll that nothing else has answered.
     var beat: Scheduled<Void>?
     /// When the token that opened it expires, in seconds since 1970.
-    var validUntil = Int64.max
+    private(set) var validUntil = Int64.max
     /// Seconds of the loop's clock at the last write.
-    var lastWrite: UInt32 = 0
+    private(set) var lastWrite: UInt32 = 0
 
-    init(loop: StreamLoop, output: any StreamOutput, place: StreamPlace? = nil, isPoll: Bool = false) {
+    init(id: StreamID, loop: StreamLoop, output: any StreamOutput, place: (any Sendable)?, isPoll: Bool) {
+        self.id = id
         self.loop = loop
         self.output = output
         self.isPoll = isPoll
@@ -67,24 +68,32 @@ final class StreamSession: @unchecked Sendable {
         place = nil
     }
 
-    func attached(ordinal: Int64, cohort: CohortLog, cursor: Int64) {
-        self.ordinal = ordinal
+    func attached(_ attachment: StreamAttachment, to cohort: CohortLog) {
+        ordinal = attachment.ordinal
+        recipient = attachment.recipient
         self.cohort = cohort
-        self.cursor = cursor
+        cursor = attachment.beginning.after
+        toldLoss = attachment.beginning.toldLoss
+        // A poll ends before clocks could differ by more.
+        if !isPoll { validUntil = attachment.validUntil }
     }
 
-    var hasEnded: Bool {
+    package var hasEnded: Bool {
         if case .ended = state { true } else { false }
     }
 
-    /// Whether memory holds something that was not handed out yet.
-    var hasPending: Bool {
+    package var isLive: Bool {
+        if case .live = state { true } else { false }
+    }
+
+    /// Memory holds something that was not handed out yet.
+    package var hasPending: Bool {
         !personal.isEmpty || (cohort?.last ?? 0) > cursor
     }
 
     /// Keeps an entry for this stream alone.
     ///
-    /// - Returns: Whether all that waits is within ``StreamLimits/personalBytes``; a single entry always is.
+    /// - Returns: False if more waits than ``StreamLimits/personalBytes``; a single entry is always kept.
     func keep(_ entry: CohortLog.Entry) -> Bool {
         personal.append(entry)
         personalBytes += entry.bytes.readableBytes
@@ -92,7 +101,7 @@ final class StreamSession: @unchecked Sendable {
     }
 
     /// Forgets the entries up to a place.
-    func dropPersonal(through sequence: Int64 = .max) {
+    func dropPersonal(through sequence: LogSequence = .max) {
         personal.removeAll { $0.sequence <= sequence }
         personalBytes = personal.reduce(0) { $0 + $1.bytes.readableBytes }
     }
@@ -103,15 +112,15 @@ final class StreamSession: @unchecked Sendable {
     }
 
     /// Called by the output when it can take more.
-    func outputIsReady() {
+    package func outputIsReady() {
         loop.eventLoop.preconditionInEventLoop()
         isReady = true
         loop.outputIsReady(self)
     }
 
     /// Called by the output when its connection is gone.
-    func outputHasEnded() {
+    package func outputHasEnded() {
         loop.eventLoop.preconditionInEventLoop()
-        loop.remove(self)
+        loop.remove(self, nil)
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HubServer
+@testable import HubRouting
 
 struct OrdinalSetTests {
     /// Sparse, dense, across the bounds of blocks, and beyond 32 bits.

@@ -1,8 +1,7 @@
 import HubProtocol
 import Testing
 
-@testable import HubServer
-@testable import HubStore
+@testable import HubRouting
 
 struct RegistryTests {
     /// Installations with one to three templates, whose tags are the same or differ.
@@ -58,7 +57,9 @@ struct RegistryTests {
         let expression = try expression.map { try TagExpression(parsing: $0) }
         for registry in [loaded(Self.all), changed(Self.all)] {
             #expect(registry.counts(of: expression, .template).total == streams)
-            #expect(registry.streams(of: expression, .template).count == streams)
+            let message = try Message(audience: expression.map { .matching($0) } ?? .everybody, body: Array("{}".utf8))
+            let routed = RoutedMessage(sequence: 1, id: .random(), message, installations: nil)
+            #expect(registry.streams(for: routed, limit: 1_000)?.count == streams)
         }
     }
 

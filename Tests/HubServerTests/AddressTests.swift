@@ -1,4 +1,5 @@
 import HTTPTypes
+import HubRouting
 import NetworkAddresses
 import Testing
 

@@ -1,6 +1,8 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import StreamProbe
 import Synchronization
 import Testing
 
@@ -24,7 +26,7 @@ struct DeliveryTests {
             try await hub.settle(streams)
             let id = try await hub.accept("x", tags: "World")
             try await hub.settle(streams)
-            try await hub.hub.delete(InstallationID("gone"), grant: hub.manageGrant, channel: nil)
+            try await hub.hub.installations.delete(InstallationID("gone"), grant: hub.manageGrant, channel: nil)
             // One comes back with what it has.
             let again = try hub.probe(agents[0], after: streams[0].probe.cursor)
             try await hub.settle([again, streams[1]])
@@ -75,7 +77,7 @@ struct DeliveryTests {
             try await hub.register(Agent("a", tags: ["World"]))
             // Both wait behind what the writer is doing, and are committed together.
             let gate = DispatchSemaphore(value: 0)
-            hub.hub.writer.post { gate.wait() }
+            hub.hub.writer.whenReached { gate.wait() }
             async let registered: Void = hub.register(Agent("b", tags: ["World"]))
             try await hub.wait { hub.hub.writer.backlog.changes == 1 }
             async let accepted = hub.accept("x", tags: "World")
@@ -88,7 +90,7 @@ struct DeliveryTests {
             let head = hub.head
             let stored = try await hub.hub.store.message(hub: hub.hub.record.id, id: id, through: head)
             #expect(stored?.matched?.platforms == ["stream": 2])
-            #expect(hub.hub.state.withLock { $0.recounted.isEmpty })
+            #expect(try await hub.hub.ask { $0.recounted.isEmpty })
         }
     }
 
@@ -98,14 +100,14 @@ struct DeliveryTests {
             for round in 0..<40 {
                 let agent = Agent("a\(round % 7)", tags: [["World"], ["Sports"], ["World", "Sports"], []][round % 4])
                 if round % 9 == 8 {
-                    try await hub.hub.delete(InstallationID(agent.id), grant: hub.manageGrant, channel: nil)
+                    try await hub.hub.installations.delete(InstallationID(agent.id), grant: hub.manageGrant, channel: nil)
                 } else {
-                    try await hub.hub.put(agent.installation, bytes: 0, grant: hub.manageGrant, channel: agent.secret)
+                    try await hub.hub.installations.put(agent.installation, bytes: 0, grant: hub.manageGrant, channel: agent.secret)
                 }
                 for text in expressions {
                     let parsed = try text.map { try TagExpression(parsing: $0) }
                     let id = try await hub.accept("x", tags: text)
-                    let anew = hub.hub.state.withLock { $0.registry.streams(of: parsed, .template).count }
+                    let anew = try await hub.hub.ask { $0.matched(by: parsed).counts.total }
                     let matched = try await hub.report(id).matched
                     #expect(matched == (anew == 0 ? [:] : ["stream": anew]), "\(round) \(text ?? "all")")
                 }
@@ -269,7 +271,7 @@ struct DeliveryTests {
             try await hub.settle([first, second])
             let secret = agent.secret
             agent.secret = .random()
-            try await hub.hub.put(agent.installation, bytes: 0, grant: hub.manageGrant, channel: secret)
+            try await hub.hub.installations.put(agent.installation, bytes: 0, grant: hub.manageGrant, channel: secret)
             try await hub.settle([first, second])
             let id = try await hub.accept("x", tags: "World")
             let device = try #require(try await hub.report(id, "a").device)
@@ -384,12 +386,12 @@ struct DeliveryTests {
         let scratch = try Scratch()
         try await TestHub.run(scratch) { hub in
             let (stranger, id) = (try Agent("b", tags: ["World"]).installation, MessageID.random())
-            try await hub.hub.writer.perform(bytes: 0) { transaction in
+            try await hub.hub.perform { transaction, _ in
                 let other = try transaction.insertHub(HubName("other"), rules: AccessRule.standardRules(), at: 0)
                 _ = try transaction.insert(stranger, channelDigest: [1], hub: other.id, at: 0)
                 let record = try MessageRecord(id: id, tags: nil, body: Array("{}".utf8))
                 _ = try transaction.appendMessage(record, hub: other.id, at: 0)
-            } apply: { _ in
+                return ((), [])
             }
             let own = try await hub.accept("x")
             #expect(try await hub.report(own, "b").device?.outcome == .notRegistered)

@@ -1,6 +1,8 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import StreamProbe
 import Synchronization
 import Testing
 
@@ -53,7 +55,7 @@ struct ExpirationTests {
             let expiry = ISODateTime.format(clock.now.addingTimeInterval(3_600))
             let phone = #"{"installationId":"p","platform":"gcm","pushChannel":"g","expirationTime":"\#(expiry)"}"#
             #expect(try await hub.send("PUT", "installations/p", as: hub.listen, phone).status == 200)
-            let page = try await hub.hub.registrations(.all, from: nil, limit: 2).registrations
+            let page = try await hub.hub.registrations.page(.all, from: nil, limit: 2).registrations
             let path = "registrations/\(try #require(page.first).registration.id)"
             try await hub.pass(3_600, of: TestTime())
             #expect(hub.count == 0)
@@ -90,23 +92,23 @@ extension ExpirationTests {
     @Test func `a registration lives as long after a clock was set as it would have without`() async throws {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in
-            hub.hub.state.withLock { $0.registrationLifetime = .seconds(86_400) }
+            try await hub.set { $0.registrationLifetime = .seconds(86_400) }
             var registration = Registration(id: .random(), platform: .apns, pushChannel: .handle("AA11"))
-            _ = try await hub.hub.put(registration, if: .none, bytes: 0, grant: hub.manageGrant)
+            _ = try await hub.hub.registrations.put(registration, if: .none, bytes: 0, grant: hub.manageGrant)
             let time = TestTime()
             try await hub.pass(1, of: time)
             // A machine without a battery for its clock is weeks behind until the network tells it the time.
             try await hub.pass(20 * 86_400, monotonic: 60, of: time)
             registration = Registration(id: .random(), platform: .apns, pushChannel: .handle("AA12"))
-            _ = try await hub.hub.put(registration, if: .none, bytes: 0, grant: hub.manageGrant)
+            _ = try await hub.hub.registrations.put(registration, if: .none, bytes: 0, grant: hub.manageGrant)
             for _ in 0..<3 { try await hub.pass(3_000, of: time) }
-            #expect(hub.hub.recipients(of: nil, .apple).total == 2)
+            #expect(try await hub.hub.recipients(of: nil, .apple).total == 2)
             try await hub.pass(82_000, of: time)
-            #expect(hub.hub.recipients(of: nil, .apple).total == 0)
+            #expect(try await hub.hub.recipients(of: nil, .apple).total == 0)
         }
     }
 }
 
 extension TestHub {
-    fileprivate var count: Int { hub.state.withLock { $0.registry.installationCounts.values.reduce(0, +) } }
+    fileprivate var count: Int { hub.status.installationCounts.values.reduce(0, +) }
 }

@@ -1,4 +1,5 @@
 import HubProtocol
+import HubRouting
 import Testing
 
 @testable import HubServer

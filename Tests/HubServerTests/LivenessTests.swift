@@ -1,5 +1,8 @@
 import Dispatch
 import Foundation
+import HubRouting
+import HubProtocol
+import HubRouting
 import HubStore
 import Logging
 import NIOCore
@@ -32,7 +35,7 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let store = try HubStore(path: folder.appending(component: "hub.sqlite").path)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return HubWriter(store: store, logger: logger, batchApplied: {})
+        return HubWriter(store: store, machine: .of(HubRecord(id: 1, name: try HubName("news"))), logger: logger) { _, _ in }
     }
 
     private static func scratch() -> URL {
@@ -46,7 +49,7 @@ import Testing
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let record = Record()
         let gate = DispatchSemaphore(value: 0)
-        writer.post { record.note("writer") }
+        writer.whenReached { record.note("writer") }
         group.next().execute {
             gate.wait()
             record.note("loop")

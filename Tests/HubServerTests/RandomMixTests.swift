@@ -1,6 +1,8 @@
 import HubProtocol
+import HubStreams
 import NIOCore
 import ServerSentEvents
+import StreamProbe
 import Testing
 
 @testable import HubServer

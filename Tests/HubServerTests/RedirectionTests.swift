@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 import Testing
 
@@ -140,7 +141,7 @@ struct RedirectionTests {
 extension TestHub {
     @discardableResult
     fileprivate func put(_ registration: Registration, as grant: Grant? = nil) async throws -> StoredRegistration {
-        try await hub.put(registration, if: .none, bytes: 0, grant: grant ?? listenGrant)
+        try await hub.registrations.put(registration, if: .none, bytes: 0, grant: grant ?? listenGrant)
     }
 }
 

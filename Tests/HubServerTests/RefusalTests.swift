@@ -1,4 +1,5 @@
 import HubProtocol
+import HubRouting
 import HubStore
 import NIOCore
 import Testing
@@ -95,7 +96,7 @@ struct RefusalTests {
             #expect(try await put("registrations/1-1-1", ["If-Match": "\"7\""]) == Self.whole(412, mismatch))
             let phone = #"{"installationId":"p","platform":"gcm","pushChannel":"g"}"#
             _ = try await put("installations/p", [:], phone)
-            let page = try await hub.hub.registrations(.all, from: nil, limit: 9).registrations
+            let page = try await hub.hub.registrations.page(.all, from: nil, limit: 9).registrations
             let part = try #require(page.first { $0.installation != nil }).registration.id
             let owned = """
                 The registration '\(part)' is a part of the installation 'p'; ask for a new registration id and use \

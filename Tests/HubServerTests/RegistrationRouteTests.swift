@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 import Synchronization
 import Testing
@@ -165,7 +166,7 @@ struct RegistrationRouteTests {
                 "headers":{"apns-topic":"app","apns-priority":"5"},"expiry":"0","tags":["Loud"]}}}
                 """#
             #expect(try await hub.send("PUT", "installations/p", as: hub.listen, phone).status == 200)
-            let parts = try await hub.hub.registrations(.tag(Tag("tag1")), from: nil, limit: 9).registrations
+            let parts = try await hub.hub.registrations.page(.tag(Tag("tag1")), from: nil, limit: 9).registrations
             let ids = parts.map(\.registration.id.text)
             try #require(ids.count == 2)
             let tags = "$InstallationId:{p},$UserId:{ann},tag1"
@@ -300,7 +301,7 @@ struct RegistrationRouteTests {
     @Test func `what has expired is gone for its owner, what was deleted can be written anew`() async throws {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in
-            hub.hub.state.withLock { $0.registrationLifetime = .seconds(86_400) }
+            try await hub.set { $0.registrationLifetime = .seconds(86_400) }
             let path = "/news/registrations/1-2-1"
             #expect(try await hub.send("PUT", path, as: hub.listen, Self.entry("AA11")).status == 200)
             #expect(try await hub.send("DELETE", path, as: hub.listen).status == 200)
@@ -308,11 +309,11 @@ struct RegistrationRouteTests {
             let expiry = ISODateTime.format(clock.now.addingTimeInterval(86_400)).replacing("Z", with: ".000Z")
             #expect(written.body.contains("<ExpirationTime>\(expiry)</ExpirationTime>"), "\(written.body)")
             let now = Int64(clock.now.timeIntervalSince1970 * 1000)
-            #expect(try await hub.hub.endExpiredRegistrations(at: now, limit: 10) == 0)
-            #expect(try await hub.hub.endExpiredRegistrations(at: now + 86_400_000, limit: 10) == 1)
+            #expect(try await hub.hub.registrations.endExpired(at: now, limit: 10) == 0)
+            #expect(try await hub.hub.registrations.endExpired(at: now + 86_400_000, limit: 10) == 1)
             let gone = try await hub.send("PUT", path, as: hub.listen, Self.entry("AA11"))
             #expect(gone.status == 410 && gone.body.hasPrefix("<Error><Code>410</Code><Detail>"))
-            #expect(hub.hub.recipients(of: nil, .apple).total == 0)
+            #expect(try await hub.hub.recipients(of: nil, .apple).total == 0)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 import Synchronization
 import Testing
@@ -13,17 +14,17 @@ struct RegistrationTests {
             let native = try await hub.put(.apple("AA11", tags: ["World"]))
             let template = try await hub.put(.apple("AA11", tags: ["World", "Sports"], template: #"{"aps":{}}"#))
             let world = try TagExpression(parsing: "World")
-            #expect(hub.hub.recipients(of: world, .apple).platforms == ["apns": 1])
-            #expect(hub.hub.recipients(of: world, .template).platforms == ["apns": 1])
-            #expect(hub.hub.recipients(of: world, .gcm).total == 0)
-            #expect(hub.hub.recipients(of: try TagExpression(parsing: "!sports"), .template).total == 0)
-            try await hub.hub.delete(template.registration.id, if: .none)
-            #expect(hub.hub.recipients(of: nil, .template).total == 0)
-            #expect(hub.hub.recipients(of: nil, .apple).total == 1)
-            try await hub.hub.delete(native.registration.id, if: ETagCondition(ifMatch: "1"))
-            #expect(hub.hub.recipients(of: nil, .apple).total == 0)
+            #expect(try await hub.hub.recipients(of: world, .apple).platforms == ["apns": 1])
+            #expect(try await hub.hub.recipients(of: world, .template).platforms == ["apns": 1])
+            #expect(try await hub.hub.recipients(of: world, .gcm).total == 0)
+            #expect(try await hub.hub.recipients(of: try TagExpression(parsing: "!sports"), .template).total == 0)
+            try await hub.hub.registrations.delete(template.registration.id, if: .none)
+            #expect(try await hub.hub.recipients(of: nil, .template).total == 0)
+            #expect(try await hub.hub.recipients(of: nil, .apple).total == 1)
+            try await hub.hub.registrations.delete(native.registration.id, if: ETagCondition(ifMatch: "1"))
+            #expect(try await hub.hub.recipients(of: nil, .apple).total == 0)
             await #expect(throws: ProtocolError.noRegistration) {
-                try await hub.hub.delete(native.registration.id, if: .none)
+                try await hub.hub.registrations.delete(native.registration.id, if: .none)
             }
         }
     }
@@ -41,7 +42,7 @@ struct RegistrationTests {
                 }
                 #expect(error.status == 412)
             }
-            let stored = try await hub.hub.registration(registration.id)
+            let stored = try await hub.hub.registrations.registration(registration.id)
             #expect(stored.registration.tags.map(\.text) == ["b"])
             #expect(try await hub.put(registration, if: .exists).registration.etag == 3)
             let unknown = try Registration.apple("AA11", tags: [])
@@ -57,7 +58,7 @@ struct RegistrationTests {
     {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in
-            hub.hub.state.withLock { $0.registrationLifetime = .seconds(86_400) }
+            try await hub.set { $0.registrationLifetime = .seconds(86_400) }
             var registration = try Registration.apple("AA11", tags: ["World"])
             let first = try await hub.put(registration)
             _ = try await hub.accept("first", tags: "World")
@@ -65,7 +66,7 @@ struct RegistrationTests {
                 clock.advance(by: 60)
                 registration.tags = [try Tag(tag)]
                 let answered = try await hub.put(registration)
-                let stored = try await hub.hub.registration(registration.id)
+                let stored = try await hub.hub.registrations.registration(registration.id)
                 #expect(stored == answered)
                 #expect(stored.registration.etag == etag)
                 #expect(stored.registration.tags.map(\.text) == [tag])
@@ -84,7 +85,7 @@ struct RegistrationTests {
                 var registration = try Registration.apple("AA11", tags: ["caf\(letter)"], template: body)
                 registration.id = id
                 try await hub.put(registration)
-                let stored = try await hub.hub.registration(id).registration
+                let stored = try await hub.hub.registrations.registration(id).registration
                 #expect(stored.template.map { Array($0.body.utf8) } == Array(body.utf8))
                 #expect(stored.tags.map { Array($0.text.utf8) } == [Array("caf\(letter)".utf8)])
             }
@@ -117,7 +118,7 @@ struct RegistrationTests {
             ] {
                 try await hub.put(registration)
                 registration.etag = 1
-                #expect(try await hub.hub.registration(registration.id).registration == registration)
+                #expect(try await hub.hub.registrations.registration(registration.id).registration == registration)
             }
         }
     }
@@ -132,20 +133,20 @@ struct RegistrationTests {
             #expect(try await hub.list(.all).count == 2)
             #expect(try await hub.list(.tag(Tag("World"))).count == 2)
             #expect(try await hub.list(.handle(HandleFilter(parsing: "ChannelUri eq 'AA1'"), hub.listenGrant)).isEmpty)
-            await #expect(throws: ProtocolError.noRegistration) { try await hub.hub.registration(all[1].id) }
-            #expect(hub.hub.recipients(of: nil, .apple).total == 3)
+            await #expect(throws: ProtocolError.noRegistration) { try await hub.hub.registrations.registration(all[1].id) }
+            #expect(try await hub.hub.recipients(of: nil, .apple).total == 3)
 
             #expect(try await hub.put(all[1]).registration.etag == 2)
             #expect(try await hub.list(.all).count == 3)
-            #expect(hub.hub.recipients(of: nil, .apple).total == 3, "the former one is forgotten")
+            #expect(try await hub.hub.recipients(of: nil, .apple).total == 3, "the former one is forgotten")
             try await scratch.damage(spoil)
-            try await hub.hub.delete(all[1].id, if: .none)
-            #expect(hub.hub.recipients(of: nil, .apple).total == 2)
-            #expect(hub.hub.recipients(of: try TagExpression(parsing: "t1"), .apple).total == 0)
+            try await hub.hub.registrations.delete(all[1].id, if: .none)
+            #expect(try await hub.hub.recipients(of: nil, .apple).total == 2)
+            #expect(try await hub.hub.recipients(of: try TagExpression(parsing: "t1"), .apple).total == 0)
 
             try await scratch.damage("UPDATE registration SET tags = 'no tag', expiresAt = 5")
-            #expect(try await hub.hub.endExpiredRegistrations(at: 5, limit: 10) == 2)
-            #expect(try await hub.hub.endExpiredRegistrations(at: 5, limit: 10) == 0)
+            #expect(try await hub.hub.registrations.endExpired(at: 5, limit: 10) == 2)
+            #expect(try await hub.hub.registrations.endExpired(at: 5, limit: 10) == 0)
         }
     }
 
@@ -159,9 +160,9 @@ struct RegistrationTests {
         }
         try await TestHub.run(scratch) { hub in
             let world = try TagExpression(parsing: "World")
-            #expect(hub.hub.recipients(of: world, .template).platforms == ["apns": 2, "stream": 1])
-            #expect(hub.hub.recipients(of: world, .apple).platforms == ["apns": 1])
-            #expect(try await hub.hub.registration(kept.id).registration.template == kept.template)
+            #expect(try await hub.hub.recipients(of: world, .template).platforms == ["apns": 2, "stream": 1])
+            #expect(try await hub.hub.recipients(of: world, .apple).platforms == ["apns": 1])
+            #expect(try await hub.hub.registrations.registration(kept.id).registration.template == kept.template)
             #expect(try await hub.list(.all).count == 3, "the agent's are not among them")
         }
     }
@@ -202,14 +203,14 @@ struct RegistrationTests {
             let refusal = try await #require(throws: ProtocolError.self) { try await hub.put(template) }
             #expect(refusal.status == 410, "SDKs of devices ask for a new id then")
             #expect(refusal.detail.contains("new registration id") && refusal.detail.contains("/installations/phone"))
-            try await hub.hub.delete(template.id, if: .none)
+            try await hub.hub.registrations.delete(template.id, if: .none)
             let id = try InstallationID("phone")
-            let rest = try await hub.hub.installation(id, grant: hub.listenGrant, channel: nil)
+            let rest = try await hub.hub.installations.installation(id, grant: hub.listenGrant, channel: nil)
             #expect(rest.templates.isEmpty)
-            try await hub.hub.delete(native.id, if: .none)
+            try await hub.hub.registrations.delete(native.id, if: .none)
             #expect(try await hub.list(.all).isEmpty)
             await #expect(throws: ProtocolError.noInstallation) {
-                try await hub.hub.installation(id, grant: hub.listenGrant, channel: nil)
+                try await hub.hub.installations.installation(id, grant: hub.listenGrant, channel: nil)
             }
         }
     }
@@ -227,10 +228,10 @@ struct RegistrationTests {
             #expect(listed.count == 4)
             let first = listed.filter { ($0.template == nil) == nativeFirst }
             for registration in first + listed.filter({ !first.contains($0) }) {
-                try await hub.hub.delete(registration.id, if: ETagCondition(ifMatch: condition))
+                try await hub.hub.registrations.delete(registration.id, if: ETagCondition(ifMatch: condition))
             }
             #expect(try await hub.list(.all).isEmpty)
-            #expect(hub.hub.recipients(of: nil, .template).total == 0)
+            #expect(try await hub.hub.recipients(of: nil, .template).total == 0)
         }
     }
 
@@ -242,22 +243,22 @@ struct RegistrationTests {
                 let native = try #require(parts.first { $0.template == nil })
                 let template = try #require(parts.first { $0.template != nil })
                 if isByID {
-                    try await hub.hub.delete(native.id, if: .none)
+                    try await hub.hub.registrations.delete(native.id, if: .none)
                     await #expect(throws: ProtocolError.noRegistration) {
-                        try await hub.hub.delete(native.id, if: .none)
+                        try await hub.hub.registrations.delete(native.id, if: .none)
                     }
                 } else {
-                    try await hub.hub.delete(InstallationID("phone"), grant: hub.listenGrant, channel: nil)
-                    try await hub.hub.delete(native.id, if: .exists)
+                    try await hub.hub.installations.delete(InstallationID("phone"), grant: hub.listenGrant, channel: nil)
+                    try await hub.hub.registrations.delete(native.id, if: .exists)
                 }
-                for _ in 0..<2 { try await hub.hub.delete(template.id, if: ETagCondition(ifMatch: "7")) }
+                for _ in 0..<2 { try await hub.hub.registrations.delete(template.id, if: ETagCondition(ifMatch: "7")) }
                 for condition in [ETagCondition.none, .exists, ETagCondition(ifMatch: "1")] {
                     let gone = try await #require(throws: ProtocolError.self) {
                         try await hub.put(template, if: condition)
                     }
                     #expect(gone.status == 410 && gone.detail.contains("new registration id"))
                 }
-                await #expect(throws: ProtocolError.noRegistration) { try await hub.hub.registration(template.id) }
+                await #expect(throws: ProtocolError.noRegistration) { try await hub.hub.registrations.registration(template.id) }
             }
         }
     }
@@ -277,7 +278,7 @@ struct RegistrationTests {
             #expect(left.count == 3 && left.count { $0.installation == nil } == 1)
             #expect(left.contains { $0.registration.id == other.id })
             for (tag, count) in [("Old", 1), ("New", 1), ("$InstallationId:{phone}", 1)] {
-                #expect(hub.hub.recipients(of: try TagExpression(parsing: tag), .apple).total == count, "\(tag)")
+                #expect(try await hub.hub.recipients(of: try TagExpression(parsing: tag), .apple).total == count, "\(tag)")
             }
             // Its device asks for a new id, and does not bring the old one back.
             let error = try await #require(throws: ProtocolError.self) { try await hub.put(imported[0]) }
@@ -297,9 +298,9 @@ struct RegistrationTests {
                     let device = try #require(try await hub.report(sent, "phone").device)
                     #expect(device.outcome != .notRegistered && device.registrations?[0].id == imported.id)
                 }
-                try await hub.hub.delete(id, grant: hub.listenGrant, channel: nil)
+                try await hub.hub.installations.delete(id, grant: hub.listenGrant, channel: nil)
                 #expect(try await hub.list(.all).isEmpty)
-                #expect(hub.hub.recipients(of: try TagExpression(parsing: "Old"), .apple).total == 0)
+                #expect(try await hub.hub.recipients(of: try TagExpression(parsing: "Old"), .apple).total == 0)
             }
         }
     }
@@ -312,7 +313,7 @@ struct RegistrationTests {
             try await hub.patch("desk", #"[{"op":"remove","path":"/secondaryTiles/s"}]"#)
             let gone = before.filter { $0.registration.secondaryTileName != nil }
             #expect(gone.count == 2)
-            for stored in gone { try await hub.hub.delete(stored.registration.id, if: .none) }
+            for stored in gone { try await hub.hub.registrations.delete(stored.registration.id, if: .none) }
             #expect(
                 try await hub.list(.all) == before.filter { $0.registration.secondaryTileName == nil },
                 "nobody has written these"
@@ -335,8 +336,8 @@ struct RegistrationTests {
                 #expect(new.updatedAt == old.updatedAt + (isWritten ? 60_000 : 0))
                 #expect((new.changedAfter > old.changedAfter) == isWritten)
             }
-            #expect(hub.hub.recipients(of: try TagExpression(parsing: "Louder"), .template).total == 1)
-            #expect(hub.hub.recipients(of: try TagExpression(parsing: "World"), .apple).total == 1)
+            #expect(try await hub.hub.recipients(of: try TagExpression(parsing: "Louder"), .template).total == 1)
+            #expect(try await hub.hub.recipients(of: try TagExpression(parsing: "World"), .apple).total == 1)
             try await hub.install("phone", tags: ["WORLD"])
             #expect(Set(try await hub.list(.all).map(\.registration.etag)) == [2, 3], "shown as it was written")
             // All of them have these.
@@ -352,9 +353,9 @@ struct RegistrationTests {
                 (RegistrationSelection.all, RegistrationSelection.tag(try Tag("World"))),
                 (.tag(try Tag("World")), .all),
             ] {
-                let next = try #require(try await hub.hub.registrations(other, from: nil, limit: 1).next)
+                let next = try #require(try await hub.hub.registrations.page(other, from: nil, limit: 1).next)
                 let refusal = try await #require(throws: ProtocolError.self) {
-                    _ = try await hub.hub.registrations(selection, from: next, limit: 1)
+                    _ = try await hub.hub.registrations.page(selection, from: next, limit: 1)
                 }
                 #expect(refusal.status == 400 && refusal.detail.contains("of another list"))
             }
@@ -404,7 +405,7 @@ struct RegistrationTests {
             _ = try await hub.put(registration)
             _ = try await hub.put(registration)
             _ = try await hub.accept("second", tags: "World")
-            try await hub.hub.delete(registration.id, if: .none)
+            try await hub.hub.registrations.delete(registration.id, if: .none)
             let store = hub.hub.store
             let record = hub.hub.record.id
             func tags(at sequence: Int64) async throws -> [[String]] {
@@ -427,12 +428,12 @@ extension TestHub {
         if condition: ETagCondition = .none,
         as grant: Grant? = nil
     ) async throws -> StoredRegistration {
-        try await hub.put(registration, if: condition, bytes: 0, grant: grant ?? manageGrant)
+        try await hub.registrations.put(registration, if: condition, bytes: 0, grant: grant ?? manageGrant)
     }
 
     fileprivate func patch(_ id: String, _ operations: String) async throws {
         let patch = try InstallationPatch(json: Array(operations.utf8))
-        try await hub.patch(InstallationID(id), patch, bytes: 0, grant: listenGrant, channel: nil)
+        try await hub.installations.patch(InstallationID(id), patch, bytes: 0, grant: listenGrant, channel: nil)
     }
 
     fileprivate func install(_ id: String, user: String? = nil, tags: [String]) async throws {
@@ -444,7 +445,7 @@ extension TestHub {
             tags: try tags.map { try Tag($0) },
             templates: ["loud": InstallationTemplate(body: #"{"aps":{"alert":"$(a)"}}"#, tags: [try Tag("Loud")])]
         )
-        try await hub.put(installation, bytes: 0, grant: listenGrant, channel: nil)
+        try await hub.installations.put(installation, bytes: 0, grant: listenGrant, channel: nil)
     }
 
     /// Stores an installation with a template and a tile that has one, too, all on one channel.
@@ -458,13 +459,13 @@ extension TestHub {
             templates: ["t": toast],
             secondaryTiles: ["s": SecondaryTile(pushChannel: channel, templates: ["u": toast])]
         )
-        try await hub.put(installation, bytes: 0, grant: listenGrant, channel: nil)
+        try await hub.installations.put(installation, bytes: 0, grant: listenGrant, channel: nil)
     }
 
     fileprivate func list(_ selection: RegistrationSelection, limit: Int = 100) async throws -> [StoredRegistration] {
         var (found, position) = ([StoredRegistration](), String?.none)
         for _ in 0..<100 {
-            let page = try await hub.registrations(selection, from: position, limit: limit)
+            let page = try await hub.registrations.page(selection, from: position, limit: limit)
             #expect(page.registrations.count <= limit)
             found += page.registrations
             position = page.next

@@ -1,4 +1,6 @@
 import HubProtocol
+import HubRouting
+import StreamProbe
 import Testing
 
 @testable import HubServer

@@ -1,7 +1,9 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 import ServerSentEvents
+import StreamProbe
 import Testing
 
 @testable import HubServer

@@ -1,8 +1,11 @@
 import Foundation
 import GRDB
 import HubProtocol
+import HubRouting
 import HubStore
+import HubStreams
 import ServerSentEvents
+import StreamProbe
 import Synchronization
 import Testing
 
@@ -136,7 +139,7 @@ struct ResumptionTests {
                 try await hub.pass(60, of: time)
             }
             let ids = stream.probe.events.compactMap(\.id)
-            let dropped = hub.hub.state.withLock { $0.droppedThrough }
+            let dropped = hub.hub.status.droppedThrough
             #expect(dropped == (why == "age" ? 11 : 6))
             for id in [nil] + ids.map({ Optional($0) }) {
                 let again = try hub.probe(agent, after: id)
@@ -147,7 +150,7 @@ struct ResumptionTests {
             let first = try hub.probe(agent)
             try await hub.settle([first])
             #expect(first.probe.titles == (why == "age" ? ["young"] : ["m5", "m6", "m7", "m8", "m9"]))
-            #expect(try await hub.hub.store.extent().droppedBySize == (why == "age" ? 0 : 5))
+            #expect(try await hub.hub.store.logSize().droppedBySize == (why == "age" ? 0 : 5))
         }
     }
 
@@ -296,7 +299,7 @@ struct ResumptionTests {
             let gap = try JSONDecoder().decode(StreamGap.self, from: Data(try await stream.named().data.utf8))
             let told = try #require(gap.after)
             #expect(told.unicodeScalars.count <= 100 && told.hasPrefix("tab\u{FFFD}and xxx"))
-            #expect(hub.hub.state.withLock { $0.progress[1]?.resumedFrom } == told)
+            #expect(try await hub.hub.ask { $0.progress[1]?.resumedFrom } == told)
         }
     }
 

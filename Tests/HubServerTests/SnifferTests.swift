@@ -1,6 +1,8 @@
 import Certificates
 import Foundation
 import HubProtocol
+import HubRouting
+import HubStore
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -30,11 +32,12 @@ struct SnifferTests {
             { _, _, _ in },
             streams: StreamGate(
                 hubs: HubDirectory(
-                    members: [],
+                    store: try HubStore(path: scratch.path),
+                    epochs: EpochHistory(epochs: []),
                     namespaceRules: [],
                     eventLoops: [],
-                    streamQuota: StreamQuota(StreamLimit(), milliseconds: { 0 }),
-                    writeQuota: WriteQuota(WriteLimit(), milliseconds: { 0 })
+                    configuration: configuration,
+                    logger: .quiet
                 ),
                 client: ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: []),
                 connections: connections,

@@ -1,7 +1,9 @@
 import Foundation
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HubStore
+import StreamProbe
 import Testing
 
 @testable import HubServer

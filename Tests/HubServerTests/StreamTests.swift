@@ -1,8 +1,11 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import HubStreams
 import NIOCore
 import ServerSentEvents
+import StreamProbe
 import Synchronization
 import Testing
 
@@ -295,9 +298,9 @@ struct StreamTests {
                 #expect(events[6].id == StreamPosition(epoch: epoch, sequence: huge).text)
                 #expect(gap.reason.contains("256 KiB"))
             }
-            #expect(hub.hub.counters.gaps.count == 2)
-            #expect(hub.hub.counters.oversize.count == 2)
-            #expect(hub.hub.counters.written.count == 6)
+            #expect(hub.hub.counters.streams.gaps.count == 2)
+            #expect(hub.hub.counters.streams.oversize.count == 2)
+            #expect(hub.hub.counters.streams.written.count == 6)
         }
     }
 
@@ -349,7 +352,7 @@ struct StreamTests {
             try await hub.settle([stream])
             stream.disconnect()
             try await hub.accept("owed", tags: "World")
-            try await hub.hub.delete(InstallationID("a"), grant: hub.listenGrant, channel: agent.secret)
+            try await hub.hub.installations.delete(InstallationID("a"), grant: hub.listenGrant, channel: agent.secret)
             try await hub.register(agent)
             try await hub.accept("new", tags: "World")
             for cursor in [stream.probe.cursor, nil] {
@@ -368,12 +371,12 @@ struct StreamTests {
             let stream = try hub.probe(agent)
             stream.disconnect()
             try await hub.settle([stream])
-            await hub.hub.writer.inOrder {}
+            await hub.hub.writer.passInOrder()
             #expect(hub.streamCount == 0)
         }
     }
 }
 
 extension TestHub {
-    var streamCount: Int { hub.state.withLock { $0.broadcast.streamCount } }
+    var streamCount: Int { hub.status.streamCount }
 }

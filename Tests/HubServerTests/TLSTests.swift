@@ -1,11 +1,13 @@
 import Certificates
 import Foundation
 import HubProtocol
+import HubRouting
 import NIOCore
 import NIOPosix
 import NIOSSL
 import NetworkAddresses
 import OutboundHTTP
+import StreamProbe
 import Testing
 
 @testable import HubServer

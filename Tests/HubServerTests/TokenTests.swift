@@ -1,5 +1,6 @@
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HubStore
 import Testing
 
@@ -94,7 +95,7 @@ struct TokenTests {
             let id = hub.hub.record.id
             _ = try await hub.hub.store.commit([{ @Sendable in try $0.put(rule, hub: id) }])
             try await hub.service.housekeeping.lookAtRules()
-            await hub.hub.writer.inOrder {}
+            await hub.hub.writer.passInOrder()
             #expect(try await ask(long).body.contains("InvalidSignature"))
             #expect(try await ask(hub.token(rule)).status == 200)
         }
@@ -106,7 +107,7 @@ struct TokenTests {
             let id = hub.hub.record.id
             _ = try await hub.hub.store.commit([{ @Sendable in try $0.put(send, hub: id) }])
             try await hub.service.housekeeping.lookAtRules()
-            await hub.hub.writer.inOrder {}
+            await hub.hub.writer.passInOrder()
             for route in RouteTable.routes {
                 let method = route.method.rawValue
                 let path = route.address.replacing(":hub", with: "news").replacing(":id", with: "x")

@@ -1,7 +1,9 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 import Logging
+import StreamProbe
 import Synchronization
 import Testing
 
@@ -12,16 +14,15 @@ struct WriterTests {
         let scratch = try Scratch()
         let (store, hub) = try await store(scratch)
         let batches = Counter()
-        let writer = HubWriter(store: store, logger: .quiet, batchApplied: { batches.add() })
-        let applied = Kept<[Int64]>([])
+        let heads = Kept<[LogSequence]>([])
+        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { output, _ in
+            batches.add()
+            if let head = output.hubs[hub.id]?.status.head { heads.change { $0.append(head) } }
+        }
         try await withThrowingTaskGroup(of: Int64.self) { group in
             for _ in 0..<HubWriter.maximumBatch + 10 {
                 group.addTask {
-                    try await writer.perform(bytes: 1) {
-                        try $0.appendMessage(MessageRecord(id: .random(), tags: nil, body: [1]), hub: hub, at: 0)
-                    } apply: { sequence in
-                        applied.change { $0.append(sequence) }
-                    }
+                    try await writer.append(to: hub)
                 }
             }
             while writer.backlog.changes < HubWriter.maximumBatch + 10 { await Task.yield() }
@@ -30,8 +31,8 @@ struct WriterTests {
             running.cancel()
             try await running.value
             #expect(batches.count == 2)
-            #expect(applied.value == Array(1...Int64(HubWriter.maximumBatch + 10)))
-            #expect(Set(answered) == Set(applied.value))
+            #expect(heads.value == [LogSequence(HubWriter.maximumBatch), LogSequence(HubWriter.maximumBatch + 10)])
+            #expect(Set(answered) == Set(1...LogSequence(HubWriter.maximumBatch + 10)))
         }
     }
 
@@ -42,8 +43,8 @@ struct WriterTests {
             let patch = try InstallationPatch(json: Array(#"[{"op":"add","path":"/tags","value":"x"}]"#.utf8))
             let (id, installation) = (try InstallationID("a"), try agent.installation)
             let changes: [@Sendable () async throws -> Void] = [
-                { try await hub.put(installation, bytes: 1, grant: grant, channel: nil) },
-                { try await hub.patch(id, patch, bytes: 10, grant: grant, channel: nil) },
+                { try await hub.installations.put(installation, bytes: 1, grant: grant, channel: nil) },
+                { try await hub.installations.patch(id, patch, bytes: 10, grant: grant, channel: nil) },
                 { try await hub.setCategories(["World"], publisher: "p", bytes: 100) },
             ]
             let requests = changes.map { change in Task { try await change() } }
@@ -76,13 +77,8 @@ struct WriterTests {
     @Test func `a writer that is cancelled answers all that waits, and lets go of events`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await store(scratch)
-        let writer = HubWriter(store: store, logger: .quiet, batchApplied: {})
-        let request = Task {
-            try await writer.perform(bytes: 1) {
-                try $0.appendMessage(MessageRecord(id: .random(), tags: nil, body: [1]), hub: hub, at: 0)
-            } apply: { _ in
-            }
-        }
+        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { _, _ in }
+        let request = Task { try await writer.append(to: hub) }
         while writer.backlog.changes == 0 { await Task.yield() }
         let running = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -91,7 +87,7 @@ struct WriterTests {
         try await running.value
         let error = await #expect(throws: ProtocolError.self) { _ = try await request.value }
         #expect(error?.status == 503)
-        await writer.inOrder {}
+        await writer.passInOrder()
     }
 
     @Test func `a full disk refuses all, delivers none of it, and is said; then the hub is healthy again`() async throws
@@ -146,16 +142,15 @@ struct WriterTests {
             try await hub.register(Agent("a"))
             while (try? await hub.accept("m", message: long)) != nil {}
             // Larger than what may be left in the pages that the file has.
-            let entry = try #require(hub.hub.state.withLock { $0.registry[1] })
-            let progress = StreamProgress(ordinal: entry.ordinal, written: 3, resumedFrom: long + long, connectedAt: 7)
-            hub.hub.state.withLock { $0.progress = [entry.ordinal: progress] }
+            let progress = StreamProgress(ordinal: 1, written: 3, resumedFrom: long + long, connectedAt: 7)
+            hub.hub.writer.post(.progress([progress]), to: hub.hub.record.id)
             let error = await #expect(throws: ProtocolError.self) { try await hub.hub.flushProgress() }
             #expect(error?.status == 503)
-            #expect(hub.hub.state.withLock { $0.progress } == [entry.ordinal: progress])
+            #expect(try await hub.hub.ask { $0.progress } == [1: progress])
             try await hub.pass(4 * 86_400, of: TestTime())
             try await hub.hub.flushProgress()
-            #expect(hub.hub.state.withLock { $0.progress } == [:])
-            #expect(try await hub.hub.store.progress(ordinal: entry.ordinal) == progress)
+            #expect(try await hub.hub.ask { $0.progress } == [:])
+            #expect(try await hub.hub.store.progress(ordinal: 1) == progress)
         }
     }
 
@@ -167,15 +162,16 @@ struct WriterTests {
         let first = StreamProgress(ordinal: 1, written: 3, connectedAt: 7)
         let second = StreamProgress(ordinal: 1, written: 4, connectedAt: 7)
         try await TestHub.held(scratch) { hub in
-            hub.state.withLock { $0.progress = [1: first] }
-            let flushed = Task { try await hub.flushProgress() }
-            while hub.writer.backlog.changes == 0 { await Task.yield() }
-            #expect(hub.state.withLock { $0.progress } == [1: first])
-            hub.state.withLock { $0.progress = [1: second] }
+            hub.writer.post(.progress([first]), to: hub.record.id)
+            hub.writer.post(.progressFlushed([1: StreamProgress(ordinal: 1, written: 2)]), to: hub.record.id)
             return {
+                #expect(try await hub.ask { $0.progress } == [1: first], "something older was flushed")
+                let flushed = Task { try await hub.flushProgress() }
+                hub.writer.post(.progress([second]), to: hub.record.id)
                 try await flushed.value
-                #expect(hub.state.withLock { $0.progress } == [1: second])
+                #expect(try await hub.ask { $0.progress } != [1: first])
                 try await hub.flushProgress()
+                #expect(try await hub.ask { $0.progress } == [:])
             }
         }
         #expect(try await HubStore(path: scratch.path).progress(ordinal: 1) == second)
@@ -200,33 +196,49 @@ struct WriterTests {
         }
         await sending.value
         let (store, hub) = try await store(scratch)
-        let kept = try await store.owedMessages(hub: hub, ordinal: 0, after: 0, through: .max, limit: 1_000)
+        let kept = try await store.owedMessages(hub: hub.id, ordinal: 0, after: 0, through: .max, limit: 1_000)
         #expect(Set(try kept.messages.map { try $0.id.text }) == accepted.value)
     }
 
-    private func store(_ scratch: Scratch) async throws -> (HubStore, Int64) {
+    private func store(_ scratch: Scratch) async throws -> (HubStore, HubRecord) {
         let store = try HubStore(path: scratch.path)
-        if let hub = try await store.hubs().first { return (store, hub.id) }
+        if let hub = try await store.hubs().first { return (store, hub) }
         let name = try HubName("news")
         let made = try await store.commit([
             { @Sendable (transaction: Transaction) throws -> HubRecord in
                 try transaction.insertHub(name, rules: [], at: 0)
             }
         ])
-        return (store, try made[0].get().id)
+        return (store, try made[0].get())
     }
 }
 
-/// A value that several tasks change.
-final class Kept<Value: Sendable>: Sendable {
-    private let mutex: Mutex<Value>
+extension NamespaceMachine {
+    /// One hub of which nothing is known.
+    static func of(_ hub: HubRecord) -> NamespaceMachine {
+        let epochs = EpochHistory(epochs: [Epoch(name: "e", firstSequence: 1)])
+        var machine = NamespaceMachine(rules: [], epochs: epochs, reserved: .standard, loops: 1)
+        machine.load(
+            hub.id,
+            HubSettings(),
+            registry: Registry(),
+            scheduled: .none,
+            extent: LogExtent(top: 0, droppedThrough: 0)
+        )
+        return machine
+    }
+}
 
-    init(_ value: Value) { mutex = Mutex(value) }
-
-    var value: Value { mutex.withLock { $0 } }
-
-    func change<Output: Sendable>(_ body: (inout Value) -> sending Output) {
-        mutex.withLock { _ = body(&$0) }
+extension HubWriter {
+    /// Accepts a message to nobody.
+    func append(to hub: HubRecord) async throws -> LogSequence {
+        try await perform(on: hub, bytes: 1) { transaction, _ in
+            let (id, message) = (MessageID.random(), try Message(body: Array("{}".utf8)))
+            let record = try MessageRecord(id: id, tags: nil, body: message.body)
+            let sequence = try transaction.appendMessage(record, hub: hub.id, at: 0)
+            let routed = RoutedMessage(sequence: sequence, id: id, message, installations: nil)
+            return (sequence, [.message(routed, matched: .nobody)])
+        }
     }
 }
 

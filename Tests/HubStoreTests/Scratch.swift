@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HubProtocol
+import HubRouting
 
 @testable import HubStore
 

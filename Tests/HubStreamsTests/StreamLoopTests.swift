@@ -1,75 +1,123 @@
 import HubProtocol
+import HubRouting
 import NIOCore
 import NIOEmbedded
 import ServerSentEvents
+import StreamProbe
 import Testing
 
-@testable import HubServer
+@testable import HubStreams
 
 /// Time on one event loop.
 struct StreamLoopTests {
     private let eventLoop = EmbeddedEventLoop()
     private let probe = Probe()
-    private let ended = Kept<[Int64]>([])
-    private let pages = Kept<[StreamLoop.PageRequest]>([])
-    /// Seconds since 1970.
-    private let clock = Kept<Int64>(1_000)
+    private let ended = Kept<[LogSequence]>([])
+    private let endings = Kept<[StreamEnd?]>([])
+    private let pages = Kept<[StreamPageRequest]>([])
+    /// Milliseconds since 1970.
+    private let clock = Kept<Timestamp>(1_000_000)
 
-    private func loop(head: Int64) -> StreamLoop {
-        StreamLoop(
-            eventLoop: eventLoop,
-            limits: StreamLimits(),
-            encoding: EventEncoding(epoch: "e"),
-            counters: HubCounters(),
-            head: head,
+    private func loop(head: LogSequence, limits: StreamLimits = StreamLimits()) -> StreamLoop {
+        let host = StreamHost(
             now: { [clock] in clock.value },
+            post: { [ended, endings] input in
+                guard case .detached(_, _, let written, let ending, _) = input else { return }
+                ended.change { $0.append(written) }
+                endings.change { $0.append(ending) }
+            },
             requestPage: { [pages] page in pages.change { $0.append(page) } },
-            detached: { [ended] _, _, written in ended.change { $0.append(written) } },
-            noteProgress: { _ in }
+            noteOversize: { _, _ in }
+        )
+        return StreamLoop(
+            eventLoop: eventLoop,
+            index: 0,
+            limits: limits,
+            reserved: .standard,
+            encoding: EventEncoding(epoch: "e"),
+            counters: StreamCounters(),
+            head: head,
+            host: host
+        )
+    }
+
+    private func recipient(_ tag: String) throws -> Recipient {
+        try Recipient(
+            Installation(
+                id: InstallationID("a"),
+                platform: .stream,
+                pushChannel: nil,
+                tags: [Tag(tag)],
+                templates: [AgentTemplate.name: InstallationTemplate(body: AgentTemplate.body)]
+            )
+        )
+    }
+
+    private func attachment(
+        ordinal: Ordinal = 1,
+        tag: String = "World",
+        after: LogSequence,
+        through: LogSequence,
+        needsReplay: Bool = false,
+        validUntil: Int64 = .max
+    ) throws -> StreamAttachment {
+        StreamAttachment(
+            ordinal: ordinal,
+            recipient: try recipient(tag),
+            beginning: StreamBeginning(.resume(after: after), cursor: nil),
+            through: through,
+            needsReplay: needsReplay,
+            validUntil: validUntil
         )
     }
 
     private func attach(
         to loop: StreamLoop,
-        ordinal: Int64 = 1,
-        after: Int64,
-        through: Int64,
+        _ output: Probe? = nil,
+        ordinal: Ordinal = 1,
+        tag: String = "World",
+        after: LogSequence,
+        through: LogSequence,
         needsReplay: Bool = false,
         isPoll: Bool = false,
         validUntil: Int64 = .max
-    ) -> StreamSession {
-        let session = StreamSession(loop: loop, output: probe, isPoll: isPoll)
-        let attachment = StreamLoop.Attachment(
+    ) throws -> StreamSession {
+        let session = loop.open(output ?? probe, isPoll: isPoll)
+        let attachment = try attachment(
             ordinal: ordinal,
-            cohort: 1,
-            isHeavy: false,
+            tag: tag,
             after: after,
             through: through,
             needsReplay: needsReplay,
-            toldLoss: nil,
-            prelude: EventEncoding.retry,
             validUntil: validUntil
         )
-        loop.apply([.attach(session, attachment)])
+        loop.apply([.attach(session.id, attachment)])
         return session
     }
 
-    private func entry(_ sequence: Int64) -> CohortEntries.Entry {
-        .init(sequence: sequence, bytes: ByteBuffer(string: "id: e-\(sequence)\ndata: {}\n\n"))
+    private func message(_ sequence: LogSequence, tag: String = "World") throws -> RoutedMessage {
+        let message = try Message(
+            audience: .matching(TagExpression(parsing: tag)),
+            body: MessageProperties(["title": "m\(sequence)"]).encoded()
+        )
+        return RoutedMessage(sequence: sequence, id: .random(), message, installations: nil)
     }
 
-    @Test func `of many streams those that are asked for tell how far they are`() {
+    /// What a page holds of a message.
+    private func bytes(_ sequence: LogSequence) -> ByteBuffer { ByteBuffer(string: "id: e-\(sequence)\ndata: {}\n\n") }
+
+    @Test func `of many streams those that are asked for tell how far they are`() throws {
         let loop = loop(head: 5)
-        let sessions = (1...3).map { attach(to: loop, ordinal: $0, after: $0, through: $0) }
+        let sessions = try (1...3).map { try attach(to: loop, ordinal: $0, after: $0, through: $0) }
         loop.apply([.head(9)])
         #expect(loop.positions(of: [2, 3, 7]) == [2: 9, 3: 9])
         #expect(sessions.map(\.cursor) == [5, 9, 9], "nobody else is touched")
     }
 
-    @Test func `a quiet stream is written its position every fifteen seconds`() {
+    @Test func `a quiet stream is written its position every fifteen seconds`() throws {
         let loop = loop(head: 5)
         loop.start()
-        _ = attach(to: loop, after: 5, through: 5)
+        _ = try attach(to: loop, after: 5, through: 5)
         eventLoop.advanceTime(by: .seconds(14))
         #expect(probe.events.count == 2, "the wish how long to wait, and where it begins")
         eventLoop.advanceTime(by: .seconds(1))
@@ -84,12 +132,12 @@ struct StreamLoopTests {
         #expect(probe.events.last?.data == nil)
     }
 
-    @Test func `a stream that was just written something is not quiet`() {
+    @Test func `a stream that was just written something is not quiet`() throws {
         let loop = loop(head: 5)
         loop.start()
-        _ = attach(to: loop, after: 5, through: 5)
+        _ = try attach(to: loop, after: 5, through: 5)
         eventLoop.advanceTime(by: .seconds(10))
-        loop.apply([.cohortEvents(1, entry(6)), .head(6)])
+        loop.apply([.publish(try message(6)), .head(6)])
         #expect(probe.cursor == "e-6")
         eventLoop.advanceTime(by: .seconds(14))
         #expect(probe.events.count == 3)
@@ -97,41 +145,41 @@ struct StreamLoopTests {
         #expect(probe.events.count == 4)
     }
 
-    @Test func `a stream is told at once when it has all that waited for it, and only then`() {
+    @Test func `a stream is told at once when it has all that waited for it, and only then`() throws {
         let loop = loop(head: 50)
-        let session = attach(to: loop, after: 5, through: 50, needsReplay: true)
-        loop.receivePage(session, .init(bytes: entry(20).bytes, messages: 1, through: 20))
+        let session = try attach(to: loop, after: 5, through: 50, needsReplay: true)
+        loop.receive(StreamPage(bytes: bytes(20), messages: 1, through: 20), for: session.id)
         #expect(probe.events.compactMap(\.id) == ["e-20"])
         // What comes meanwhile is no reason to wait.
-        loop.apply([.cohortEvents(1, entry(51)), .head(51)])
-        loop.receivePage(session, .init(bytes: entry(49).bytes, messages: 1, through: 50))
+        loop.apply([.publish(try message(51)), .head(51)])
+        loop.receive(StreamPage(bytes: bytes(49), messages: 1, through: 50), for: session.id)
         #expect(probe.events.compactMap(\.id) == ["e-20", "e-49", "e-51", "e-51"])
         #expect(probe.events.last?.data == nil)
-        loop.apply([.cohortEvents(1, entry(52)), .head(52)])
+        loop.apply([.publish(try message(52)), .head(52)])
         #expect(probe.events.last?.data != nil)
     }
 
-    @Test func `while pages are on their way the position is that of the last page`() {
+    @Test func `while pages are on their way the position is that of the last page`() throws {
         let loop = loop(head: 50)
         loop.start()
-        let session = attach(to: loop, after: 5, through: 50, needsReplay: true)
-        loop.receivePage(session, .init(bytes: nil, through: 20))
+        let session = try attach(to: loop, after: 5, through: 50, needsReplay: true)
+        loop.receive(StreamPage(bytes: nil, through: 20), for: session.id)
         eventLoop.advanceTime(by: .seconds(15))
         #expect(probe.cursor == "e-20")
-        loop.receivePage(session, .init(bytes: nil, through: 50))
+        loop.receive(StreamPage(bytes: nil, through: 50), for: session.id)
         eventLoop.advanceTime(by: .seconds(15))
         #expect(probe.cursor == "e-50")
         #expect(pages.value.map(\.after) == [5, 20])
     }
 
-    @Test func `a stream that takes nothing for a minute is ended, an idle one is not`() {
+    @Test func `a stream that takes nothing for a minute is ended, an idle one is not`() throws {
         let loop = loop(head: 5)
         loop.start()
-        _ = attach(to: loop, after: 5, through: 5)
+        _ = try attach(to: loop, after: 5, through: 5)
         eventLoop.advanceTime(by: .minutes(5))
         #expect(!probe.isClosed)
         probe.take(false)
-        loop.apply([.cohortEvents(1, entry(6)), .head(6)])
+        loop.apply([.publish(try message(6)), .head(6)])
         eventLoop.advanceTime(by: .seconds(59))
         #expect(!probe.isClosed)
         eventLoop.advanceTime(by: .seconds(1))
@@ -139,57 +187,47 @@ struct StreamLoopTests {
         #expect(ended.value == [6])
     }
 
-    @Test func `a stream ends within a second of its token's expiry, and the others go on`() {
+    @Test func `a stream ends within a second of its token's expiry, and the others go on`() throws {
         let loop = loop(head: 5)
         loop.start()
-        let session = attach(to: loop, after: 5, through: 5, validUntil: 1_060)
-        let other = attach(to: loop, ordinal: 2, after: 5, through: 5, validUntil: 1_061)
-        clock.change { $0 = 1_059 }
+        let session = try attach(to: loop, after: 5, through: 5, validUntil: 1_060)
+        let other = try attach(to: loop, ordinal: 2, after: 5, through: 5, validUntil: 1_061)
+        clock.change { $0 = 1_059_000 }
         eventLoop.advanceTime(by: .seconds(1))
         #expect(!session.hasEnded)
-        clock.change { $0 = 1_060 }
+        clock.change { $0 = 1_060_000 }
         eventLoop.advanceTime(by: .seconds(1))
-        #expect(session.hasEnded && session.ending == .expired)
+        #expect(session.hasEnded && endings.value == [.expired])
         #expect(!other.hasEnded)
         #expect(probe.names.isEmpty, "the agent is told nothing that it would report")
         #expect(ended.value == [5])
     }
 
-    @Test func `a poll is not cut short by its token's expiry`() {
+    @Test func `a poll is not cut short by its token's expiry`() throws {
         let loop = loop(head: 5)
         loop.start()
-        let session = attach(to: loop, after: 5, through: 5, isPoll: true, validUntil: 900)
+        let session = try attach(to: loop, after: 5, through: 5, isPoll: true, validUntil: 900)
         eventLoop.advanceTime(by: .seconds(2))
         #expect(!session.hasEnded)
     }
 
     @Test(arguments: [true, false])
-    func `a poll that has ended is kept by nothing`(wasLetIn: Bool) {
+    func `a poll that has ended is kept by nothing`(wasLetIn: Bool) throws {
         let loop = loop(head: 5)
         loop.start()
         weak var gone: StreamSession?
         weak var output: BodyOutput?
         do {
             let body = BodyOutput()
-            let session = StreamSession(loop: loop, output: body, isPoll: true)
+            let session = loop.open(body, isPoll: true)
             body.serve(session)
             (gone, output) = (session, body)
             if wasLetIn {
-                let attachment = StreamLoop.Attachment(
-                    ordinal: 1,
-                    cohort: 1,
-                    isHeavy: false,
-                    after: 5,
-                    through: 5,
-                    needsReplay: false,
-                    toldLoss: nil,
-                    prelude: EventEncoding.retry
-                )
-                loop.apply([.attach(session, attachment)])
+                loop.apply([.attach(session.id, try attachment(after: 5, through: 5))])
                 loop.beat(session, in: .seconds(60))
                 body.end()
             } else {
-                loop.apply([.refuse(session, .noInstallation)])
+                loop.apply([.refuse(session.id, .noInstallation)])
             }
             eventLoop.run()
         }
@@ -197,13 +235,13 @@ struct StreamLoopTests {
         #expect(loop.census.open == 0)
     }
 
-    @Test func `a stream that changes its cohort while something waits reads on in the store`() {
+    @Test func `a stream that changes its cohort while something waits reads on in the store`() throws {
         let loop = loop(head: 5)
-        let session = attach(to: loop, after: 5, through: 5)
+        let session = try attach(to: loop, after: 5, through: 5)
         probe.take(false)
-        loop.apply([.cohortEvents(1, entry(6)), .head(6)])
+        loop.apply([.publish(try message(6)), .head(6)])
         loop.apply([
-            .cohortEvents(1, entry(7)), .move(session, cohort: 2, isHeavy: false, at: 8), .cohortEvents(2, entry(9)),
+            .publish(try message(7)), .move(session.id, try recipient("Sports"), at: 8), .publish(try message(9, tag: "Sports")),
             .head(9),
         ])
         #expect(pages.value.isEmpty, "it takes nothing yet")
@@ -211,7 +249,72 @@ struct StreamLoopTests {
         session.outputIsReady()
         #expect(pages.value.map(\.after) == [6])
         #expect(pages.value.map(\.through) == [8])
-        loop.receivePage(session, .init(bytes: entry(7).bytes, messages: 1, through: 8))
+        loop.receive(StreamPage(bytes: bytes(7), messages: 1, through: 8), for: session.id)
         #expect(probe.events.filter { $0.data != nil }.compactMap(\.id) == ["e-6", "e-7", "e-9"])
+    }
+
+    @Test func `between slices of rendering the loop does what else it has to do`() throws {
+        let loop = loop(head: 0)
+        let count = 2_000
+        let probes = (0..<count).map { _ in Probe() }
+        for (number, probe) in probes.enumerated() {
+            _ = try attach(to: loop, probe, ordinal: Ordinal(number + 1), tag: "t\(number)", after: 0, through: 0)
+            eventLoop.advanceTime(by: .milliseconds(1))
+        }
+        let body = MessageProperties(["title": "all"]).encoded()
+        let all = RoutedMessage(sequence: 1, id: .random(), try Message(body: body), installations: nil)
+        let others = Kept(0)
+        let turns = eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .microseconds(20)) { _ in
+            others.change { $0 += 1 }
+        }
+        loop.apply([.publish(all), .head(1)])
+        #expect(probes.count { !$0.titles.isEmpty } == 0, "the first slice renders for some")
+        eventLoop.advanceTime(by: .milliseconds(10))
+        turns.cancel()
+        #expect(probes.count { $0.titles == ["all"] } == count)
+        #expect(others.value >= count / 128)
+    }
+
+    @Test func `a stream that is revoked ends before messages that are yet to be rendered`() throws {
+        let loop = loop(head: 0)
+        let session = try attach(to: loop, after: 0, through: 0)
+        for number in 2...500 {
+            _ = try attach(to: loop, Probe(), ordinal: Ordinal(number), tag: "t\(number)", after: 0, through: 0)
+        }
+        eventLoop.advanceTime(by: .milliseconds(10))
+        let message = RoutedMessage(sequence: 1, id: .random(), try Message(body: Array("{}".utf8)), installations: nil)
+        loop.apply([.publish(message), .head(1), .end(session.id, .revoked)])
+        #expect(probe.isClosed && probe.names == [StreamEventName.revoked])
+        #expect(endings.value == [.revoked])
+    }
+
+    @Test func `messages beyond what may wait are read from the store, also by streams that come meanwhile`() throws {
+        var limits = StreamLimits()
+        limits.waitingMessages = 10
+        let loop = loop(head: 0, limits: limits)
+        let (first, second) = (try attach(to: loop, after: 0, through: 0), Probe())
+        let late = loop.open(second)
+        var commands = try (1...20).map { StreamCommand.publish(try message($0)) }
+        commands.insert(.attach(late.id, try attachment(ordinal: 2, after: 10, through: 10)), at: 10)
+        loop.apply(commands + [.head(20)])
+        eventLoop.advanceTime(by: .milliseconds(1))
+        #expect(probe.titles.isEmpty && second.titles.isEmpty)
+        #expect(pages.value.map(\.ordinal).sorted() == [1, 2])
+        #expect(pages.value.sorted { $0.ordinal < $1.ordinal }.map(\.after) == [0, 10])
+        #expect(pages.value.map(\.through) == [20, 20])
+        for session in [first, late] { loop.receive(StreamPage(bytes: nil, through: 20), for: session.id) }
+        loop.apply([.publish(try message(21)), .head(21)])
+        #expect(probe.titles == ["m21"] && second.titles == ["m21"])
+    }
+
+    @Test func `a closed loop refuses who waits and who comes`() throws {
+        let loop = loop(head: 0)
+        let waiting = loop.open(probe)
+        loop.close(.noInstallation)
+        #expect(probe.refusal?.status == 404 && waiting.hasEnded)
+        let output = Probe()
+        let late = loop.open(output)
+        eventLoop.run()
+        #expect(output.refusal?.status == 404 && late.hasEnded)
     }
 }

@@ -1,43 +1,38 @@
 import Crypto
 import Foundation
 import HubProtocol
+import HubRouting
 import Synchronization
 
-/// The key that a request or a stream was allowed with.
-struct Credential: Sendable, Hashable {
-    let rule: String
-    let key: String
-    /// The rule is the namespace's and not the hub's.
-    var isOfNamespace = false
-}
-
-/// What the sender of a request may do.
-struct Grant: Sendable {
-    let rights: AccessRights
-    let credential: Credential
-    /// When a stream that the token has opened ends, in seconds since 1970.
-    var validUntil = Int64.max
-
-    var mayManage: Bool { rights.grants(.manage) }
-}
-
-/// The rules that a token for a hub is checked against: the hub's own, then the namespace's.
-///
-/// A hub's rule does not hide the namespace's rule of the same name: whoever manages one hub could lock the owner of
-/// the namespace out.
-struct AccessRules: Sendable, Equatable {
-    let hub: [AccessRule]
-    let namespace: [AccessRule]
+/// Checks tokens against rules, and remembers those that were found right.
+struct TokenChecker: Sendable {
+    private let rules: AccessRules
     private let proven = ProvenTokens()
 
-    /// Rules come in any order.
-    init(hub: [AccessRule] = [], namespace: [AccessRule] = []) {
-        self.hub = hub.sorted { $0.name < $1.name }
-        self.namespace = namespace.sorted { $0.name < $1.name }
-    }
+    init(_ rules: AccessRules) { self.rules = rules }
 
-    static func == (left: AccessRules, right: AccessRules) -> Bool {
-        left.hub == right.hub && left.namespace == right.namespace
+    /// Checks a token (protocol document §1.4).
+    ///
+    /// - Parameters:
+    ///   - header: The `Authorization` header, `nil` without one.
+    ///   - path: The request's path.
+    ///   - right: What the route needs.
+    ///   - now: Seconds since 1970.
+    /// - Returns: What the token allows, and by which key.
+    /// - Throws: 401 with the reason: missing, malformed, expired, bad signature, wrong audience, or lacking the right.
+    func authorize(
+        _ header: String?,
+        path: String,
+        needs right: AccessRights,
+        now: Int64
+    ) throws(ProtocolError) -> Grant {
+        guard let header, !header.isEmpty else { throw .unauthorized(.missingToken) }
+        var (token, grant) = try prove(header)
+        guard !token.isExpired(at: now) else { throw .unauthorized(.expiredToken) }
+        guard token.covers(path: path) else { throw .unauthorized(.invalidAudience) }
+        guard grant.rights.grants(right) else { throw .unauthorized(.claimRequired(right)) }
+        grant.validUntil = token.validUntil(at: now)
+        return grant
     }
 
     /// Finds the key that a token was signed with.
@@ -45,12 +40,12 @@ struct AccessRules: Sendable, Equatable {
     /// A name that no rule has takes as long as a wrong key, so that nobody learns the names.
     ///
     /// - Throws: 401 for a token that cannot be read, or that no key of its rule has signed.
-    fileprivate func prove(_ header: String) throws(ProtocolError) -> ProvenToken {
+    private func prove(_ header: String) throws(ProtocolError) -> ProvenToken {
         let digest = SHA256.hash(data: Data(header.utf8))
         if let known = proven[digest] { return known }
         let token = try SharedAccessToken(parsing: header)
         guard let credential = credential(of: token) else { throw .unauthorized(.invalidSignature) }
-        let rights = rule(of: credential)?.rights ?? []
+        let rights = rules.rule(of: credential)?.rights ?? []
         let result = (token, Grant(rights: rights, credential: credential))
         proven.note(result, digest)
         return result
@@ -59,7 +54,7 @@ struct AccessRules: Sendable, Equatable {
     /// The first key that has signed a token; a name that no rule has is checked against as many keys as any other.
     private func credential(of token: SharedAccessToken) -> Credential? {
         var proven: Credential?
-        for (rules, isOfNamespace) in [(hub, false), (namespace, true)] {
+        for (rules, isOfNamespace) in [(rules.hub, false), (rules.namespace, true)] {
             let rule = rules.first { $0.name == token.keyName } ?? nobody
             guard let key = [rule.primaryKey, rule.secondaryKey].first(where: { token.isSigned(with: $0) }) else {
                 continue
@@ -67,16 +62,6 @@ struct AccessRules: Sendable, Equatable {
             proven = proven ?? Credential(rule: rule.name, key: key, isOfNamespace: isOfNamespace)
         }
         return proven
-    }
-
-    private func rule(of credential: Credential) -> AccessRule? {
-        (credential.isOfNamespace ? namespace : hub).first { $0.name == credential.rule }
-    }
-
-    /// True if the key is still one of the rule's.
-    func hold(_ credential: Credential) -> Bool {
-        guard let rule = rule(of: credential) else { return false }
-        return [rule.primaryKey, rule.secondaryKey].contains(credential.key)
     }
 }
 
@@ -101,32 +86,6 @@ private final class ProvenTokens: Sendable {
             tokens[digest] = token
         }
     }
-}
-
-/// Checks a token (protocol document §1.4).
-///
-/// - Parameters:
-///   - header: The `Authorization` header, `nil` without one.
-///   - path: The request's path.
-///   - right: What the route needs.
-///   - rules: Those that the request may be allowed by.
-///   - now: Seconds since 1970.
-/// - Returns: What the token allows, and by which key.
-/// - Throws: 401 with the reason: missing, malformed, expired, bad signature, wrong audience, or lacking the right.
-func authorize(
-    _ header: String?,
-    path: String,
-    needs right: AccessRights,
-    rules: AccessRules,
-    now: Int64
-) throws(ProtocolError) -> Grant {
-    guard let header, !header.isEmpty else { throw .unauthorized(.missingToken) }
-    var (token, grant) = try rules.prove(header)
-    guard !token.isExpired(at: now) else { throw .unauthorized(.expiredToken) }
-    guard token.covers(path: path) else { throw .unauthorized(.invalidAudience) }
-    guard grant.rights.grants(right) else { throw .unauthorized(.claimRequired(right)) }
-    grant.validUntil = token.validUntil(at: now)
-    return grant
 }
 
 /// A rule whose keys nobody knows, for names that no rule has.

@@ -1,4 +1,5 @@
 package import HubProtocol
+import HubRouting
 import HubStore
 
 /// The access rules of a hub's file, for the operator; a hub may be serving from the file meanwhile.

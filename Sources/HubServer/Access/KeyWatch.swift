@@ -10,7 +10,7 @@ final class KeyWatch: Service {
     /// `rules` are those that connection strings are made of.
     init(rules: @escaping @Sendable () -> [AccessRule]) {
         self.rules = rules
-        (beginnings, continuation) = AsyncStream.makeStream()
+        (beginnings, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Begins to watch; `onChange` is called within ``Housekeeping/rulesInterval`` of a change.

@@ -1,5 +1,6 @@
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HummingbirdCore
 import NIOCore
 import NIOHTTP1

@@ -1,6 +1,8 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import HubStreams
 import NIOCore
 import Synchronization
 
@@ -54,7 +56,7 @@ struct DeliveryInquiry: Sendable {
     /// The newest messages, newest first; behind as many that wait for their time.
     func newest(_ count: Int) async throws -> [MessageReport] {
         let waiting = try await hub.store.scheduledMessages(hub: hub.record.id, limit: count)
-        let head = hub.state.withLock { $0.head }
+        let head = hub.status.head
         let sent = try await hub.store.newestMessages(hub: hub.record.id, through: head, limit: count)
         return try waiting.reversed().map { try scheduledReport($0) } + (try await reports(sent))
     }
@@ -71,9 +73,9 @@ struct DeliveryInquiry: Sendable {
             if let scheduled = try await hub.store.scheduledMessage(hub: hub.record.id, id: id) {
                 return .scheduled(scheduled)
             }
-            let head = hub.state.withLock { $0.head }
+            let head = hub.status.head
             if let sent = try await hub.store.message(hub: hub.record.id, id: id, through: head) { return .sent(sent) }
-            if !isLast { await hub.writer.inOrder {} }
+            if !isLast { await hub.writer.passInOrder() }
         }
         throw unknown(id)
     }
@@ -97,12 +99,13 @@ struct DeliveryInquiry: Sendable {
 
     private func reportsInTurn(_ messages: [AcceptedMessage]) async throws -> [MessageReport] {
         guard let oldest = messages.last, let newest = messages.first else { return [] }
-        let asked = try messages.map { try AskedMessage($0) }
+        let asked = try await asking(messages)
+        let recounted = try await hub.ask { $0.recounted }
         let encoding = hub.encoding
         // Of each message the streams that it matched, and whether it is too large for them.
         let cost = Spent(maximum: Self.maximumCost)
         var matching = asked.map { asked in
-            hub.streams(for: asked.routed).mapValues { encoding.isTooLarge(asked, for: $0, cost) }
+            asked.streams.mapValues { encoding.isTooLarge(asked, for: $0, cost) }
         }
         // Whoever changes from here on changes after all of the messages, and is found here.
         let changed = try await hub.store.changedInstallations(hub: hub.record.id, after: oldest.logged.sequence)
@@ -128,18 +131,19 @@ struct DeliveryInquiry: Sendable {
             let outcomes = streams.map { ordinal, isTooLarge in
                 outcome(of: asked.message, isTooLarge: isTooLarge, at: standings[ordinal] ?? StreamStanding())
             }
-            return try report(asked.message, asked.routed.id, outcomes)
+            return try report(asked.message, asked.routed.id, outcomes, recounted)
         }
     }
 
     private func report(
         _ message: AcceptedMessage,
         _ id: MessageID,
-        _ outcomes: [DeviceOutcome]
+        _ outcomes: [DeviceOutcome],
+        _ recounted: [LogSequence: RecipientCounts]
     ) throws -> MessageReport {
         let sequence = message.logged.sequence
         let record = message.logged.record
-        let matched = hub.state.withLock { $0.recounted[sequence] } ?? message.matched
+        let matched = recounted[sequence] ?? message.matched
         var streams = StreamOutcomes(outcomes)
         streams.gone = max(0, (matched?.platforms[Platform.stream.rawValue] ?? 0) - outcomes.count)
         var report = MessageReport(
@@ -188,7 +192,7 @@ struct DeliveryInquiry: Sendable {
         for recipient: Recipient,
         at standing: StreamStanding
     ) -> DeviceOutcome {
-        let asked = AskedMessage(message: message, routed: routed)
+        let asked = AskedMessage(message: message, routed: routed, streams: [:])
         let isTooLarge = hub.encoding.isTooLarge(asked, for: recipient, Spent(maximum: Self.maximumCost))
         return outcome(of: message, isTooLarge: isTooLarge, at: standing)
     }
@@ -239,8 +243,12 @@ extension DeliveryInquiry {
             open.merge(try await loop.eventLoop.submit { loop.positions(of: ordinals) }.get()) { max($0, $1) }
         }
         // Streams that have ended before are noted by now.
-        await hub.writer.inOrder {}
-        let (pending, head, dropped) = hub.state.withLock { ($0.progress, $0.head, $0.droppedThrough) }
+        await hub.writer.passInOrder()
+        let pending = try await hub.ask { view in
+            let progress = view.progress
+            return ordinals.reduce(into: [Ordinal: StreamProgress]()) { $0[$1] = progress[$1] }
+        }
+        let (head, dropped) = (hub.status.head, hub.status.droppedThrough)
         let stored = try await hub.store.progress(of: ordinals)
         return ordinals.reduce(into: [:]) { standings, ordinal in
             let progress = StreamProgress.merged(stored[ordinal], pending[ordinal])
@@ -257,47 +265,37 @@ extension DeliveryInquiry {
 
 // MARK: - Matching
 
-extension Hub {
-    /// Targets that are looked up before others get their turn at the registry.
+extension DeliveryInquiry {
+    /// Targets that are looked up before others get their turn at the writer.
     private static let lookedUpAtOnce = 1_000
 
-    /// The `stream` installations that a message is for, by their ordinals, each as it is when it is looked up.
-    fileprivate func streams(for message: RoutedMessage) -> [Int64: Recipient] {
-        guard message.installations == nil else {
-            return state.withLock { state in
-                state.registry.streams(for: message).reduce(into: [:]) { streams, ordinal in
-                    streams[ordinal] = state.registry[ordinal]?.recipient
-                }
+    private func asking(_ messages: [AcceptedMessage]) async throws -> [AskedMessage] {
+        var asked: [AskedMessage] = []
+        for message in messages { asked.append(try await asking(message)) }
+        return asked
+    }
+
+    /// Finds the `stream` installations that a message is for, each as it is when it is looked up.
+    private func asking(_ message: AcceptedMessage) async throws -> AskedMessage {
+        let routed = try message.logged.routed
+        var streams: [Ordinal: Recipient] = [:]
+        var target: Ordinal? = 0
+        while let after = target {
+            let page = try await hub.ask {
+                $0.streams(for: routed, afterTarget: after, limit: Self.lookedUpAtOnce)
             }
+            streams.merge(page.streams) { $1 }
+            target = page.last
         }
-        let targets = state.withLock { $0.registry.streamTargets(of: message.expression, message.format) }
-        var streams: [Int64: Recipient] = [:]
-        var page = targets.numbers(above: 0, limit: Self.lookedUpAtOnce)
-        while let last = page.last {
-            state.withLock { state in
-                for target in page {
-                    guard let entry = state.registry.stream(ofTarget: target) else { continue }
-                    streams[entry.ordinal] = entry.recipient
-                }
-            }
-            page = targets.numbers(above: last, limit: Self.lookedUpAtOnce)
-        }
-        return streams
+        return AskedMessage(message: message, routed: routed, streams: streams)
     }
 }
 
 private struct AskedMessage: Sendable {
     let message: AcceptedMessage
     let routed: RoutedMessage
-
-    init(message: AcceptedMessage, routed: RoutedMessage) {
-        self.message = message
-        self.routed = routed
-    }
-
-    init(_ message: AcceptedMessage) throws {
-        self.init(message: message, routed: try RoutedMessage(message.logged))
-    }
+    /// The `stream` installations that it matches now.
+    let streams: [Ordinal: Recipient]
 }
 
 /// What an installation that has changed wanted when; the choices are compiled as they are asked for.

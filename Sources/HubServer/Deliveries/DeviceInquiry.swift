@@ -1,6 +1,8 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import HubStreams
 
 /// Finds out why one device got a message, or did not.
 ///
@@ -14,7 +16,7 @@ struct DeviceInquiry {
     init(_ inquiry: DeliveryInquiry, _ message: AcceptedMessage) throws {
         self.inquiry = inquiry
         self.message = message
-        routed = try RoutedMessage(message.logged)
+        routed = try message.logged.routed
         judge = try RegistrationJudge(message.logged)
     }
 
@@ -30,7 +32,7 @@ struct DeviceInquiry {
         if let report = try await report(handle: device) { return report }
         // An import has brought the registrations of an installation, which has not come itself.
         if let id = try? InstallationID(device) {
-            let known = try await hub.registrations(.tag(.installation(id)), from: nil, limit: 1).registrations.first
+            let known = try await hub.registrations.page(.tag(.installation(id)), from: nil, limit: 1).registrations.first
             if let handle = known?.registration.pushChannel.handle, let report = try await report(handle: handle) {
                 return report
             }

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 
 /// How many targets of a message came to which outcome, in the words of the protocol's telemetry.

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 
 /// One registration as it was when a message came.

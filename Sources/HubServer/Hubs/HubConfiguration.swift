@@ -1,6 +1,7 @@
 package import Certificates
 package import Foundation
 package import HubProtocol
+package import HubStreams
 package import NetworkAddresses
 
 /// How a hub server runs; every value is decided before the start.
@@ -63,6 +64,8 @@ package struct HubConfiguration: Sendable {
     package var maximumPages: Int?
     /// Of the program, for `/metrics`.
     package var version: String?
+    /// Runs each stage of a change twice, the first time in vain: tests show so that stages can be repeated.
+    var rehearsesStages = false
     /// How old a page of `/metrics` may be.
     var metricsInterval = Duration.seconds(1)
     /// The wall clock.
@@ -80,16 +83,4 @@ package struct HubConfiguration: Sendable {
 
     /// Milliseconds since 1970.
     var nowMilliseconds: Int64 { Int64((now().timeIntervalSince1970 * 1000).rounded()) }
-}
-
-/// What waits in memory for streams that lag; more is left to the store.
-package struct StreamLimits: Sendable {
-    /// Bytes of a cohort, on each event loop.
-    package var cohortBytes = 1 << 20
-    /// Bytes of all cohorts together, on each event loop.
-    package var totalBytes = 64 << 20
-    /// Bytes of what names one stream.
-    package var personalBytes = 64 << 10
-
-    package init() {}
 }

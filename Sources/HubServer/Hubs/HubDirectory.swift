@@ -1,5 +1,8 @@
 import HubProtocol
+import HubRouting
 import HubStore
+import HubStreams
+import Logging
 import NIOCore
 import Synchronization
 
@@ -9,62 +12,42 @@ final class HubDirectory: Sendable {
         let hub: Hub
         /// One for each event loop of the server.
         let loops: [StreamLoop]
-        let replay: ReplayService
-
-        init(_ hub: Hub, eventLoops: [any EventLoop]) {
-            let replay = ReplayService(hub: hub)
-            self.hub = hub
-            self.replay = replay
-            let head = hub.state.withLock { $0.head }
-            loops = eventLoops.map { eventLoop in
-                StreamLoop(
-                    eventLoop: eventLoop,
-                    limits: hub.configuration.streamLimits,
-                    encoding: hub.encoding,
-                    counters: hub.counters,
-                    head: head,
-                    now: { hub.configuration.nowMilliseconds / 1000 },
-                    requestPage: { replay.request($0) },
-                    detached: { hub.detached($0, ordinal: $1, written: $2) },
-                    noteProgress: { hub.noteProgress($0) }
-                )
-            }
-        }
-
-        /// Hands what has changed to the event loops.
-        fileprivate func dispatch() {
-            for (loop, commands) in zip(loops, hub.takeCommands()) where !commands.isEmpty {
-                loop.eventLoop.execute { loop.apply(commands) }
-            }
-        }
     }
 
     private struct State {
-        var members: [HubName: Member]
-        /// Deleted hubs whose streams are yet to be told.
-        var leaving: [Member] = []
-        var namespaceRules: [AccessRule]
+        var members: [HubKey: Member] = [:]
+        var keys: [HubName: HubKey] = [:]
+        var namespace: (rules: [AccessRule], tokens: TokenChecker)
     }
 
     let eventLoops: [any EventLoop]
+    let replay = ReplayService()
     /// Of all hubs.
     let streamQuota: StreamQuota
     let writeQuota: WriteQuota
+    private let store: HubStore
+    private let epochs: EpochHistory
+    private let configuration: HubConfiguration
+    private let logger: Logger
     private let state: Mutex<State>
     private let loopIndices: [ObjectIdentifier: Int]
 
     init(
-        members: [Member],
+        store: HubStore,
+        epochs: EpochHistory,
         namespaceRules: [AccessRule],
         eventLoops: [any EventLoop],
-        streamQuota: StreamQuota,
-        writeQuota: WriteQuota
+        configuration: HubConfiguration,
+        logger: Logger
     ) {
-        self.streamQuota = streamQuota
-        self.writeQuota = writeQuota
-        let byName = Dictionary(uniqueKeysWithValues: members.map { ($0.hub.record.name, $0) })
-        state = Mutex(State(members: byName, namespaceRules: namespaceRules))
+        self.store = store
+        self.epochs = epochs
         self.eventLoops = eventLoops
+        self.configuration = configuration
+        self.logger = logger
+        streamQuota = StreamQuota(configuration.streamLimit, milliseconds: configuration.monotonicMilliseconds)
+        writeQuota = WriteQuota(configuration.writeLimit, milliseconds: configuration.monotonicMilliseconds)
+        state = Mutex(State(namespace: (namespaceRules, TokenChecker(AccessRules(namespace: namespaceRules)))))
         loopIndices = Dictionary(
             uniqueKeysWithValues: eventLoops.enumerated().map { (ObjectIdentifier($1), $0) }
         )
@@ -75,87 +58,106 @@ final class HubDirectory: Sendable {
         state.withLock { Array($0.members.values) }.sorted { $0.hub.record.id < $1.hub.record.id }
     }
 
-    var namespaceRules: [AccessRule] { state.withLock { $0.namespaceRules } }
+    var namespaceRules: [AccessRule] { state.withLock { $0.namespace.rules } }
+    var namespaceTokens: TokenChecker { state.withLock { $0.namespace.tokens } }
 
     /// Finds a hub by the first segment of a path, as it was sent.
     ///
     /// - Throws: 404 when there is none of this name.
     func member(named name: String) throws(ProtocolError) -> Member {
-        guard let known = try? HubName(pathSegment: name), let member = state.withLock({ $0.members[known] }) else {
-            throw .noHub(pathSegment: name)
-        }
+        guard
+            let known = try? HubName(pathSegment: name),
+            let member = state.withLock({ state in state.keys[known].flatMap { state.members[$0] } })
+        else { throw .noHub(pathSegment: name) }
         return member
     }
 
     /// - Throws: 404 when there is none of this name.
     func hub(named name: String) throws(ProtocolError) -> Hub { try member(named: name).hub }
 
-    /// The member that a hub is; `nil` when it was deleted, also when another of its name has come.
-    private func member(of hub: Hub) -> Member? {
-        state.withLock { $0.members[hub.record.name] }.flatMap { $0.hub === hub ? $0 : nil }
-    }
-
     /// The stream loop of an event loop, the first one for an event loop of somebody else.
-    func loop(of eventLoop: any EventLoop, for member: Member) -> (StreamLoop, index: Int) {
-        let index = loopIndices[ObjectIdentifier(eventLoop)] ?? 0
-        return (member.loops[index], index)
+    func loop(of eventLoop: any EventLoop, for member: Member) -> StreamLoop {
+        member.loops[loopIndices[ObjectIdentifier(eventLoop)] ?? 0]
     }
 
-    /// All stream loops of a hub.
-    func loops(of hub: Hub) -> [StreamLoop] { member(of: hub)?.loops ?? [] }
+    /// All stream loops of a hub; none when it was deleted.
+    func loops(of hub: Hub) -> [StreamLoop] {
+        state.withLock { $0.members[hub.record.id] }?.loops ?? []
+    }
 
     /// - Throws: 404 when the hub was deleted.
-    func anyLoop(for hub: Hub) throws(ProtocolError) -> (StreamLoop, index: Int) {
-        guard let member = member(of: hub) else { throw .noHub(hub.record.name.text) }
-        let index = Int.random(in: member.loops.indices)
-        return (member.loops[index], index)
-    }
-
-    /// Hands what a batch of the writer has changed to the event loops, in the order of the log.
-    func dispatch() {
-        let members = state.withLock { state in
-            defer { state.leaving = [] }
-            return Array(state.members.values) + state.leaving
-        }
-        for member in members { member.dispatch() }
+    func anyLoop(for hub: Hub) throws(ProtocolError) -> StreamLoop {
+        guard let loop = loops(of: hub).randomElement() else { throw .noHub(hub.record.name.text) }
+        return loop
     }
 }
 
-// MARK: - Changes, which the writer makes in the order of the log
+// MARK: - What the writer hands out, in the order of the log
 
 extension HubDirectory {
-    func insert(_ member: Member) {
-        state.withLock { $0.members[member.hub.record.name] = member }
+    /// Carries out what a batch of changes has brought about.
+    func carryOut(_ output: NamespaceMachine.Output, _ writer: HubWriter) {
+        if let rules = output.rules {
+            state.withLock { $0.namespace = (rules, TokenChecker(AccessRules(namespace: rules))) }
+        }
+        for record in output.opened {
+            if let status = output.hubs[record.id]?.status { open(record, status, writer) }
+        }
+        for (key, (status, commands)) in output.hubs {
+            guard let member = state.withLock({ $0.members[key] }) else { continue }
+            member.hub.publish(status)
+            for (loop, commands) in zip(member.loops, commands) where !commands.isEmpty {
+                loop.eventLoop.execute { loop.apply(commands) }
+            }
+        }
+        for key in output.closed { close(key) }
     }
 
-    /// - Returns: The member that was removed; `nil` when the hub was not there any more.
-    @discardableResult
-    func remove(_ hub: Hub) -> Member? {
+    /// Adds a hub, whose streams can come from now on.
+    func open(_ record: HubRecord, _ status: HubStatus, _ writer: HubWriter) {
+        let hub = Hub(
+            record,
+            status: status,
+            store: store,
+            writer: writer,
+            epochs: epochs,
+            configuration: configuration,
+            logger: logger
+        )
+        let host = StreamHost(
+            now: { hub.configuration.nowMilliseconds },
+            post: { writer.post($0, to: record.id) },
+            requestPage: { [replay] in replay.request($0, of: hub) },
+            noteOversize: { hub.noteOversize($0, renderings: $1) }
+        )
+        let loops = eventLoops.enumerated().map { index, eventLoop in
+            StreamLoop(
+                eventLoop: eventLoop,
+                index: index,
+                limits: configuration.streamLimits,
+                reserved: configuration.reservedTags,
+                encoding: hub.encoding,
+                counters: hub.counters.streams,
+                head: status.head,
+                host: host
+            )
+        }
+        for loop in loops { loop.start() }
         state.withLock { state in
-            guard let member = state.members[hub.record.name], member.hub === hub else { return nil }
-            state.members[hub.record.name] = nil
-            state.leaving.append(member)
-            return member
+            state.members[record.id] = Member(hub: hub, loops: loops)
+            state.keys[record.name] = record.id
         }
     }
 
-    /// Takes over the namespace's rules, for itself and for every hub.
-    func adopt(namespaceRules: [AccessRule]) {
-        state.withLock { $0.namespaceRules = namespaceRules }
-    }
-}
-
-// MARK: - Who may
-
-extension Hub {
-    /// Checks a request's token against this hub's rules and the namespace's.
-    func grant(authorization: String?, path: String, needs right: AccessRights) throws(ProtocolError) -> Grant {
-        try authorize(
-            authorization,
-            path: path,
-            needs: right,
-            rules: accessRules,
-            now: configuration.nowMilliseconds / 1000
-        )
+    private func close(_ key: HubKey) {
+        let member = state.withLock { state in
+            let member = state.members.removeValue(forKey: key)
+            if let name = member?.hub.record.name, state.keys[name] == key { state.keys[name] = nil }
+            return member
+        }
+        guard let member else { return }
+        member.hub.close()
+        let refusal = ProtocolError.noHub(member.hub.record.name.text)
+        for loop in member.loops { loop.eventLoop.execute { loop.close(refusal) } }
     }
 }

@@ -1,4 +1,5 @@
 import HubProtocol
+import HubRouting
 import HubStore
 import Logging
 import NIOCore
@@ -13,8 +14,6 @@ final class HubManagement: Sendable {
     let store: HubStore
     let configuration: HubConfiguration
     private let writer: HubWriter
-    private let epochs: EpochHistory
-    private let services: HubServices
     private let purge: HubPurgeService
     let jobs: JobService
     private let logger: Logger
@@ -23,8 +22,6 @@ final class HubManagement: Sendable {
         directory: HubDirectory,
         store: HubStore,
         writer: HubWriter,
-        epochs: EpochHistory,
-        services: HubServices,
         purge: HubPurgeService,
         jobs: JobService,
         configuration: HubConfiguration,
@@ -33,8 +30,6 @@ final class HubManagement: Sendable {
         self.directory = directory
         self.store = store
         self.writer = writer
-        self.epochs = epochs
-        self.services = services
         self.purge = purge
         self.jobs = jobs
         self.configuration = configuration
@@ -46,7 +41,7 @@ final class HubManagement: Sendable {
     /// - Throws: 409 when there is one of this name, 403 when there are ``maximumHubs``.
     func create(_ name: HubName, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
         let at = configuration.nowMilliseconds
-        let hub = try await writer.perform(bytes: bytes) { transaction -> (StoredHub, LogExtent) in
+        let hub = try await writer.perform(bytes: bytes) { transaction, _ in
             guard try !transaction.hasHub(named: name) else {
                 throw ProtocolError.conflict("The hub '\(name)' exists; send If-Match: * to update it.")
             }
@@ -56,30 +51,10 @@ final class HubManagement: Sendable {
                 )
             }
             let stored = try transaction.insertHub(name, try change.applied(to: nil, at: at), at: at)
-            return (stored, try transaction.extent())
-        } apply: { stored, extent in
-            self.open(stored, extent)
-        }.0
+            return (stored, [.created(stored.record, stored.settings, try transaction.extent())])
+        }
         logger.notice("a hub was made", metadata: ["hub.name": "\(name)"])
         return hub
-    }
-
-    private func open(_ stored: StoredHub, _ extent: LogExtent) {
-        let hub = Hub(
-            stored: stored,
-            namespaceRules: directory.namespaceRules,
-            store: store,
-            writer: writer,
-            epochs: epochs,
-            extent: extent,
-            registry: Registry(),
-            configuration: configuration,
-            logger: logger
-        )
-        let member = HubDirectory.Member(hub, eventLoops: directory.eventLoops)
-        for loop in member.loops { loop.start() }
-        services.start(member.replay)
-        directory.insert(member)
     }
 
     /// Changes what is said of a hub; rules are in force when this returns, and streams of revoked keys have ended.
@@ -87,16 +62,14 @@ final class HubManagement: Sendable {
     /// - Throws: 404 when it was deleted meanwhile.
     func update(_ hub: Hub, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
         let at = configuration.nowMilliseconds
-        return try await hub.writer.perform(bytes: bytes) { transaction -> StoredHub in
+        return try await hub.perform(bytes: bytes) { transaction, _ in
             guard var stored = try transaction.hub(id: hub.record.id) else {
                 throw ProtocolError.noHub(hub.record.name.text)
             }
             stored.description = try change.applied(to: stored.description, at: at)
             stored.updatedAt = at
             try transaction.update(stored)
-            return stored
-        } apply: { stored in
-            hub.take(stored)
+            return (stored, [.settings(stored.settings)])
         }
     }
 
@@ -105,12 +78,10 @@ final class HubManagement: Sendable {
     /// - Throws: 404 when it was deleted meanwhile.
     func delete(_ hub: Hub) async throws {
         let at = configuration.nowMilliseconds
-        _ = try await hub.writer.perform(bytes: 0) { transaction in
+        try await writer.perform { transaction, _ in
             guard try transaction.hub(id: hub.record.id) != nil else { throw ProtocolError.noService }
             try transaction.deleteHub(id: hub.record.id, at: at)
-        } apply: { _ in
-            hub.close()
-            self.directory.remove(hub)?.replay.stop()
+            return ((), [.deleted(hub.record.id)])
         }
         logger.notice("a hub was deleted", metadata: ["hub.name": "\(hub.record.name)"])
         purge.start()

@@ -1,4 +1,5 @@
 package import HubProtocol
+import HubRouting
 import HubStore
 import Logging
 
@@ -113,7 +114,7 @@ extension HubProvisions.Hub {
             stored.description.registrationTimeToLive = registrationTimeToLive
             note.hasTimeToLive = true
         }
-        for rule in rules where !stored.rules.contains(rule) {
+        for rule in rules where !stored.settings.rules.contains(rule) {
             note.rules.append(rule.name)
             let place = stored.description.rules.firstIndex { $0.rule.name == rule.name }
             let former = place.map { stored.description.rules.remove(at: $0) }

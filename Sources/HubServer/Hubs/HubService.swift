@@ -1,5 +1,6 @@
 import Foundation
 package import HubProtocol
+import HubRouting
 import HubStore
 import Hummingbird
 import HummingbirdCore
@@ -21,7 +22,6 @@ package final class HubService: Sendable {
     let management: HubManagement
     let hubPurge: HubPurgeService
     let jobs: JobService
-    private let hubServices = HubServices()
     let releases: ReleaseService
     let tls: TLSKeeper?
     private let group: MultiThreadedEventLoopGroup
@@ -36,7 +36,8 @@ package final class HubService: Sendable {
         store = try HubStore(
             path: configuration.databasePath,
             maximumPages: configuration.maximumPages,
-            reservedTags: configuration.reservedTags
+            reservedTags: configuration.reservedTags,
+            rehearses: configuration.rehearsesStages
         )
         let lastSeen = try await store.lastSeenClock()
         let generationFile = GenerationFile(path: configuration.generationPath)
@@ -51,23 +52,24 @@ package final class HubService: Sendable {
                 metadata: ["error.reason": "\(error)"]
             )
         }
-        let dispatch = Dispatch()
-        writer = HubWriter(store: store, logger: logger, batchApplied: dispatch.toStreams)
         let epochs = EpochHistory(epochs: try await store.epochs(), losses: try await store.losses())
         let namespaceRules = try await store.namespaceRules()
-        let hubs = try await Self.hubs(of: store, writer, namespaceRules, epochs, configuration, logger)
+        let stored = try await store.storedHubs()
+        let machine = try await Self.machine(of: stored, in: store, namespaceRules, epochs, configuration, logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
-        let eventLoops = Array(group.makeIterator())
-        let members = hubs.map { HubDirectory.Member($0, eventLoops: eventLoops) }
         directory = HubDirectory(
-            members: members,
+            store: store,
+            epochs: epochs,
             namespaceRules: namespaceRules,
-            eventLoops: eventLoops,
-            streamQuota: StreamQuota(configuration.streamLimit, milliseconds: configuration.monotonicMilliseconds),
-            writeQuota: WriteQuota(configuration.writeLimit, milliseconds: configuration.monotonicMilliseconds)
+            eventLoops: Array(group.makeIterator()),
+            configuration: configuration,
+            logger: logger
         )
         let directory = directory
-        dispatch.directory.withLock { $0 = directory }
+        writer = HubWriter(store: store, machine: machine, logger: logger, carryOut: directory.carryOut)
+        for hub in stored {
+            if let status = machine.status(of: hub.record.id) { directory.open(hub.record, status, writer) }
+        }
         housekeeping = Housekeeping(
             store: store,
             writer: writer,
@@ -89,8 +91,6 @@ package final class HubService: Sendable {
             directory: directory,
             store: store,
             writer: writer,
-            epochs: epochs,
-            services: hubServices,
             purge: hubPurge,
             jobs: jobs,
             configuration: configuration,
@@ -104,36 +104,49 @@ package final class HubService: Sendable {
         )
     }
 
-    private static func hubs(
-        of store: HubStore,
-        _ writer: HubWriter,
+    /// What is known in memory of the hubs that the store has.
+    private static func machine(
+        of hubs: [StoredHub],
+        in store: HubStore,
         _ namespaceRules: [AccessRule],
         _ epochs: EpochHistory,
         _ configuration: HubConfiguration,
         _ logger: Logger
-    ) async throws -> [Hub] {
+    ) async throws -> NamespaceMachine {
+        var machine = NamespaceMachine(
+            rules: namespaceRules,
+            epochs: epochs,
+            reserved: configuration.reservedTags,
+            loops: configuration.eventLoops
+        )
         let extent = try await store.extent()
         var registries = try await store.reduceTargets(into: [:]) {
-            (registries: inout [Int64: Registry], hub, target) in
+            (registries: inout [HubKey: Registry], hub, target) in
             registries[hub, default: Registry()].insert(target)
         }
-        var hubs: [Hub] = []
-        for stored in try await store.storedHubs() {
-            let hub = Hub(
-                stored: stored,
-                namespaceRules: namespaceRules,
-                store: store,
-                writer: writer,
-                epochs: epochs,
-                extent: extent,
-                registry: registries.removeValue(forKey: stored.record.id) ?? Registry(),
-                configuration: configuration,
-                logger: logger
+        for hub in hubs {
+            let key = hub.record.id
+            let targets = registries.removeValue(forKey: key) ?? Registry()
+            let registry = try await store.reduceStreams(hub: key, into: targets) { registry, stored in
+                do {
+                    guard stored.isReadable else { throw HubStoreError.unreadableRecord }
+                    if let entry = try Registry.Entry(stored) { registry.put(entry) }
+                } catch {
+                    logger.error(
+                        "an installation cannot be read and gets nothing until it registers again",
+                        metadata: ["installation.id": "\(stored.installation.id)", "error.reason": "\(error)"]
+                    )
+                }
+            }
+            machine.load(
+                key,
+                hub.settings,
+                registry: registry,
+                scheduled: try await store.scheduledLoad(hub: key),
+                extent: extent
             )
-            try await hub.load()
-            hubs.append(hub)
         }
-        return hubs
+        return machine
     }
 
     /// What a start has found and changed.
@@ -211,10 +224,6 @@ package final class HubService: Sendable {
         onKeysChanged: @escaping @Sendable (_ port: Int) -> Void = { _ in },
         onStopping: @escaping @Sendable () -> Void = {}
     ) async throws {
-        for member in directory.all {
-            member.loops.forEach { $0.start() }
-            hubServices.start(member.replay)
-        }
         let responses = ResponseCounts()
         let metrics = MetricsPage(
             hubs: directory,
@@ -230,7 +239,7 @@ package final class HubService: Sendable {
             keyWatch.begin { onKeysChanged(port) }
         }
         let listen = listener(responses, metrics)
-        let (ports, port) = AsyncStream<Int>.makeStream()
+        let (ports, port) = AsyncStream<Int>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let application = listen(configuration.host, configuration.port) { channel in
             let bound = channel.localAddress?.port ?? 0
             if LocalDoor.isNeeded(beside: channel.localAddress) { port.yield(bound) } else { await running(bound) }
@@ -239,12 +248,12 @@ package final class HubService: Sendable {
             try await listen(LocalDoor.host, port) { _ in await running(port) }.run()
         }
         var services: [any Service] = [writer]
-        services += [hubServices, hubPurge, jobs, housekeeping, releases, keyWatch, application, door]
+        services += [directory.replay, hubPurge, jobs, housekeeping, releases, keyWatch, application, door]
         if let tls { services.append(tls) }
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))
         }
-        services.append(StreamCloser(hubs: directory, onStopping: onStopping))
+        services.append(StreamCloser(hubs: directory, writer: writer, onStopping: onStopping))
         var group = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: stopsOnSignals ? [.sigterm, .sigint] : [],
@@ -325,7 +334,7 @@ package final class HubService: Sendable {
 
     private var primaryRules: [AccessRule] {
         let hubs = directory.all.map(\.hub)
-        return (hubs.first { $0.record.name == configuration.hubName } ?? hubs.first)?.rules ?? []
+        return (hubs.first { $0.record.name == configuration.hubName } ?? hubs.first)?.status.rules.hub ?? []
     }
 
     /// The connection string of each rule of the namespace.
@@ -357,21 +366,14 @@ extension ServiceGroup {
 /// Ends all streams as soon as a stop is asked for: open ones would hold the server up.
 private struct StreamCloser: Service {
     let hubs: HubDirectory
+    let writer: HubWriter
     let onStopping: @Sendable () -> Void
 
     func run() async throws {
         try? await gracefulShutdown()
         onStopping()
-        for member in hubs.all { await member.hub.endStreams() }
-    }
-}
-
-/// Breaks the circle between the writer, which tells the hubs, and the hubs, which write.
-private final class Dispatch: Sendable {
-    let directory = Mutex<HubDirectory?>(nil)
-
-    @Sendable func toStreams() {
-        let hubs = directory.withLock { hubs in hubs }
-        hubs?.dispatch()
+        for member in hubs.all { member.hub.writer.post(.stopping, to: member.hub.record.id) }
+        // In the order of the log, so that no stream that was let in before is missed.
+        await writer.passInOrder()
     }
 }

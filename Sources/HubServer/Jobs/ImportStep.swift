@@ -1,24 +1,11 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 
 /// Some records of an import, which one transaction takes over: each by itself, so that one that cannot be is no other's
 /// failure.
 struct ImportStep: Sendable {
-    /// What became of a record, for memory.
-    enum Change: Sendable {
-        case put(TargetChange)
-        case removed(RegistrationRemoval)
-
-        /// In the order of the log.
-        func apply(to hub: Hub) {
-            switch self {
-            case .put(let change): hub.apply([change])
-            case .removed(let removal): hub.apply(removal)
-            }
-        }
-    }
-
     /// Lines for a file.
     struct Lines: Sendable {
         private var bytes: [UInt8] = []
@@ -35,7 +22,7 @@ struct ImportStep: Sendable {
     }
 
     struct Outcome: Sendable {
-        var changes: [Change] = []
+        var effects: [HubEffect] = []
         var output = Lines()
         var failed = Lines()
     }
@@ -79,13 +66,13 @@ struct ImportStep: Sendable {
         return .put(try Registration(description: record.bytes, maximumTags: maximumTags))
     }
 
-    func stage(_ transaction: Transaction, at: Int64) throws -> Outcome {
+    func stage(_ transaction: Transaction, _ view: borrowing HubView, at: Timestamp) throws -> Outcome {
         var outcome = Outcome()
         for (record, wanted) in records {
             do {
-                let (line, change) = try stage(wanted.get(), of: record, transaction, at: at)
+                let (line, effects) = try stage(wanted.get(), of: record, transaction, view, at: at)
                 outcome.output.append(line)
-                outcome.changes.append(change)
+                outcome.effects += effects
             } catch let refusal as ProtocolError {
                 outcome.failed.append(
                     RegistrationLine.failed(record.bytes, number: record.number, reason: refusal.detail)
@@ -112,12 +99,13 @@ struct ImportStep: Sendable {
         _ wanted: Wanted,
         of record: RegistrationRecords.Record,
         _ transaction: Transaction,
-        at: Int64
-    ) throws -> ([UInt8], Change) {
+        _ view: borrowing HubView,
+        at: Timestamp
+    ) throws -> ([UInt8], [HubEffect]) {
         switch wanted {
         case .delete(let id):
-            let removal = try hub.stageDeletion(of: id, if: .none, at: at, transaction)
-            return (removal.registration?.exportLine ?? record.bytes, .removed(removal))
+            let (former, effects) = try hub.registrations.stageDeletion(of: id, if: .none, at: at, transaction)
+            return (former?.exportLine ?? record.bytes, effects)
         case .put(let registration):
             if let expiration = registration.expirationTime, expiration.milliseconds <= at {
                 throw ProtocolError.badRequest("The registration has expired: its ExpirationTime is over.")
@@ -130,15 +118,16 @@ struct ImportStep: Sendable {
                     throw ProtocolError.conflict("The registration '\(registration.id)' exists.")
                 }
             }
-            let (stored, change) = try hub.stage(
+            let (stored, change) = try hub.registrations.stage(
                 registration,
                 if: .none,
                 mayManage: true,
                 isImport: true,
                 at: at,
-                transaction
+                transaction,
+                view
             )
-            return (stored.registration.exportLine, .put(change))
+            return (stored.registration.exportLine, [.targets([change])])
         }
     }
 }

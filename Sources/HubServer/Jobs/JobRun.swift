@@ -1,6 +1,7 @@
 import Foundation
 import HostSystem
 import HubProtocol
+import HubRouting
 import HubStore
 import Logging
 import ServiceLifecycle
@@ -40,7 +41,7 @@ struct JobRun {
     mutating func run() async throws {
         do {
             try await workOrFail()
-        } catch  where hub.writer.isClosed && !(error is CancellationError) {
+        } catch  where hub.isDeleted && !(error is CancellationError) {
             // There is nobody to tell: the hub was deleted, with what its jobs have written.
             try? await files.remove(job: stored.job.id)
         }
@@ -64,7 +65,7 @@ struct JobRun {
             try await end(.completed)
         } catch let error as CancellationError {
             throw error
-        } catch  where !hub.writer.isClosed {
+        } catch  where !hub.isDeleted {
             stored.job.failure = Self.reason(error, checkpoint, stored.job.request.kind)
             try await end(.failed)
         }
@@ -89,7 +90,7 @@ struct JobRun {
         var isDone = false
         while !isDone {
             try Task.checkCancellation()
-            if hub.writer.isClosed { throw ProtocolError.noHub(hub.record.name.text) }
+            if hub.isDeleted { throw ProtocolError.noHub(hub.record.name.text) }
             let page = try await hub.store.registrations(
                 hub: hub.record.id,
                 after: checkpoint.after,
@@ -182,8 +183,8 @@ struct JobRun {
         let progress = min(9_999, Int(Double(end.bytes) / Double(bytes) * 10_000))
         let size = chunk.reduce(0) { $0 + $1.bytes.count }
         (stored, checkpoint) = try await patiently { [hub, next] in
-            try await hub.writer.perform(bytes: size) { transaction in
-                let outcome = try step.stage(transaction, at: at)
+            try await hub.perform(bytes: size) { transaction, view in
+                let outcome = try step.stage(transaction, view, at: at)
                 var (job, checkpoint) = (job, next)
                 checkpoint.output.pending = outcome.output.text
                 checkpoint.output.lines += outcome.output.count
@@ -193,12 +194,8 @@ struct JobRun {
                 job.job.updatedAt = at
                 job.checkpoint = try checkpoint.text
                 try transaction.update(job)
-                return (job, checkpoint, outcome.changes)
-            } apply: { _, _, changes in
-                for change in changes { change.apply(to: hub) }
+                return ((job, checkpoint), outcome.effects)
             }
-        } map: {
-            ($0.0, $0.1)
         }
     }
 
@@ -231,24 +228,16 @@ struct JobRun {
         stored.checkpoint = try checkpoint.text
         let job = stored
         try await patiently { [hub] in
-            try await hub.writer.perform(bytes: 0) {
-                try $0.update(job)
-            } apply: { _ in
-            }
-        } map: {
-            $0
+            try await hub.perform { transaction, _ in (try transaction.update(job), []) }
         }
     }
 
     /// Does again what the hub could not do now: it is overloaded, or cannot write its file.
-    private func patiently<Output, Mapped>(
-        _ work: @Sendable () async throws -> Output,
-        map: (Output) -> Mapped
-    ) async throws -> Mapped {
+    private func patiently<Output>(_ work: @Sendable () async throws -> Output) async throws -> Output {
         var pause = Self.firstPause
         while true {
             do {
-                return map(try await work())
+                return try await work()
             } catch let error as ProtocolError where error.status == 503 {
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
@@ -267,8 +256,6 @@ struct JobFailure: Error, CustomStringConvertible {
 extension Hub {
     /// Registrations that clients of the protocol know.
     var exportableCount: Int {
-        state.withLock { state in
-            state.registry.registrationCounts.filter { $0.key != Platform.stream.rawValue }.values.reduce(0, +)
-        }
+        status.registrationCounts.filter { $0.key != Platform.stream.rawValue }.values.reduce(0, +)
     }
 }

@@ -1,4 +1,5 @@
 import HubProtocol
+import HubRouting
 import HubStore
 import Logging
 import ServiceLifecycle
@@ -49,7 +50,7 @@ final class JobService: Service {
                 updatedAt: at
             )
         )
-        let dropped = try await hub.writer.perform(bytes: bytes) { transaction in
+        let dropped = try await hub.perform(bytes: bytes) { transaction, _ in
             guard try transaction.unfinishedJobCount(hub: job.hub) < Self.maximumWaiting else {
                 throw ProtocolError(
                     status: 429,
@@ -58,8 +59,7 @@ final class JobService: Service {
                 )
             }
             try transaction.insert(job)
-            return try transaction.dropOldJobs(hub: job.hub, kept: Self.maximumKept)
-        } apply: { _ in
+            return (try transaction.dropOldJobs(hub: job.hub, kept: Self.maximumKept), [])
         }
         for id in dropped { await remove(id, files) }
         continuation.yield()

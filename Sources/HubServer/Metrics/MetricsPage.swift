@@ -1,6 +1,8 @@
 import Foundation
 import HTTPTypes
+import HubRouting
 import HubStore
+import HubStreams
 import Hummingbird
 import NIOCore
 import PrometheusText
@@ -57,9 +59,9 @@ struct MetricsPage: Sendable {
             ("newswire_messages_repeated_total", "Sends that an idempotency key made harmless.", { $0.repeated.count }),
             (
                 "newswire_messages_written_total", "Messages written to streams, one for each stream.",
-                { $0.written.count }
+                { $0.streams.written.count }
             ),
-            ("newswire_messages_oversize_total", "Renderings that were too large to send.", { $0.oversize.count }),
+            ("newswire_messages_oversize_total", "Renderings that were too large to send.", { $0.streams.oversize.count }),
         ]
         for (name, help, count) in counted {
             page.add(name, .counter, help, each { count($0.counters) })
@@ -80,21 +82,21 @@ struct MetricsPage: Sendable {
             .gauge,
             "Messages that wait for their time.",
             members.map { hub in
-                .init(hub.state.withLock { $0.scheduled.messages }, ["hub": "\(hub.record.name)"])
+                .init(hub.status.scheduled.messages, ["hub": "\(hub.record.name)"])
             }
         )
         page.add(
             "newswire_stream_gaps_total",
             .counter,
             "Streams told that messages they were owed are gone.",
-            each { $0.counters.gaps.count }
+            each { $0.counters.streams.gaps.count }
         )
         page.add(
             "newswire_listen_items",
             .gauge,
             "Installations and registrations that were last written with Listen.",
             members.map { hub in
-                .init(hub.state.withLock { $0.registry.listenUsage.count }, ["hub": "\(hub.record.name)"])
+                .init(hub.status.listenUsage.count, ["hub": "\(hub.record.name)"])
             }
         )
         page.add(
@@ -102,7 +104,7 @@ struct MetricsPage: Sendable {
             .gauge,
             "What those are charged, as the quota counts it.",
             members.map { hub in
-                .init(hub.state.withLock { $0.registry.listenUsage.bytes }, ["hub": "\(hub.record.name)"])
+                .init(hub.status.listenUsage.bytes, ["hub": "\(hub.record.name)"])
             }
         )
         page.add(
@@ -110,7 +112,7 @@ struct MetricsPage: Sendable {
             .gauge,
             "Registered installations.",
             members.flatMap { hub in
-                hub.state.withLock { $0.registry.installationCounts }.sorted { $0.key < $1.key }.map {
+                hub.status.installationCounts.sorted { $0.key < $1.key }.map {
                     platform,
                     count in
                     .init(count, ["hub": "\(hub.record.name)", "platform": platform])
@@ -122,7 +124,7 @@ struct MetricsPage: Sendable {
             .gauge,
             "Registrations, native and template ones, those of installations among them.",
             members.flatMap { hub in
-                hub.state.withLock { $0.registry.registrationCounts }.sorted { $0.key < $1.key }.map {
+                hub.status.registrationCounts.sorted { $0.key < $1.key }.map {
                     platform,
                     count in
                     .init(count, ["hub": "\(hub.record.name)", "platform": platform])

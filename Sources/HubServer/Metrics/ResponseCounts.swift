@@ -1,4 +1,5 @@
 import HTTPTypes
+import HubRouting
 import Hummingbird
 import Synchronization
 

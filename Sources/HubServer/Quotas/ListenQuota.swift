@@ -1,25 +1,5 @@
 import HubProtocol
-import HubStore
-
-/// What a hub holds of installations and registrations that were last written with Listen.
-struct ListenUsage: Sendable, Equatable {
-    /// Installations, and registrations that were registered by themselves.
-    private(set) var count = 0
-    /// As ``Target/charge``.
-    private(set) var bytes = 0
-
-    mutating func add(_ charge: Int) {
-        guard charge > 0 else { return }
-        count += 1
-        bytes += charge
-    }
-
-    mutating func remove(_ charge: Int) {
-        guard charge > 0 else { return }
-        count -= 1
-        bytes -= charge
-    }
-}
+import HubRouting
 
 /// How much a hub takes of bearers of Listen, whose key every agent and phone holds; Manage is never refused.
 ///
@@ -33,11 +13,15 @@ package struct ListenQuota: Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - change: What the caller wants to do.
-    ///   - usage: What there is.
-    /// - Throws: 403 with ``ProtocolError/listenQuotaCode`` when the change would go beyond the quota; one that makes
+    ///   - changes: What the caller wants to do.
+    ///   - usage: What the hub holds.
+    /// - Throws: 403 with ``ProtocolError/listenQuotaCode`` when a change would go beyond the quota; one that makes
     ///   nothing larger is always taken.
-    func check(_ change: TargetChange, _ usage: ListenUsage) throws(ProtocolError) {
+    func check(_ changes: [TargetChange], _ usage: ListenUsage) throws(ProtocolError) {
+        for change in changes { try check(change, usage) }
+    }
+
+    private func check(_ change: TargetChange, _ usage: ListenUsage) throws(ProtocolError) {
         let (old, new) = (change.old?.charge ?? 0, change.new?.charge ?? 0)
         guard new > old else { return }
         if old == 0, usage.count >= count {

@@ -1,3 +1,4 @@
+import HubRouting
 import NetworkAddresses
 
 /// Whose requests a quota counts together: those with one rule of a hub or of the namespace, from one address.

@@ -1,4 +1,5 @@
 import HubProtocol
+import HubRouting
 import Synchronization
 
 /// How many streams and polls one rule may have from one address.

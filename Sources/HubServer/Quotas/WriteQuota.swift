@@ -1,4 +1,5 @@
 import HubProtocol
+import HubRouting
 
 /// How often one rule may change installations and registrations from one address.
 package struct WriteLimit: Sendable, Equatable {

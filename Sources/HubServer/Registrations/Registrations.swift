@@ -1,7 +1,7 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
-import Synchronization
 
 /// Which registrations a list is of.
 enum RegistrationSelection: Sendable {
@@ -13,9 +13,10 @@ enum RegistrationSelection: Sendable {
     var isOfTag: Bool { if case .tag = self { true } else { false } }
 }
 
-// MARK: - Writing
+/// The registrations of a hub.
+struct Registrations {
+    let hub: Hub
 
-extension Hub {
     /// Stores a registration, new or in the place of one of the same id.
     ///
     /// - Parameters:
@@ -32,12 +33,18 @@ extension Hub {
         bytes: Int,
         grant: Grant
     ) async throws -> StoredRegistration {
-        let at = configuration.nowMilliseconds
-        return try await writer.perform(bytes: bytes) { transaction in
-            try self.stage(registration, if: condition, mayManage: grant.mayManage, at: at, transaction)
-        } apply: { _, change in
-            self.apply([change])
-        }.0
+        let at = hub.configuration.nowMilliseconds
+        return try await hub.perform(bytes: bytes) { transaction, view in
+            let (stored, change) = try stage(
+                registration,
+                if: condition,
+                mayManage: grant.mayManage,
+                at: at,
+                transaction,
+                view
+            )
+            return (stored, [.targets([change])])
+        }
     }
 
     /// As ``put(_:if:bytes:grant:)``, inside a transaction.
@@ -50,6 +57,7 @@ extension Hub {
     ///     an id that has ended may be used again.
     ///   - at: Milliseconds since 1970.
     ///   - transaction: The writer's.
+    ///   - view: The hub before the commit.
     /// - Returns: What is stored, and what becomes of the target after the commit.
     /// - Throws: Refusals; what was written before one is undone with the caller's transaction or savepoint.
     func stage(
@@ -57,10 +65,12 @@ extension Hub {
         if condition: ETagCondition,
         mayManage: Bool,
         isImport: Bool = false,
-        at: Int64,
-        _ transaction: Transaction
+        at: Timestamp,
+        _ transaction: Transaction,
+        _ view: borrowing HubView
     ) throws -> (StoredRegistration, TargetChange) {
-        let hub = record.id
+        let configuration = self.hub.configuration
+        let hub = self.hub.record.id
         let current = try transaction.registration(hub: hub, id: registration.id)
         // The SDKs of devices ask for a new id after 410, and after nothing else.
         if let installation = current?.installation {
@@ -85,19 +95,14 @@ extension Hub {
         var wanted = registration
         if !mayManage { try wanted.keepReservedTags(of: current?.registration, configuration.reservedTags) }
         if !isImport || wanted.expirationTime == nil {
-            wanted.expirationTime = registrationLifetime.map {
+            wanted.expirationTime = view.settings.registrationLifetime.map {
                 Date(timeIntervalSince1970: Double(at + $0.milliseconds) / 1000)
             }
         }
         if hasEnded { try transaction.revive(registration.id, hub: hub) }
         let written = try transaction.put(wanted, replacing: current, isCharged: !mayManage, hub: hub, at: at)
-        if !mayManage { try checkQuota([written.change]) }
+        if !mayManage { try configuration.listenQuota.check([written.change], view.listenUsage) }
         return written
-    }
-
-    /// Takes over what became of registrations, in the order of the log.
-    func apply(_ changes: [TargetChange]) {
-        state.withLock { $0.registry.apply(changes) }
     }
 
     /// Removes a registration.
@@ -108,72 +113,61 @@ extension Hub {
     ///
     /// - Throws: 404 when it is not there, 412 when the condition does not hold.
     func delete(_ id: RegistrationID, if condition: ETagCondition) async throws {
-        let at = configuration.nowMilliseconds
-        _ = try await writer.perform(bytes: 0) { transaction in
-            try self.stageDeletion(of: id, if: condition, at: at, transaction)
-        } apply: { removal in
-            self.apply(removal)
+        let at = hub.configuration.nowMilliseconds
+        try await hub.perform { transaction, _ in
+            ((), try stageDeletion(of: id, if: condition, at: at, transaction).effects)
         }
     }
 
     /// As ``delete(_:if:)``, inside a transaction.
+    ///
+    /// - Returns: The registration as it was, `nil` for one that had ended before, and what follows from its end.
     func stageDeletion(
         of id: RegistrationID,
         if condition: ETagCondition,
-        at: Int64,
+        at: Timestamp,
         _ transaction: Transaction
-    ) throws -> RegistrationRemoval {
-        let hub = record.id
+    ) throws -> (former: Registration?, effects: [HubEffect]) {
+        let hub = hub.record.id
         guard
             let current = try transaction.registration(hub: hub, id: id),
             current.registration.platform != .stream
         else {
             guard try transaction.hasEnded(hub: hub, id: id) else { throw ProtocolError.noRegistration }
-            return RegistrationRemoval(registration: nil, kind: .none)
+            return (nil, [])
         }
         try condition.check(current.registration.etag)
         guard let (installationID, part) = current.installation else {
             let change = try transaction.delete(current, tombstone: false, hub: hub, at: at)
-            return RegistrationRemoval(registration: current.registration, kind: .single(change))
+            return (current.registration, [.targets([change])])
         }
         guard let installation = try transaction.installation(hub: hub, id: installationID) else {
             throw ProtocolError.noRegistration
         }
-        if part == .main {
-            let removal = try InstallationRemoval(of: installation, from: hub, at: at, deleted: id, transaction)
-            return RegistrationRemoval(registration: current.registration, kind: .installation(removal))
+        guard part != .main else {
+            let change = try transaction.remove(installation, hub: hub, at: at, deleted: id)
+            return (current.registration, [.installation(change)])
         }
-        let rest = installation.installation.without(part)
-        let isCharged = try transaction.charge(ofInstallation: installation.ordinal) > 0
-        let change = try write(
-            rest,
+        let change = try transaction.write(
+            installation.installation.without(part),
             replacing: installation,
-            isCharged: isCharged,
+            isCharged: try transaction.charge(ofInstallation: installation.ordinal) > 0,
+            hub: hub,
             at: at,
-            deleted: id,
-            transaction
+            deleted: id
         )
-        return RegistrationRemoval(registration: current.registration, kind: .part(change))
-    }
-
-    func apply(_ removal: RegistrationRemoval) {
-        switch removal.kind {
-        case .single(let change): apply([change])
-        case .installation(let removal): apply(removal)
-        case .part(let change): apply(change)
-        case .none: break
-        }
+        return (current.registration, [.installation(change)])
     }
 
     /// Ends registrations whose time has come, by a clock that can be trusted, at most `limit` of them.
     ///
     /// - Returns: How many were found.
-    func endExpiredRegistrations(at now: Int64, limit: Int) async throws -> Int {
-        let hub = record.id
-        let expired = try await store.expiredRegistrations(hub: hub, at: now, limit: limit)
+    func endExpired(at now: Timestamp, limit: Int) async throws -> Int {
+        let hub = hub.record.id
+        let expired = try await self.hub.store.expiredRegistrations(hub: hub, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }
-        _ = try await writer.perform(bytes: 0) { transaction -> [TargetChange] in
-            try expired.compactMap { id in
+        try await self.hub.perform { transaction, _ in
+            let ended = try expired.compactMap { id -> TargetChange? in
                 // It may have been renewed by now.
                 guard
                     let current = try transaction.registration(hub: hub, id: id),
@@ -181,26 +175,10 @@ extension Hub {
                 else { return nil }
                 return try transaction.delete(current, tombstone: true, hub: hub, at: now)
             }
-        } apply: { changes in
-            self.apply(changes)
+            return ((), [.targets(ended)])
         }
         return expired.count
     }
-}
-
-/// What the writer did to remove a registration.
-struct RegistrationRemoval: Sendable {
-    fileprivate enum Kind: Sendable {
-        case single(TargetChange)
-        case installation(InstallationRemoval)
-        case part(RegistryChange)
-        /// It had ended before.
-        case none
-    }
-
-    /// As it was; `nil` for one that had ended before.
-    let registration: Registration?
-    fileprivate let kind: Kind
 }
 
 extension Installation {
@@ -219,11 +197,11 @@ extension Installation {
 
 // MARK: - Reading
 
-extension Hub {
+extension Registrations {
     /// - Throws: 404 when it is not there.
     func registration(_ id: RegistrationID) async throws -> StoredRegistration {
         guard
-            let stored = try await store.registration(hub: record.id, id: id), stored.registration.platform != .stream
+            let stored = try await hub.store.registration(hub: hub.record.id, id: id), stored.registration.platform != .stream
         else { throw ProtocolError.noRegistration }
         return stored
     }
@@ -236,45 +214,48 @@ extension Hub {
     ///   - limit: The most of one page.
     /// - Returns: The page, with the position of the next one; a page of a list by push channel may be short.
     /// - Throws: 400 for a position that is of another list, 401 for a device with reserved tags.
-    func registrations(
+    func page(
         _ selection: RegistrationSelection,
         from position: String?,
         limit: Int
     ) async throws -> RegistrationPage {
         switch selection {
         case .all:
-            guard position.map({ (try? RegistrationID($0)) != nil }) ?? true else { throw Self.strangePosition }
-            return try await store.registrations(hub: record.id, after: position, limit: limit)
+            guard position.map({ (try? RegistrationID($0)) != nil }) ?? true else { throw Self.foreignPosition }
+            return try await hub.store.registrations(hub: hub.record.id, after: position, limit: limit)
         case .tag(let tag):
             let after = try Self.ordinal(position)
-            let ordinals = state.withLock {
-                $0.registry.registrations(taggedBy: tag, after: after, limit: limit + 1)
-            }
+            let ordinals = try await hub.ask { $0.registrations(taggedBy: tag, after: after, limit: limit + 1) }
             let page = Array(ordinals.prefix(limit))
             return RegistrationPage(
-                registrations: try await store.registrations(ordinals: page),
+                registrations: try await hub.store.registrations(ordinals: page),
                 next: ordinals.count > limit ? page.last.map { "\($0)" } : nil
             )
         case .handle(let filter, let grant):
             let after = try Self.ordinal(position)
-            return try await channelLists.pass {
-                try await registrations(filter, after: after, limit: limit, grant: grant)
+            return try await hub.channelLists.pass {
+                try await page(filter, after: after, limit: limit, grant: grant)
             }
         }
     }
 
-    private func registrations(
+    private func page(
         _ filter: HandleFilter,
         after: Int64,
         limit: Int,
         grant: Grant
     ) async throws -> RegistrationPage {
-        let reserved = configuration.reservedTags
+        let reserved = hub.configuration.reservedTags
         var found: [StoredRegistration] = []
         // All handles were looked at up to here; `nil` when nothing is left of any.
         var end: Int64?
         for handle in filter.handles {
-            let page = try await store.registrations(hub: record.id, handle: handle, after: after, limit: limit) {
+            let page = try await hub.store.registrations(
+                hub: hub.record.id,
+                handle: handle,
+                after: after,
+                limit: limit
+            ) {
                 guard filter.matches($0.registration.pushChannel) else { return false }
                 if !grant.mayManage, $0.carriesReservedTags(reserved) { throw ProtocolError.reservedList }
                 return true
@@ -289,15 +270,15 @@ extension Hub {
         return RegistrationPage(registrations: found, next: (isCut ? found.last?.ordinal : end).map { "\($0)" })
     }
 
-    /// A position is a stranger's text: what was never an ordinal is no place to go on behind.
+    /// A position is a client's text, which need not be an ordinal.
     private static func ordinal(_ position: String?) throws(ProtocolError) -> Int64 {
         guard let ordinal = position.map({ Int64($0) }) ?? 0, (0..<Int64.max).contains(ordinal) else {
-            throw strangePosition
+            throw foreignPosition
         }
         return ordinal
     }
 
-    private static let strangePosition = ProtocolError.badRequest(
+    private static let foreignPosition = ProtocolError.badRequest(
         "The continuation token is of another list; begin again without it."
     )
 }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import HostSystem
 import HubProtocol
+import HubRouting
 import Hummingbird
 import Logging
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore

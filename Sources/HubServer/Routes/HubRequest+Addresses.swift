@@ -1,5 +1,6 @@
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore

@@ -1,5 +1,6 @@
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore
@@ -11,7 +12,7 @@ enum InstallationRoutes {
             let id = try request.installationID()
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let body = try await request.body(limit: Installation.maximumBytes)
-            try await request.hub.put(
+            try await request.hub.installations.put(
                 try Installation(json: body, id: id, maximumTags: request.hub.configuration.maximumTags),
                 bytes: body.count,
                 grant: request.grant,
@@ -21,7 +22,7 @@ enum InstallationRoutes {
             return Response(status: .ok, headers: [.contentType: emptyType, .contentLocation: location])
         },
         Route(method: .get, path: "/installations/:id", right: .listen) { request, _ in
-            let installation = try await request.hub.installation(
+            let installation = try await request.hub.installations.installation(
                 try request.installationIDToFind(),
                 grant: request.grant,
                 channel: request.channel
@@ -32,7 +33,7 @@ enum InstallationRoutes {
             let id = try request.installationID()
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let body = try await request.body(limit: Installation.maximumBytes)
-            try await request.hub.patch(
+            try await request.hub.installations.patch(
                 id,
                 try InstallationPatch(json: body),
                 bytes: body.count,
@@ -44,7 +45,7 @@ enum InstallationRoutes {
         Route(method: .delete, path: "/installations/:id", right: .listen) { request, hubs in
             let id = try request.installationIDToFind()
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
-            try await request.hub.delete(id, grant: request.grant, channel: request.channel)
+            try await request.hub.installations.delete(id, grant: request.grant, channel: request.channel)
             return Response(status: .noContent)
         },
     ]

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore
@@ -26,11 +27,11 @@ enum MessageRoutes {
             return .xml(details.xml)
         },
         Route(method: .post, path: "/schedulednotifications", right: .send) { request, _ in
-            let id = try await request.hub.accept(try await incoming(request, .scheduledNotifications))
+            let id = try await request.hub.messages.accept(try await incoming(request, .scheduledNotifications))
             return created(request, "schedulednotifications", id)
         },
         Route(method: .delete, path: "/schedulednotifications/:id", right: .send) { request, _ in
-            try await request.hub.cancelScheduled(try MessageID(try request.parameter("id")))
+            try await request.hub.scheduled.cancel(try MessageID(try request.parameter("id")))
             return Response(status: .ok)
         },
         Route(method: .post, path: "/recipients", right: .send) { request, _ in
@@ -38,7 +39,8 @@ enum MessageRoutes {
             guard let query = try? JSONDecoder().decode(RecipientQuery.self, from: Data(body)) else {
                 throw ProtocolError.badRequest(#"The body must be a JSON object {"tags": "…"}, "" for everybody."#)
             }
-            let counts = request.hub.recipients(of: try expression(query.tags, request), query.format ?? .template)
+            let expression = try expression(query.tags, request)
+            let counts = try await request.hub.recipients(of: expression, query.format ?? .template)
             return .json([UInt8](try JSONEncoder.sorted.encode(counts)))
         },
     ]
@@ -52,7 +54,7 @@ enum MessageRoutes {
         _ hubs: HubDirectory
     ) async throws -> Response {
         let incoming = try await incoming(request, kind)
-        let id = try await request.hub.accept(incoming)
+        let id = try await request.hub.messages.accept(incoming)
         var response = created(request, "messages", id)
         if incoming.isTest {
             let outcome = try await TestSend(request.inquiry(hubs)).outcome(of: id)
@@ -102,13 +104,5 @@ extension Response {
             headers: [.contentType: xmlType],
             body: .init(byteBuffer: ByteBuffer(string: text))
         )
-    }
-}
-
-extension JSONEncoder {
-    static var sorted: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return encoder
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore
@@ -26,13 +27,13 @@ enum RegistrationRoutes {
             )
         },
         Route(method: .get, path: "/registrations/:id", right: .listen) { request, _ in
-            let stored = try await request.hub.registration(try request.registrationIDToFind())
+            let stored = try await request.hub.registrations.registration(try request.registrationIDToFind())
             return entry(of: stored, at: request.address.url, request)
         },
         Route(method: .delete, path: "/registrations/:id", right: .listen) { request, hubs in
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let condition = ETagCondition(ifMatch: request.request.headers[.ifMatch])
-            try await request.hub.delete(try request.registrationIDToFind(), if: condition)
+            try await request.hub.registrations.delete(try request.registrationIDToFind(), if: condition)
             return Response(status: .ok)
         },
         Route(
@@ -59,7 +60,7 @@ enum RegistrationRoutes {
         let body = try await request.body(limit: Registration.maximumBytes)
         let maximumTags = request.hub.configuration.maximumTags
         let registration = try Registration(entry: body, id: id, maximumTags: maximumTags)
-        return try await request.hub.put(registration, if: condition, bytes: body.count, grant: request.grant)
+        return try await request.hub.registrations.put(registration, if: condition, bytes: body.count, grant: request.grant)
     }
 
     private static func entry(of stored: StoredRegistration, at url: String, _ request: HubRequest) -> Response {
@@ -79,7 +80,7 @@ enum RegistrationRoutes {
         let token = try request.query["continuationtoken"].flatMap { text in
             text.isEmpty ? nil : try ContinuationToken(parsing: text)
         }
-        let page = try await request.hub.registrations(selection, from: token?.position, limit: size.count)
+        let page = try await request.hub.registrations.page(selection, from: token?.position, limit: size.count)
         let feed = RegistrationFeed(
             registrations: page.registrations.map(\.listed),
             address: request.address,

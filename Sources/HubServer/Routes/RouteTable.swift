@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HubStore
 import Hummingbird
 import Logging
@@ -138,7 +139,7 @@ enum RouteTable {
             path: request.uri.path,
             needs: route.right(for: request)
         )
-        guard !hub.isDisabled else {
+        guard !hub.status.isDisabled else {
             throw .forbidden("The hub '\(hub.record.name)' is disabled; set Status to false in its description.")
         }
         return HubRequest(hub: hub, grant: grant, request: request, context: context, client: client)
@@ -154,19 +155,18 @@ enum RouteTable {
         let name = context.parameters.get("hub")
         let hub = name.flatMap { name in try? hubs.directory.hub(named: name) }
         if hub == nil, route.scope == .hub, route.method != .put { throw .noHub(pathSegment: name ?? "") }
-        let rules = route.scope == .hub ? hub?.accessRules : nil
+        let tokens = route.scope == .hub ? hub?.tokens : nil
         let grant: Grant
         do throws(ProtocolError) {
-            grant = try authorize(
+            grant = try (tokens ?? hubs.directory.namespaceTokens).authorize(
                 request.headers[.authorization],
                 path: request.uri.path,
                 needs: route.right(for: request),
-                rules: rules ?? AccessRules(namespace: hubs.directory.namespaceRules),
                 now: hubs.configuration.nowMilliseconds / 1000
             )
         } catch {
             // A key of a hub's own is right, and no key here: nobody should look for a fault in the signing.
-            guard rules == nil, error == .unauthorized(.invalidSignature) else { throw error }
+            guard tokens == nil, error == .unauthorized(.invalidSignature) else { throw error }
             throw .unauthorized(.noNamespaceSignature)
         }
         return NamespaceRequest(

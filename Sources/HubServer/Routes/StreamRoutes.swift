@@ -1,5 +1,7 @@
 import HTTPTypes
 import HubProtocol
+import HubRouting
+import HubStreams
 import Hummingbird
 import NIOCore
 
@@ -55,19 +57,23 @@ enum StreamRoutes {
         _ hubs: HubDirectory,
         isPoll: Bool = false
     ) async throws -> (output: BodyOutput, session: StreamSession) {
-        let stream = StreamRequest(
-            installation: try request.installationID(),
-            grant: request.grant,
-            channel: request.channel,
-            lastEventID: request.request.headers[header: HeaderName.lastEventID]
-        )
+        let installation = try request.installationID()
         let place = try hubs.streamQuota.place(for: request.grant, request.quotaKey)
         let output = BodyOutput()
-        let (loop, index) = try hubs.anyLoop(for: request.hub)
-        let session = StreamSession(loop: loop, output: output, place: place, isPoll: isPoll)
-        // From here on each holds the other until the output ends or refuses.
-        output.serve(session)
-        request.hub.attach(session, loop: index, stream)
+        let loop = try hubs.anyLoop(for: request.hub)
+        let session = try await loop.eventLoop.submit {
+            let session = loop.open(output, place: place, isPoll: isPoll)
+            // From here on each holds the other until the output ends or refuses.
+            output.serve(session)
+            return session
+        }.get()
+        request.hub.attach(
+            session,
+            installation,
+            request.grant,
+            request.channel,
+            lastEventID: request.request.headers[header: HeaderName.lastEventID]
+        )
         try await output.opened()
         return (output, session)
     }

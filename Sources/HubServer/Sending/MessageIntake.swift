@@ -1,63 +1,68 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
-import Logging
-import Synchronization
+import HubStreams
 
-extension Hub {
+/// Takes the messages of a hub's senders.
+struct MessageIntake {
     private enum Acceptance: Sendable {
-        case sent(Appended)
-        case scheduled(bytes: Int, dueAt: Int64)
+        case sent(RecipientCounts)
+        case scheduled
         case repeated(MessageID)
     }
 
-    /// A message that has its place in the log.
-    struct Appended: Sendable {
-        let message: RoutedMessage
-        let matched: Matched
-    }
+    let hub: Hub
 
-    /// Accepts a message: when this returns it is durable, and owed or scheduled.
+    /// Accepts a message: when this returns it is durable, and has its place in the log or waits for its time.
     ///
     /// - Returns: The message's id; for a repeat, the first one's.
     /// - Throws: 422 when the idempotency key was used for other content; 400 for a time that is not ahead, 403 when too
     ///   much waits for its time.
     func accept(_ incoming: IncomingMessage) async throws -> MessageID {
-        let hub = record.id
-        let at = configuration.nowMilliseconds
-        let acceptance = try await writer.perform(bytes: incoming.bytes) { transaction -> Acceptance in
-            if let key = incoming.idempotencyKey, let first = try transaction.acceptedMessage(hub: hub, key: key) {
+        let at = hub.configuration.nowMilliseconds
+        let key = hub.record.id
+        let acceptance = try await hub.perform(bytes: incoming.bytes) { transaction, view in
+            if let idempotencyKey = incoming.idempotencyKey,
+                let first = try transaction.acceptedMessage(hub: key, key: idempotencyKey)
+            {
                 guard first.contentHash == incoming.contentHash else {
                     throw ProtocolError.unprocessable(
                         "The Idempotency-Key was used for another message; use a new key for new content."
                     )
                 }
-                return .repeated(first.id)
+                return (Acceptance.repeated(first.id), [])
             }
-            let acceptance = try self.take(incoming, at: at, transaction)
-            if let key = incoming.idempotencyKey {
+            let (acceptance, effect) = try take(incoming, at: at, transaction, view)
+            if let idempotencyKey = incoming.idempotencyKey {
                 try transaction.recordKey(
-                    key,
-                    hub: hub,
+                    idempotencyKey,
+                    hub: key,
                     message: incoming.id,
                     contentHash: incoming.contentHash,
                     at: at
                 )
             }
-            return acceptance
-        } apply: { acceptance in
-            switch acceptance {
-            case .sent(let appended): self.publish(appended)
-            case .scheduled(let bytes, let dueAt): self.state.withLock { $0.scheduled.add(bytes, dueAt: dueAt) }
-            case .repeated: self.counters.repeated.add(1)
-            }
+            return (acceptance, [effect])
         }
-        return if case .repeated(let first) = acceptance { first } else { incoming.id }
+        switch acceptance {
+        case .sent(let counts): hub.counters.accept(counts)
+        case .scheduled: break
+        case .repeated(let first):
+            hub.counters.repeated.add(1)
+            return first
+        }
+        return incoming.id
     }
 
-    private func take(_ incoming: IncomingMessage, at: Int64, _ transaction: Transaction) throws -> Acceptance {
+    private func take(
+        _ incoming: IncomingMessage,
+        at: Timestamp,
+        _ transaction: Transaction,
+        _ view: borrowing HubView
+    ) throws -> (Acceptance, HubEffect) {
         let message = incoming.message
-        let targets = try targets(of: incoming, transaction)
+        let targets = try targets(of: incoming, transaction, view)
         let record = try MessageRecord(
             id: incoming.id,
             tags: message.audience.expression?.text,
@@ -67,25 +72,34 @@ extension Hub {
             targets: targets
         )
         guard let schedule = incoming.schedule else {
-            let matched = try matched(by: message, targets, transaction)
-            let sequence = try transaction.appendMessage(record, hub: self.record.id, at: at, matched: matched.counts)
-            let routed = RoutedMessage(sequence: sequence, id: incoming.id, message, targets: targets)
-            return .sent(Appended(message: routed, matched: matched))
+            let matched = try matched(by: message, targets, transaction, view)
+            let sequence = try transaction.appendMessage(record, hub: hub.record.id, at: at, matched: matched.counts)
+            let routed = RoutedMessage(
+                sequence: sequence,
+                id: incoming.id,
+                message,
+                installations: targets?.installations
+            )
+            return (.sent(matched.counts), .message(routed, matched: matched))
         }
         try schedule.check(now: Date(timeIntervalSince1970: Double(at) / 1000))
-        try checkRoom(for: record.bytes)
+        try ScheduledMessages.checkRoom(for: record.bytes, view.scheduled)
         let dueAt = schedule.date.milliseconds
-        try transaction.schedule(record, hub: self.record.id, dueAt: dueAt, at: at)
-        return .scheduled(bytes: record.bytes, dueAt: dueAt)
+        try transaction.schedule(record, hub: hub.record.id, dueAt: dueAt, at: at)
+        return (.scheduled, .scheduled(bytes: record.bytes, dueAt: dueAt))
     }
 
-    /// Whom a message is for, where that is not everybody who matches; `nil` where it is.
-    private func targets(of incoming: IncomingMessage, _ transaction: Transaction) throws -> MessageTargets? {
+    /// The targets that a message names; `nil` for one that is for all that match.
+    private func targets(
+        of incoming: IncomingMessage,
+        _ transaction: Transaction,
+        _ view: borrowing HubView
+    ) throws -> MessageTargets? {
         var targets: MessageTargets?
         if let handles = incoming.message.audience.handles {
-            targets = try direct(to: handles, incoming.message.format, transaction)
+            targets = try direct(to: handles, incoming.message.format, transaction, view)
         } else if incoming.isTest {
-            targets = try sample(for: incoming.message, transaction)
+            targets = try sample(for: incoming.message, transaction, view)
         }
         if incoming.isTest { targets?.limitToTest() }
         return targets
@@ -97,7 +111,8 @@ extension Hub {
     private func direct(
         to handles: [PushChannel],
         _ format: MessageFormat,
-        _ transaction: Transaction
+        _ transaction: Transaction,
+        _ view: borrowing HubView
     ) throws -> MessageTargets {
         var targets = MessageTargets()
         targets.isDirect = true
@@ -107,10 +122,8 @@ extension Hub {
         }
         for handle in handles.map(\.handle) {
             var found = try (try? PushChannelSecret(handle))
-                .flatMap { try transaction.installation(hub: record.id, channelDigest: $0.digest) }
-            if found == nil, let id = try? InstallationID(handle) {
-                found = state.withLock { $0.registry[id]?.id }
-            }
+                .flatMap { try transaction.installation(hub: hub.record.id, channelDigest: $0.digest) }
+            if found == nil, let id = try? InstallationID(handle) { found = view.entry(of: id)?.id }
             if let found {
                 if !targets.installations.contains(found) { targets.installations.append(found) }
             } else {
@@ -121,65 +134,43 @@ extension Hub {
     }
 
     /// The first of those who match, for a test send.
-    private func sample(for message: Message, _ transaction: Transaction) throws -> MessageTargets {
+    private func sample(
+        for message: Message,
+        _ transaction: Transaction,
+        _ view: borrowing HubView
+    ) throws -> MessageTargets {
         var targets = MessageTargets()
-        let (installations, ordinals) = state.withLock {
-            $0.registry.sample(
-                of: message.audience.expression,
-                message.format,
-                limit: NotificationOutcome.maximumResults
-            )
-        }
+        let (installations, ordinals) = view.sample(
+            of: message.audience.expression,
+            message.format,
+            limit: NotificationOutcome.maximumResults
+        )
         targets.installations = installations
         targets.registrations = try transaction.registrations(ordinals: ordinals).map(\.registration.id)
         return targets
     }
 
-    /// How many targets of each platform a message has.
+    /// Number of targets of a message, by platform.
+    ///
+    /// Changes of registrations in the same commit are not seen yet; the machine corrects the count after it.
     func matched(
         by message: Message,
         _ targets: MessageTargets?,
-        _ transaction: Transaction
+        _ transaction: Transaction,
+        _ view: borrowing HubView
     ) throws -> Matched {
-        guard let targets else { return matched(by: message.audience.expression, message.format) }
+        guard let targets else { return view.matched(by: message.audience.expression, message.format) }
         var platforms: [String: Int] = [:]
         if !targets.installations.isEmpty { platforms[Platform.stream.rawValue] = targets.installations.count }
         if let platform = message.format.platform, !targets.handles.isEmpty {
             platforms[platform.rawValue] = Set(targets.handles.map(\.handle)).count
         }
         for id in targets.registrations {
-            guard let stored = try transaction.registration(hub: record.id, id: id) else { continue }
+            guard let stored = try transaction.registration(hub: hub.record.id, id: id) else { continue }
             platforms[stored.registration.platform.rawValue.lowercased(), default: 0] += 1
         }
         let counts = RecipientCounts(total: platforms.values.reduce(0, +), platforms: platforms)
         return Matched(counts: counts, changes: nil)
-    }
-
-    /// Hands a message that is in the log to the streams it is for.
-    func publish(_ appended: Appended) {
-        let message = appended.message
-        counters.accept(appended.matched.counts)
-        recount(appended.matched, by: message.expression, message.format, sequence: message.sequence)
-        let refused = state.withLock { state in
-            state.lastMessage = message.sequence
-            state.advance(to: message.sequence)
-            return state.broadcast.publish(message, registry: state.registry)
-        }
-        if refused > 0 { noteOversize(message.id, renderings: refused) }
-    }
-
-    /// Counts renderings that were too large, and says so once: anybody with Listen can bring more about.
-    func noteOversize(_ id: MessageID, renderings: Int = 1) {
-        counters.oversize.add(renderings)
-        let isFirst = state.withLock { state in
-            defer { state.hasSaidOversize = true }
-            return !state.hasSaidOversize
-        }
-        guard isFirst else { return }
-        logger.warning(
-            "a message grew beyond the limit when templates rendered it: a gap is sent there; more of them are only counted",
-            metadata: ["message.id": "\(id)", "limit.bytes": "\(EventEncoding.maximumMessageBytes)"]
-        )
     }
 }
 

@@ -1,4 +1,5 @@
 import HubProtocol
+import HubRouting
 import HubStore
 import Logging
 import ServiceLifecycle
@@ -56,8 +57,9 @@ final class ReleaseService: Service {
         let (now, monotonic) = Self.read(configuration)
         let isSteady = state.withLock { $0.clock.look(wall: now, monotonic: monotonic) == .steady }
         // What somebody has disabled sends nothing until it is enabled again.
-        for hub in hubs() where !hub.isDisabled {
-            guard let next = hub.state.withLock({ $0.scheduled.nextDue }), next <= now else { continue }
+        for hub in hubs() {
+            let status = hub.status
+            guard !status.isDisabled, let next = status.scheduled.nextDue, next <= now else { continue }
             guard isSteady else {
                 noteWaiting()
                 continue
@@ -69,7 +71,7 @@ final class ReleaseService: Service {
 
     private func release(_ hub: Hub, at now: Int64) async {
         do {
-            while try await hub.releaseDue(at: now) {}
+            while try await hub.scheduled.releaseDue(at: now) {}
             state.withLock { $0.hasSaidFailure = false }
         } catch is ProtocolError {
             // The writer has said why it cannot write, or the hub was deleted; the next look tries again.

@@ -1,6 +1,6 @@
 import HubProtocol
+import HubRouting
 import HubStore
-import Synchronization
 
 /// Tells what became of a test send at each of its few targets (protocol document §5.2).
 ///
@@ -82,10 +82,10 @@ struct TestSend {
     /// Their handles are secrets, so the installations' ids stand in their places.
     private func streams(_ installations: [InstallationID], _ message: AcceptedMessage) async throws -> [Judged] {
         guard !installations.isEmpty else { return [] }
-        let recipients = inquiry.hub.state.withLock { state in
-            installations.map { state.registry[$0].map { (ordinal: $0.ordinal, recipient: $0.recipient) } }
+        let recipients = try await inquiry.hub.ask { hub in
+            installations.map { id in hub.entry(of: id).map { (ordinal: $0.ordinal, recipient: $0.recipient) } }
         }
-        let routed = try RoutedMessage(message.logged)
+        let routed = try message.logged.routed
         let ordinals = Set(recipients.compactMap { $0?.ordinal })
         var standings = try await inquiry.standings(of: ordinals)
         for pause in Self.pauses {

@@ -1,3 +1,4 @@
+import HubStreams
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -5,38 +6,32 @@ import ServiceLifecycle
 /// Reads pages of the store for streams that are not at the end, a few at a time.
 ///
 /// A stream asks for one page and for the next only when its output has taken that one, so a slow reader holds no
-/// place here, and what waits is bounded by the number of streams. Streams with heavy templates have a queue of their
-/// own, whose pages are read one after the other: they must not keep the others waiting.
+/// place here. Streams with heavy templates have a queue of their own, whose pages are read one after the other: they must
+/// not keep the others waiting.
 final class ReplayService: Service {
     /// Pages of ordinary streams that are read at once: SQLite readers are few.
     static let concurrency = 4
 
+    private struct Request: Sendable {
+        let page: StreamPageRequest
+        let hub: Hub
+    }
+
     private struct Queue {
-        let requests: AsyncStream<StreamLoop.PageRequest>
-        let continuation: AsyncStream<StreamLoop.PageRequest>.Continuation
+        let requests: AsyncStream<Request>
+        let continuation: AsyncStream<Request>.Continuation
 
         init() {
-            // One request a stream at most.
+            // Bounded by the number of streams: each has one request at most.
             (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
         }
     }
 
-    private let hub: Hub
     private let ordinary = Queue()
     private let heavy = Queue()
 
-    init(hub: Hub) {
-        self.hub = hub
-    }
-
-    func request(_ page: StreamLoop.PageRequest) {
-        (page.isHeavy ? heavy : ordinary).continuation.yield(page)
-    }
-
-    /// Reads no more: the hub was deleted.
-    func stop() {
-        ordinary.continuation.finish()
-        heavy.continuation.finish()
+    func request(_ page: StreamPageRequest, of hub: Hub) {
+        (page.isHeavy ? heavy : ordinary).continuation.yield(Request(page: page, hub: hub))
     }
 
     func run() async throws {
@@ -45,7 +40,8 @@ final class ReplayService: Service {
             await serve(ordinary, atOnce: Self.concurrency)
             await others
         } onGracefulShutdown: {
-            self.stop()
+            self.ordinary.continuation.finish()
+            self.heavy.continuation.finish()
         }
     }
 
@@ -63,19 +59,17 @@ final class ReplayService: Service {
         }
     }
 
-    private func serve(_ request: StreamLoop.PageRequest) async {
-        let session = request.session
+    private func serve(_ request: Request) async {
+        var page: StreamPage?
         do {
-            let page = try await hub.page(request)
-            session.loop.eventLoop.execute {
-                session.loop.receivePage(session, page)
-            }
+            page = try await request.hub.page(request.page)
         } catch {
-            hub.logger.error(
+            request.hub.logger.error(
                 "cannot read the pending messages of a stream; the stream is ended",
                 metadata: ["error.reason": "\(error)"]
             )
-            session.loop.eventLoop.execute { session.loop.pageFailed(session) }
         }
+        let (loop, stream) = (request.page.loop, request.page.stream)
+        loop.eventLoop.execute { [page] in loop.receive(page, for: stream) }
     }
 }

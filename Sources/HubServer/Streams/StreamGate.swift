@@ -1,6 +1,7 @@
 import Foundation
 import HubProtocol
-import HubStore
+import HubRouting
+import HubStreams
 import NIOCore
 import NIOHTTP1
 
@@ -49,20 +50,41 @@ final class StreamGate: Sendable {
             connections.prove(channel)
             let source = client.source(head.headers, peer: channel.remoteAddress?.networkAddress)
             let key = QuotaKey(hub: hub.record.id, credential: grant.credential, address: source)
-            let request = StreamRequest(
-                installation: try InstallationID(pathSegment: String(segments[2])),
-                grant: grant,
-                channel: PushChannelSecret(header: head.headers.first(name: HeaderName.pushChannel)),
+            let installation = try InstallationID(pathSegment: String(segments[2]))
+            let place = try hubs.streamQuota.place(for: grant, key)
+            let session = hubs.loop(of: channel.eventLoop, for: member).open(output, place: place)
+            output.serve(session)
+            hub.attach(
+                session,
+                installation,
+                grant,
+                PushChannelSecret(header: head.headers.first(name: HeaderName.pushChannel)),
                 lastEventID: head.headers.first(name: HeaderName.lastEventID)
             )
-            let (loop, index) = hubs.loop(of: channel.eventLoop, for: member)
-            let place = try hubs.streamQuota.place(for: grant, key)
-            let session = StreamSession(loop: loop, output: output, place: place)
-            output.serve(session)
-            hub.attach(session, loop: index, request)
         } catch {
             output.refuse(error as? ProtocolError ?? .internalError("\(type(of: error))"))
         }
+    }
+}
+
+extension Hub {
+    /// Asks the hub's machine to let a session in at its place in the log; the answer goes to the session's output.
+    func attach(
+        _ session: StreamSession,
+        _ installation: InstallationID,
+        _ grant: Grant,
+        _ channel: PushChannelSecret?,
+        lastEventID: String?
+    ) {
+        let request = StreamRequest(
+            id: session.id,
+            installation: installation,
+            grant: grant,
+            channel: channel,
+            lastEventID: lastEventID,
+            at: configuration.nowMilliseconds
+        )
+        writer.post(.attach(request), to: record.id)
     }
 }
 

@@ -1,4 +1,5 @@
 import HubProtocol
+import HubStreams
 import NIOCore
 import NIOHTTP1
 
@@ -51,7 +52,10 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
     }
 
     private func handOver(_ context: ChannelHandlerContext, _ head: HTTPRequestHead) {
-        let output = ChannelOutput(responses: gate.responses)
+        let output = ChannelOutput(
+            answered: { [responses = gate.responses] in responses.add(ResponseCounts.stream, status: $0) },
+            refusal: { ErrorReply($0).wholeResponse }
+        )
         let channel = context.channel
         let pipeline = context.pipeline.syncOperations
         do {

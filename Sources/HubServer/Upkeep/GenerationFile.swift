@@ -1,5 +1,6 @@
 import HostSystem
 import HubProtocol
+import HubRouting
 import HubStore
 
 /// The file beside a database that counts along with it, by which an older copy of the database is noticed.
@@ -89,5 +90,12 @@ struct GenerationFile: Sendable {
         }
         // The file's lineage goes on in a database of another one: until the file is written it is one that is behind.
         return Generation(lineage: lineage, number: max(number, last) + 1, inFile: number)
+    }
+}
+
+extension EpochHistory {
+    /// A name for a new start, or for a database and its copies: 64 random bits, so that no two histories share one.
+    static func newName() -> String {
+        String(UInt64.random(in: .min ... .max), radix: 36)
     }
 }

@@ -1,4 +1,5 @@
 import HubProtocol
+import HubRouting
 import HubStore
 import Logging
 import NIOPosix
@@ -91,7 +92,7 @@ final class Housekeeping: Service {
             }
         }
         // The streams have ended; that each has is on its way through the writer.
-        await writer.inOrder {}
+        await writer.passInOrder()
         await attempt { try await self.flushProgress() }
         // A copy that was made while the hub served is older than what it leaves behind.
         await attempt { try await self.countGeneration() }
@@ -102,11 +103,10 @@ final class Housekeeping: Service {
         let file = generationFile
         let pool = NIOThreadPool.singleton
         let inFile = try await pool.runIfActive { try file.read() }
-        let next = try await writer.perform(bytes: 0) { transaction in
+        let next = try await writer.perform { transaction, _ in
             let next = GenerationFile.next(after: try transaction.generation(), inFile)
             try transaction.set(next)
-            return next
-        } apply: { _ in
+            return (next, [])
         }
         try await pool.runIfActive { try file.write(next) }
     }
@@ -136,12 +136,15 @@ final class Housekeeping: Service {
 
     func lookAtRules() async throws {
         // A hub that is made or changed after this knows its rules better than what is read now.
-        let looked = hubs.map { (hub: $0, changes: $0.state.withLock { $0.rulesChanges }) }
+        let looked = hubs.map { (hub: $0, revision: $0.status.rulesRevision) }
         let all = try await store.allAccessRules()
-        directory.adopt(namespaceRules: all.namespace)
-        for (hub, changes) in looked {
+        writer.observe(namespaceRules: all.namespace)
+        for (hub, revision) in looked {
             let rules = AccessRules(hub: all.hubs[hub.record.id] ?? [], namespace: all.namespace)
-            hub.adopt(rules, looked: changes)
+            let status = hub.status
+            guard status.rules != rules, status.rulesRevision == revision else { continue }
+            writer.post(.rulesObserved(rules, revision: revision), to: hub.record.id)
+            logger.notice("access rules have changed", metadata: ["hub.name": "\(hub.record.name)"])
         }
     }
 
@@ -169,21 +172,19 @@ final class Housekeeping: Service {
         let maximumBytes = configuration.maximumLogBytes
         var isDone = false
         while !isDone {
-            let dropped = try await writer.perform(bytes: 0) { transaction in
+            let dropped = try await writer.perform { transaction, _ in
                 // A clock that is not trusted must not be what the next start finds.
                 if isSteady { try transaction.noteClock(now) }
                 if let keyCutoff { try transaction.dropKeys(notedBefore: keyCutoff) }
                 if isSteady { try transaction.dropTombstones(notedBefore: now - Self.tombstoneLifetime.milliseconds) }
                 if let cutoff { try transaction.dropCanceled(before: cutoff) }
                 if isSteady { try transaction.endFuture(at: now, limit: Self.purgeRows) }
-                return try transaction.dropOldest(
+                let dropped = try transaction.dropOldest(
                     expiredBefore: cutoff,
                     maximumBytes: maximumBytes,
                     limit: Self.purgeRows
                 )
-            } apply: { dropped in
-                guard let through = dropped.through else { return }
-                for hub in self.hubs { hub.state.withLock { $0.droppedThrough = through } }
+                return (dropped, dropped.through.map { [.dropped(through: $0)] } ?? [])
             }
             if dropped.bySize > 0 { noteSize(dropped.bySize) }
             isDone = dropped.rows < Self.purgeRows
@@ -191,8 +192,8 @@ final class Housekeeping: Service {
         try await compactChanges()
         guard isSteady else { return }
         try await forEachHub { hub in
-            while try await hub.removeExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
-            while try await hub.endExpiredRegistrations(at: now, limit: Self.purgeRows) == Self.purgeRows {}
+            while try await hub.installations.removeExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
+            while try await hub.registrations.endExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
         }
     }
 
@@ -207,9 +208,8 @@ final class Housekeeping: Service {
         try await forEachHub { hub in
             var isDone = false
             while !isDone, try await store.changeSize().bytes > limit - limit / 4 {
-                let dropped = try await hub.writer.perform(bytes: 0) { transaction in
-                    try transaction.dropChanges(hub: hub.record.id, limit: Self.purgeRows)
-                } apply: { _ in
+                let dropped = try await hub.perform { transaction, _ in
+                    (try transaction.dropChanges(hub: hub.record.id, limit: Self.purgeRows), [])
                 }
                 isDone = dropped < Self.purgeRows
             }
@@ -230,7 +230,7 @@ final class Housekeeping: Service {
                 try await work(hub)
             } catch let error as CancellationError {
                 throw error
-            } catch  where hub.writer.isClosed {
+            } catch  where hub.isDeleted {
             } catch {
                 failure = failure ?? error
             }
@@ -242,9 +242,9 @@ final class Housekeeping: Service {
     private func followJumps() async throws {
         while let jump = state.withLock({ $0.jumps.first }) {
             let after = jump.through ?? (0, 0)
-            let last = try await writer.perform(bytes: 0) { transaction in
+            let last = try await writer.perform { transaction, _ in
                 if jump.through == nil { try transaction.moveKeys(by: jump.milliseconds, noted: jump.noted) }
-                return (
+                let last = (
                     sequence: try transaction.moveInstants(
                         by: jump.milliseconds,
                         noted: jump.noted,
@@ -258,13 +258,13 @@ final class Housekeeping: Service {
                         limit: Self.purgeRows
                     )
                 )
-            } apply: { last in
-                self.state.withLock { state in
-                    if last.sequence == nil && last.ordinal == nil {
-                        state.jumps.removeFirst()
-                    } else {
-                        state.jumps[0].through = (last.sequence ?? after.sequence, last.ordinal ?? after.ordinal)
-                    }
+                return (last, [])
+            }
+            state.withLock { state in
+                if last.sequence == nil && last.ordinal == nil {
+                    state.jumps.removeFirst()
+                } else {
+                    state.jumps[0].through = (last.sequence ?? after.sequence, last.ordinal ?? after.ordinal)
                 }
             }
             if last.sequence == nil && last.ordinal == nil {

@@ -58,9 +58,8 @@ final class HubPurgeService: Service {
             while !isDone {
                 try Task.checkCancellation()
                 let begun = ContinuousClock.now
-                isDone = try await writer.perform(bytes: 0) { transaction in
-                    try transaction.purge(hub: hub, limit: Self.rows, at: at)
-                } apply: { _ in
+                isDone = try await writer.perform { transaction, _ in
+                    (try transaction.purge(hub: hub, limit: Self.rows, at: at), [])
                 }
                 // The writer is the others' for as long.
                 if !isDone { try await Task.sleep(for: .now - begun) }

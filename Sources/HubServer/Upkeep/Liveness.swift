@@ -26,7 +26,7 @@ struct Liveness: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                await Self.pass { writer.post($0) }
+                await Self.pass { writer.whenReached($0) }
                 for eventLoop in eventLoops { await Self.pass { eventLoop.execute($0) } }
                 if Task.isCancelled { return }
                 watchdog.beat()
@@ -37,7 +37,7 @@ struct Liveness: Service {
 
     /// Returns when what was given to `submit` has run, or the task is cancelled: a stop does not wait for a loop that hangs.
     private static func pass(_ submit: (@escaping @Sendable () -> Void) -> Void) async {
-        let (passed, continuation) = AsyncStream<Void>.makeStream()
+        let (passed, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         submit { continuation.finish() }
         for await _ in passed {}
     }

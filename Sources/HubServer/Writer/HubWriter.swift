@@ -1,16 +1,17 @@
-import GRDB
 import HubProtocol
+import HubRouting
 import HubStore
 import Logging
-import SQLiteFiles
 import ServiceLifecycle
 import Synchronization
 
 /// Gives messages and registry changes their one order.
 ///
-/// Whatever waits is committed together, each change in its own savepoint; then the changes are applied to what is in
-/// memory, in the order of the log, and only then are they answered. The commit runs here and never in a request's
-/// task: a request that is cancelled must not undo the others.
+/// Whatever waits is committed together, each change in its own savepoint; then the effects of the changes are applied to
+/// the machine of the namespace, in the order of the log, and only then are they answered. The commit runs here and never
+/// in a request's task: a request that is cancelled must not undo the others.
+///
+/// The writer alone touches the machine. Others see values that it hands out after each batch, or ask.
 final class HubWriter: Service {
     /// Bodies that may wait for the next commit; more is refused with 503.
     static let maximumWaitingBytes = 64 << 20
@@ -23,16 +24,18 @@ final class HubWriter: Service {
     /// How long a crowd is waited for.
     private static let gathering = Duration.microseconds(500)
 
-    /// What a change does once it is durable.
+    /// What follows from a change once it is durable.
     private struct Committed: Sendable {
-        let apply: @Sendable () -> Void
+        let effects: [NamespaceEffect]
         let answer: @Sendable () -> Void
     }
 
     private enum Member: Sendable {
         case change(Change)
-        /// Needs no transaction, only its place in the order.
-        case event(@Sendable () -> Void)
+        /// These need no transaction, only their place in the order.
+        case input(StreamInput, to: HubKey)
+        case rules([AccessRule])
+        case question(@Sendable (borrowing NamespaceMachine) -> Void)
 
         var change: Change? {
             if case .change(let change) = self { change } else { nil }
@@ -43,8 +46,18 @@ final class HubWriter: Service {
     private struct Change: Sendable {
         let bytes: Int
         let since = ContinuousClock.now
-        let stage: @Sendable (Transaction) throws -> Committed
+        let stage: @Sendable (Transaction, borrowing NamespaceMachine) throws -> Committed
         let fail: @Sendable (any Error) -> Void
+    }
+
+    /// The machine.
+    ///
+    /// `@unchecked Sendable`: it is touched by the writer's task between commits, on the database's thread during one, for
+    /// which the task waits, and under the queue's lock after the task has ended.
+    private final class Confined: @unchecked Sendable {
+        var machine: NamespaceMachine
+
+        init(_ machine: NamespaceMachine) { self.machine = machine }
     }
 
     /// What is not durable yet.
@@ -53,9 +66,9 @@ final class HubWriter: Service {
         let changes: Int
         /// That they hold.
         let bytes: Int
-        /// What waits for its place in the order only.
+        /// Inputs and questions, which wait for their place in the order only.
         let events: Int
-        /// How long the oldest one has waited, zero without any.
+        /// How long the oldest change has waited, zero without any.
         let oldest: Duration
     }
 
@@ -73,16 +86,23 @@ final class HubWriter: Service {
 
     private let store: HubStore
     private let logger: Logger
+    private let confined: Confined
     private let queue = Mutex(Queue())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
-    /// Hands what a batch has changed to the streams.
-    private let batchApplied: @Sendable () -> Void
+    /// Hands what a batch has changed to hubs and streams.
+    private let carryOut: @Sendable (NamespaceMachine.Output, HubWriter) -> Void
 
-    init(store: HubStore, logger: Logger, batchApplied: @escaping @Sendable () -> Void) {
+    init(
+        store: HubStore,
+        machine: NamespaceMachine,
+        logger: Logger,
+        carryOut: @escaping @Sendable (NamespaceMachine.Output, HubWriter) -> Void
+    ) {
         self.store = store
         self.logger = logger
-        self.batchApplied = batchApplied
+        self.carryOut = carryOut
+        confined = Confined(machine)
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -102,21 +122,20 @@ final class HubWriter: Service {
     ///
     /// - Parameters:
     ///   - bytes: What the change holds in memory while it waits: the size of a request's body, 0 for the hub's own work.
-    ///   - stage: Runs inside the transaction; what it throws undoes this change alone and is thrown here.
-    ///   - apply: Runs after the commit, in the order of the log.
-    /// - Returns: What `stage` returned.
+    ///   - stage: Runs inside the transaction, once or more often, with the namespace as it was before the commit; what it
+    ///     throws undoes this change alone and is thrown here. It returns the answer and what follows from the change.
+    /// - Returns: The answer of `stage`.
     /// - Throws: What `stage` threw, or a 503 when the hub is stopping, overloaded, or cannot write its file.
-    func perform<Output: Sendable>(
-        bytes: Int,
-        stage: @escaping @Sendable (Transaction) throws -> Output,
-        apply: @escaping @Sendable (Output) -> Void
-    ) async throws -> Output {
+    func perform<Answer: Sendable>(
+        bytes: Int = 0,
+        stage: @escaping @Sendable (Transaction, borrowing NamespaceMachine) throws -> (Answer, [NamespaceEffect])
+    ) async throws -> Answer {
         try await withCheckedThrowingContinuation { continuation in
             let change = Change(
                 bytes: bytes,
-                stage: { transaction in
-                    let output = try stage(transaction)
-                    return Committed(apply: { apply(output) }, answer: { continuation.resume(returning: output) })
+                stage: { transaction, machine in
+                    let (answer, effects) = try stage(transaction, machine)
+                    return Committed(effects: effects, answer: { continuation.resume(returning: answer) })
                 },
                 fail: { continuation.resume(throwing: $0) }
             )
@@ -128,13 +147,64 @@ final class HubWriter: Service {
         }
     }
 
-    /// Runs something in the order of the log that needs no transaction.
-    func post(_ event: @escaping @Sendable () -> Void) {
+    /// The same for a change of one hub.
+    ///
+    /// - Throws: Also 404 when the hub was deleted.
+    func perform<Answer: Sendable>(
+        on hub: HubRecord,
+        bytes: Int = 0,
+        stage: @escaping @Sendable (Transaction, borrowing HubView) throws -> (Answer, [HubEffect])
+    ) async throws -> Answer {
+        try await perform(bytes: bytes) { transaction, machine in
+            guard let view = machine.view(of: hub.id) else { throw ProtocolError.noHub(hub.name.text) }
+            let (answer, effects) = try stage(transaction, view)
+            return (answer, effects.map { .hub(hub.id, $0) })
+        }
+    }
+
+    /// Asks about a hub in the order of the log.
+    ///
+    /// - Throws: 404 when the hub was deleted.
+    func ask<Answer: Sendable>(
+        _ hub: HubRecord,
+        _ question: @escaping @Sendable (borrowing HubView) -> Answer
+    ) async throws -> Answer {
+        try await withCheckedThrowingContinuation { continuation in
+            post(
+                .question { machine in
+                    guard let view = machine.view(of: hub.id) else {
+                        return continuation.resume(throwing: ProtocolError.noHub(hub.name.text))
+                    }
+                    continuation.resume(returning: question(view))
+                }
+            )
+        }
+    }
+
+    /// Hands an event of a hub's streams to its machine, in the order of the log.
+    func post(_ input: StreamInput, to hub: HubKey) { post(.input(input, to: hub)) }
+
+    /// Takes over rules of the namespace that another process has written.
+    func observe(namespaceRules: [AccessRule]) { post(.rules(namespaceRules)) }
+
+    /// Returns when all that was posted before has been handed out.
+    func passInOrder() async {
+        await withCheckedContinuation { continuation in whenReached { continuation.resume() } }
+    }
+
+    /// Calls `body` when all that was posted before has been handed out.
+    func whenReached(_ body: @escaping @Sendable () -> Void) { post(.question { _ in body() }) }
+
+    private func post(_ member: Member) {
         let isTaken = queue.withLock { queue in
-            if !queue.hasEnded { queue.members.append(.event(event)) }
+            if !queue.hasEnded {
+                queue.members.append(member)
+            } else if case .question(let question) = member {
+                question(confined.machine)
+            }
             return !queue.hasEnded
         }
-        if isTaken { wake.yield() } else { event() }
+        if isTaken { wake.yield() }
     }
 
     private func enqueue(_ change: Change) -> ProtocolError? {
@@ -148,16 +218,6 @@ final class HubWriter: Service {
             queue.changes += 1
             queue.bytes += change.bytes
             return nil
-        }
-    }
-
-    /// Runs something in the order of the log that needs no transaction, and returns when it has run.
-    func inOrder(_ event: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            post {
-                event()
-                continuation.resume()
-            }
         }
     }
 
@@ -211,8 +271,11 @@ final class HubWriter: Service {
         defer { queue.withLock { $0.writingSince = nil } }
         let stages = batch.compactMap(\.change?.stage)
         guard !stages.isEmpty else { return finish(batch, []) }
+        let confined = confined
         do {
-            let results = try await store.commit(stages)
+            let results = try await store.commit(
+                stages.map { stage in { @Sendable transaction in try stage(transaction, confined.machine) } }
+            )
             noteHealth(nil)
             finish(batch, results)
         } catch is CancellationError {
@@ -237,18 +300,23 @@ final class HubWriter: Service {
         var answers: [@Sendable () -> Void] = []
         for member in batch {
             switch member {
-            case .event(let event): event()
+            case .input(let input, let hub): confined.machine.apply(input, to: hub)
+            case .rules(let rules): confined.machine.observe(rules)
+            case .question(let question):
+                // Whoever asks may ask the streams next.
+                carryOut(confined.machine.takeOutput(), self)
+                question(confined.machine)
             case .change(let change):
                 switch remaining.popFirst() {
                 case .success(let committed):
-                    committed.apply()
+                    for effect in committed.effects { confined.machine.apply(effect) }
                     answers.append(committed.answer)
                 case .failure(let error): answers.append { change.fail(error) }
                 case nil: answers.append { change.fail(ProtocolError.unavailable("the change was not written")) }
                 }
             }
         }
-        batchApplied()
+        carryOut(confined.machine.takeOutput(), self)
         for answer in answers { answer() }
     }
 
@@ -277,6 +345,18 @@ final class HubWriter: Service {
     }
 
     private static func reason(_ error: any Error) -> String {
-        (error as? DatabaseError)?.reason ?? "\(error)"
+        StorageFailure(error)?.reason ?? "\(error)"
+    }
+}
+
+extension ProtocolError {
+    /// `name` is as the client wrote it.
+    static func noHub(_ name: String) -> ProtocolError {
+        .notFound("There is no hub named '\(String(name.prefix(HubName.maximumLength)).excerpt)' here.")
+    }
+
+    /// `pathSegment` is as it was sent.
+    static func noHub(pathSegment: String) -> ProtocolError {
+        .noHub(PercentEncoding.decode(pathSegment) ?? pathSegment)
     }
 }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HubProtocol
+import StreamProbe
 import Testing
 
 @testable import HubServer

@@ -1,8 +1,10 @@
 import Certificates
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 import NetworkAddresses
+import StreamProbe
 import Testing
 
 @testable import HubServer
@@ -107,7 +109,7 @@ struct ClientRequestTests {
                 pushChannel: .handle(isTile ? "https://wns.example/1" : token),
                 tags: [try Tag(tag)]
             )
-            try await hub.hub.put(installation, bytes: 0, grant: hub.manageGrant, channel: nil)
+            try await hub.hub.installations.put(installation, bytes: 0, grant: hub.manageGrant, channel: nil)
         case "telemetry of a message":
             let reply = try await hub.send("POST", "messages", as: hub.full, #"{"m":"x"}"#)
             values["notification"] = id(in: reply)
@@ -140,7 +142,7 @@ struct ClientRequestTests {
             platform: .apns,
             pushChannel: .handle(token)
         )
-        _ = try await hub.hub.put(registration, if: .none, bytes: 0, grant: hub.manageGrant)
+        _ = try await hub.hub.registrations.put(registration, if: .none, bytes: 0, grant: hub.manageGrant)
     }
 
     private static func id(in reply: Reply) -> String {

@@ -1,4 +1,5 @@
 import HTTPTypes
+import HubRouting
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1

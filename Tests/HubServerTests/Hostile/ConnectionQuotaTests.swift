@@ -1,6 +1,8 @@
+import HubRouting
 import NIOCore
 import NIOEmbedded
 import NetworkAddresses
+import StreamProbe
 import Testing
 
 @testable import HubServer

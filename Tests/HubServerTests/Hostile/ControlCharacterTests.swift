@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HubProtocol
+import HubRouting
 import HubStore
 import Testing
 
@@ -77,7 +78,7 @@ struct ControlCharacterTests {
                     templates: [bad: old],
                     secondaryTiles: [bad: SecondaryTile(pushChannel: .handle("https://w/2"))]
                 )
-                try await hub.hub.put(installation, bytes: 0, grant: hub.manageGrant, channel: nil)
+                try await hub.hub.installations.put(installation, bytes: 0, grant: hub.manageGrant, channel: nil)
             }
             func send(_ method: String, _ body: String = "") async throws -> Int {
                 try await hub.send(method, "installations/w", as: hub.listen, body).status

@@ -1,4 +1,5 @@
 import Foundation
+import HubRouting
 import NIOCore
 import Testing
 

@@ -1,9 +1,12 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import StreamProbe
 import Testing
 
 @testable import HubServer
+@testable import HubStreams
 
 /// Templates of holders of Listen that make much of little.
 struct RenderingTests {
@@ -36,14 +39,14 @@ struct RenderingTests {
             try await hub.accept("second", tags: "World")
             #expect(try await one.message().title == "second")
             #expect(try await other.named().name == StreamEventName.gap)
-            #expect(hub.hub.counters.oversize.count >= 2)
+            #expect(hub.hub.counters.streams.oversize.count >= 2)
         }
     }
 
     @Test func `devices beyond what one message may cost get it from the store, each once and in order`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let copies = 200
-            let count = 2 * Broadcast.maximumCost / (copies * 1_000)
+            let count = 2 * StreamLimits().heavyBytes / (copies * 1_000)
             let agents = (0..<count).map { Self.heavy("h\($0)", copies: copies) }
             let light = Agent("light", tags: ["World"])
             for agent in agents + [light] { try await hub.register(agent) }

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import NIOCore
 import NIOSSL
 import Testing

@@ -1,6 +1,8 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import StreamProbe
 import Synchronization
 import Testing
 
@@ -295,14 +297,14 @@ struct HubManagementTests {
 
     @Test func `a rule that another process writes is in force soon, but not over a newer one`() async throws {
         try await TestHub.run(try Scratch()) { hub in
-            let before = hub.hub.state.withLock { $0.rulesChanges }
-            let stale = hub.hub.accessRules
+            let before = hub.hub.status.rulesRevision
+            let stale = hub.hub.status.rules
             let rules = TestHub.rule("Only", ["Listen", "Manage", "Send"], primary: "k", secondary: "k")
             let body = TestHub.entry("<AuthorizationRules>\(rules)</AuthorizationRules>")
             #expect(try await hub.manage("PUT", "/news", headers: ["If-Match": "*"], body).status == 200)
-            hub.hub.adopt(stale, looked: before)
-            await hub.hub.writer.inOrder {}
-            #expect(hub.hub.rules.map(\.name) == ["Only"])
+            hub.hub.writer.post(.rulesObserved(stale, revision: before), to: hub.hub.record.id)
+            await hub.hub.writer.passInOrder()
+            #expect(hub.hub.status.rules.hub.map(\.name) == ["Only"])
 
             let (id, written) = (hub.hub.record.id, AccessRule.generated(name: "Written", rights: .send))
             let root = AccessRule.generated(name: AccessRule.rootName, rights: [.listen, .manage, .send])
@@ -313,11 +315,11 @@ struct HubManagementTests {
                 }
             ])
             try await hub.service.housekeeping.lookAtRules()
-            await hub.hub.writer.inOrder {}
-            #expect(hub.hub.rules.map(\.name) == ["Only", "Written"])
+            await hub.hub.writer.passInOrder()
+            #expect(hub.hub.status.rules.hub.map(\.name) == ["Only", "Written"])
             #expect(hub.root == root)
             #expect(try await hub.manage("GET", "/").status == 200)
-            #expect(hub.hub.accessRules.namespace == [root])
+            #expect(hub.hub.status.rules.namespace == [root])
         }
     }
 
@@ -347,10 +349,10 @@ struct HubManagementTests {
 
     @Test func `registrations live as long as the hub's description says`() async throws {
         try await TestHub.run(try Scratch()) { hub async throws in
-            #expect(hub.hub.registrationLifetime == nil)
+            #expect(hub.hub.status.registrationLifetime == nil)
             let body = TestHub.entry("<RegistrationTtl>P90D</RegistrationTtl>")
             #expect(try await hub.manage("PUT", "/news", headers: ["If-Match": "*"], body).status == 200)
-            #expect(hub.hub.registrationLifetime == .seconds(90 * 86_400))
+            #expect(hub.hub.status.registrationLifetime == .seconds(90 * 86_400))
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 import Testing
 
@@ -76,8 +77,8 @@ struct JobTests {
             #expect(done.contains("<Status>Completed</Status>"), "\(done)")
             #expect(done.contains("<d3p1:Key>FailedCount</d3p1:Key><d3p1:Value>0</d3p1:Value>"))
             for id in ["1-1-1", "2-2-2"] {
-                let before = try await hub.hub.registration(RegistrationID(id)).registration
-                let after = try await hub.service.directory.hub(named: "other").registration(RegistrationID(id))
+                let before = try await hub.hub.registrations.registration(RegistrationID(id)).registration
+                let after = try await hub.service.directory.hub(named: "other").registrations.registration(RegistrationID(id))
                 var expected = before
                 expected.expirationTime = hub.clock.now + 90 * 86_400
                 #expect(after.registration == expected)
@@ -104,11 +105,11 @@ struct JobTests {
             let imported = try await hub.work("ImportCreateRegistrations", "in.txt", at: "other")
             #expect(imported.counts == ["1", "0"], "\(imported)")
             let installation = try Installation(json: Array(phone.utf8), id: InstallationID("p"))
-            try await other.put(installation, bytes: 0, grant: hub.manageGrant, channel: nil)
-            #expect(other.recipients(of: try TagExpression(parsing: "t7"), .apple).total == 1)
+            try await other.installations.put(installation, bytes: 0, grant: hub.manageGrant, channel: nil)
+            #expect(try await other.recipients(of: try TagExpression(parsing: "t7"), .apple).total == 1)
             let again = try await hub.work("ImportUpsertRegistrations", "in.txt", at: "other")
             #expect(again.counts == ["0", "1"], "\(again)")
-            #expect(other.recipients(of: try TagExpression(parsing: "t7"), .apple).total == 1)
+            #expect(try await other.recipients(of: try TagExpression(parsing: "t7"), .apple).total == 1)
         }
     }
 
@@ -425,7 +426,9 @@ struct JobTests {
 
     @Test func `a job that fails while its hub is deleted is nobody's failure`() async throws {
         let scratch = try Scratch()
-        try await TestHub.held(scratch) { hub in
+        try await TestHub.run(scratch) { test in
+            _ = try await test.make("other")
+            let hub = try test.service.directory.hub(named: "other")
             let job = NotificationHubJob(
                 id: NotificationHubJob.newID(at: 1),
                 request: .init(kind: .importCreateRegistrations, outputContainerURI: "c", importFileURI: "missing"),
@@ -433,18 +436,10 @@ struct JobTests {
                 updatedAt: 1
             )
             let files = JobFiles(hub.configuration.jobsFolder, hub: hub.record.name)
-            let running = Task {
-                var run = JobRun(StoredJob(hub: hub.record.id, job: job), hub: hub, files: files)
-                try await run.run()
-            }
-            // The failure waits to be noted.
-            let patience = ContinuousClock.now + .seconds(60)
-            while hub.writer.backlog.changes == 0 {
-                try #require(ContinuousClock.now < patience)
-                await Task.yield()
-            }
-            hub.writer.close()
-            return { try await running.value }
+            #expect(try await test.manage("DELETE", "/other").status == 200)
+            var run = JobRun(StoredJob(hub: hub.record.id, job: job), hub: hub, files: files)
+            try await run.run()
+            #expect(hub.isDeleted)
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
 
 @testable import HubServer
@@ -52,7 +53,7 @@ extension TestHub {
     func make(_ name: String, _ inner: String = "") async throws -> NamedHub {
         let reply = try await manage("PUT", "/\(name)?api-version=2017-04", Self.entry(inner))
         guard reply.status == 201 else { throw Unanswered(request: "PUT /\(name)", bytes: reply.body) }
-        let rules = try service.directory.hub(named: name).rules
+        let rules = try service.directory.hub(named: name).status.rules.hub
         func rule(_ name: String) throws -> AccessRule {
             guard let rule = rules.first(where: { $0.name == name }) else { throw Stopped() }
             return rule

@@ -1,7 +1,10 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import HubStreams
 import NIOCore
+import StreamProbe
 import Testing
 
 @testable import HubServer
@@ -74,7 +77,7 @@ struct SeveralHubsTests {
         try await TestHub.run(scratch) { hub in
             #expect(hub.root == root)
             #expect(hub.service.directory.all.map(\.hub.record.name.text) == ["news", "other"])
-            #expect(try hub.service.directory.hub(named: "OTHER").registrationLifetime == .seconds(90 * 86_400))
+            #expect(try hub.service.directory.hub(named: "OTHER").status.registrationLifetime == .seconds(90 * 86_400))
             let stream = try await hub.stream(agent, at: named, after: cursor)
             #expect(try await hub.post("last", at: named).status == 201)
             #expect(try await stream.titles(until: "last") == ["owed"])
@@ -100,7 +103,7 @@ struct SeveralHubsTests {
             #expect(try await hub.manage("DELETE", "/other").status == 200)
             #expect(try await stream.named().name == "revoked")
             #expect(try await stream.next() == nil)
-            #expect(removed.writer.isClosed)
+            #expect(removed.isDeleted)
             for path in ["categories", "installations/a", "deliveries"] {
                 #expect(try await hub.send("GET", path, at: old).status == 404, "\(path)")
             }
@@ -130,23 +133,17 @@ struct SeveralHubsTests {
                 rights: .listen,
                 credential: Credential(rule: named.listen.name, key: named.listen.primaryKey)
             )
-            try await old.put(try agent.installation, bytes: 0, grant: grant, channel: agent.secret)
+            try await old.installations.put(try agent.installation, bytes: 0, grant: grant, channel: agent.secret)
             #expect(try await hub.manage("DELETE", "/other").status == 200)
             let probe = Probe()
-            let session = StreamSession(loop: member.loops[0], output: probe)
-            let request = StreamRequest(
-                installation: try InstallationID("a"),
-                grant: grant,
-                channel: agent.secret,
-                lastEventID: nil
-            )
-            old.attach(session, loop: 0, request)
-            await old.writer.inOrder {}
+            let session = try await member.loops[0].eventLoop.submit { member.loops[0].open(probe) }.get()
+            old.attach(session, try InstallationID("a"), grant, agent.secret, lastEventID: nil)
+            await old.writer.passInOrder()
             try await member.loops[0].eventLoop.submit {}.get()
             #expect(probe.refusal?.status == 404)
             let installation = try Agent("b").installation
             let error = await #expect(throws: ProtocolError.self) {
-                try await old.put(installation, bytes: 0, grant: grant, channel: nil)
+                try await old.installations.put(installation, bytes: 0, grant: grant, channel: nil)
             }
             #expect(error?.status == 404)
             #expect(throws: ProtocolError.self) { _ = try hub.service.directory.anyLoop(for: old) }

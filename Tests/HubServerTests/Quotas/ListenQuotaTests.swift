@@ -1,6 +1,8 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import StreamProbe
 import Synchronization
 import Testing
 
@@ -8,7 +10,7 @@ import Testing
 
 /// What a holder of Listen may store.
 struct ListenQuotaTests {
-    private func usage(_ hub: TestHub) -> ListenUsage { hub.hub.state.withLock { $0.registry.listenUsage } }
+    private func usage(_ hub: TestHub) -> ListenUsage { hub.hub.status.listenUsage }
 
     private static func phone(_ id: String, tags: String = "\"World\"") -> String {
         #"{"installationId":"\#(id)","platform":"apns","pushChannel":"62BC","tags":[\#(tags)]}"#
@@ -27,7 +29,7 @@ struct ListenQuotaTests {
             #expect(refused.headers["retry-after"] == nil && refused.body.contains("listen-registrations"))
             let registration = Registration(id: .random(), platform: .apns, pushChannel: .handle("AA11"))
             let error = try await #require(throws: ProtocolError.self) {
-                try await hub.hub.put(registration, if: .none, bytes: 0, grant: hub.listenGrant)
+                try await hub.hub.registrations.put(registration, if: .none, bytes: 0, grant: hub.listenGrant)
             }
             #expect(error.status == 403 && error.code == ProtocolError.listenQuotaCode)
             #expect(try await hub.put(Agent("m"), as: hub.full).status == 200, "Manage is never refused")
@@ -35,9 +37,9 @@ struct ListenQuotaTests {
             let moved = Self.phone("p", tags: #""Sports""#)
             #expect(try await hub.send("PUT", "installations/p", as: hub.listen, moved).status == 200)
             #expect(try await hub.send("DELETE", "installations/p", as: hub.listen).status == 204)
-            _ = try await hub.hub.put(registration, if: .none, bytes: 0, grant: hub.listenGrant)
+            _ = try await hub.hub.registrations.put(registration, if: .none, bytes: 0, grant: hub.listenGrant)
             #expect(usage(hub).count == 2)
-            try await hub.hub.delete(registration.id, if: .none)
+            try await hub.hub.registrations.delete(registration.id, if: .none)
             #expect(usage(hub).count == 1)
         }
     }
@@ -140,7 +142,7 @@ struct ListenQuotaTests {
             try await hub.accept("kept", tags: "World")
             for _ in 0..<300 {
                 try await hub.register(Agent("x"))
-                try await hub.hub.delete(InstallationID("x"), grant: hub.manageGrant, channel: nil)
+                try await hub.hub.installations.delete(InstallationID("x"), grant: hub.manageGrant, channel: nil)
             }
             let grown = try await hub.hub.store.changeSize()
             #expect(grown.rows <= 302, "one row for each installation that is gone: \(grown)")

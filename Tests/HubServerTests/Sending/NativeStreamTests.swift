@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import StreamProbe
 import Testing
 
 @testable import HubServer

@@ -8,7 +8,7 @@ import Testing
 /// Why a phone got a message or did not, asked by installation and by handle.
 struct PushDeviceTests {
     private func put(_ hub: TestHub, _ registration: Registration) async throws {
-        _ = try await hub.hub.put(registration, if: .none, bytes: 0, grant: hub.manageGrant)
+        _ = try await hub.hub.registrations.put(registration, if: .none, bytes: 0, grant: hub.manageGrant)
     }
 
     private func registration(
@@ -77,9 +77,9 @@ struct PushDeviceTests {
                 HandleFilter(parsing: "ChannelUri eq 'AABB'"),
                 hub.listenGrant
             )
-            let first = try await hub.hub.registrations(filter, from: nil, limit: 100)
+            let first = try await hub.hub.registrations.page(filter, from: nil, limit: 100)
             #expect(first.registrations.count == 100)
-            #expect(try await hub.hub.registrations(filter, from: first.next, limit: 100).registrations.count == 1)
+            #expect(try await hub.hub.registrations.page(filter, from: first.next, limit: 100).registrations.count == 1)
         }
     }
 
@@ -115,7 +115,7 @@ struct PushDeviceTests {
             let gone = try registration(tags: ["World"])
             try await put(hub, gone)
             let id = try await hub.send(format: "apple", "{}", tags: "World")
-            try await hub.hub.delete(gone.id, if: .none)
+            try await hub.hub.registrations.delete(gone.id, if: .none)
             let device = try #require(try await hub.report(id, "AABB").device)
             #expect(device.outcome == .notDelivered && device.registrations?.map(\.matches) == [true])
             let later = try await hub.send(format: "apple", "{}", tags: "World")

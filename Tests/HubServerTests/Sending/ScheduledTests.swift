@@ -1,6 +1,8 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import HubStore
+import StreamProbe
 import Synchronization
 import Testing
 
@@ -103,7 +105,7 @@ struct ScheduledTests {
         }
         clock.advance(by: 7_200)
         try await TestHub.run(scratch, clock: clock) { hub in
-            try await hub.wait { hub.hub.state.withLock { $0.scheduled.messages } == 1 }
+            try await hub.wait { hub.hub.status.scheduled.messages == 1 }
             let stream = try hub.probe(agent)
             try await hub.settle([stream])
             #expect(stream.probe.titles == ["first", "second"])
@@ -183,7 +185,7 @@ struct ScheduledTests {
             }
             let details = try await hub.details(id)
             #expect(details.state == .canceled && details.endTime == Date(timeIntervalSince1970: 1_900_000_000))
-            #expect(hub.hub.state.withLock { $0.scheduled } == .none)
+            #expect(hub.hub.status.scheduled == .none)
             return id
         }
         clock.advance(by: 7_200)
@@ -272,11 +274,14 @@ struct ScheduledTests {
 
     @Test func `only so much may wait`() async throws {
         try await TestHub.run(try Scratch()) { hub in
-            hub.hub.state.withLock { $0.scheduled = ScheduledLoad(messages: Hub.maximumScheduled, bytes: 0) }
+            let maximum = (messages: ScheduledMessages.maximum, bytes: ScheduledMessages.maximumBytes)
+            try await hub.hub.perform { _, _ in ((), [.unscheduled(messages: -maximum.messages, bytes: 0, nextDue: nil)]) }
             let reply = try await schedule(hub, at: "2030-03-18T03:04:05")
             #expect(reply.status == 403 && reply.headers["retry-after"] == nil)
             #expect(reply.error?.detail.hasPrefix("QuotaExceeded: 100000 scheduled messages") == true)
-            hub.hub.state.withLock { $0.scheduled = ScheduledLoad(messages: 0, bytes: Hub.maximumScheduledBytes) }
+            try await hub.hub.perform { _, _ in
+                ((), [.unscheduled(messages: maximum.messages, bytes: -maximum.bytes, nextDue: nil)])
+            }
             #expect(try await schedule(hub, at: "2030-03-18T03:04:05").status == 403)
         }
     }
@@ -285,11 +290,11 @@ struct ScheduledTests {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in
             _ = try await schedule(hub, at: "2030-03-17T17:46:50Z")
-            hub.hub.state.withLock { $0.isDisabled = true }
+            try await hub.set { $0.isDisabled = true }
             clock.advance(by: 20)
             await hub.service.releases.look()
             #expect(hub.head == 0)
-            hub.hub.state.withLock { $0.isDisabled = false }
+            try await hub.set { $0.isDisabled = false }
             await hub.service.releases.look()
             #expect(hub.head == 1)
         }
@@ -303,10 +308,9 @@ struct ScheduledTests {
             let record = try MessageRecord(id: .random(), tags: nil, body: Array("no JSON".utf8))
             let number = hub.hub.record.id
             let due = Int64(clock.now.timeIntervalSince1970 * 1_000) + 1_000
-            try await hub.hub.writer.perform(bytes: 0) { transaction in
+            try await hub.hub.perform { transaction, _ in
                 try transaction.schedule(record, hub: number, dueAt: due, at: 0)
-            } apply: { _ in
-                hub.hub.state.withLock { $0.scheduled = ScheduledLoad(messages: 1, bytes: 7, nextDue: due) }
+                return ((), [.scheduled(bytes: record.bytes, dueAt: due)])
             }
             let head = hub.head
             clock.advance(by: 2)
@@ -314,7 +318,7 @@ struct ScheduledTests {
             let stream = try hub.probe(agent)
             try await hub.settle([stream])
             #expect(stream.probe.names == [StreamEventName.gap])
-            #expect(hub.hub.state.withLock { $0.scheduled } == .none)
+            #expect(hub.hub.status.scheduled == .none)
         }
     }
 }

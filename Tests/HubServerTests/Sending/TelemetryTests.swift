@@ -1,5 +1,7 @@
 import Foundation
 import HubProtocol
+import HubRouting
+import StreamProbe
 import Testing
 
 @testable import HubServer
@@ -62,7 +64,7 @@ struct TelemetryTests {
                 details.state == .abandoned && details.outcomes[.stream] == [.success: 2],
                 "the phone has not got it"
             )
-            try await hub.hub.delete(InstallationID("away"), grant: hub.manageGrant, channel: nil)
+            try await hub.hub.installations.delete(InstallationID("away"), grant: hub.manageGrant, channel: nil)
             #expect(try await hub.details(id).outcomes[.stream] == [.success: 1, .unknownError: 1])
         }
     }

@@ -1,5 +1,7 @@
 import Foundation
 import HubProtocol
+import HubRouting
+import StreamProbe
 import Testing
 
 @testable import HubServer

@@ -1,9 +1,11 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import NIOCore
 import NIOPosix
 import NIOSSL
 import ServerSentEvents
+import StreamProbe
 
 /// A TCP connection to a hub on loopback, of bytes as they are.
 final class Connection: Sendable {
@@ -278,11 +280,4 @@ final class EventReader: @unchecked Sendable {
 
     /// What a reconnecting reader sends.
     var cursor: String { decoder.lastEventID }
-}
-
-extension StreamEvent {
-    /// The member `title` of the standard template.
-    var title: String {
-        (try? JSONDecoder().decode([String: String].self, from: Data(body.utf8)))?["title"] ?? "?"
-    }
 }

@@ -1,57 +1,10 @@
 import HubProtocol
+import HubRouting
+import HubStreams
 import NIOCore
-import ServerSentEvents
-import Synchronization
+import StreamProbe
 
 @testable import HubServer
-
-/// A stream's output that keeps what it is given, and takes more only when it is told to.
-final class Probe: StreamOutput, Sendable {
-    private struct State {
-        var decoder = ServerSentEventDecoder(maximumEventBytes: 4 << 20)
-        var events: [ServerSentEvent] = []
-        var writes = 0
-        var isOpen = false
-        var isClosed = false
-        var refusal: ProtocolError?
-        var takes = true
-    }
-
-    private let state = Mutex(State())
-
-    func open() { state.withLock { $0.isOpen = true } }
-    func close() { state.withLock { $0.isClosed = true } }
-    func refuse(_ error: ProtocolError) { state.withLock { $0.refusal = error } }
-
-    func write(_ bytes: ByteBuffer) -> Bool {
-        state.withLock { state in
-            state.writes += 1
-            state.events += (try? state.decoder.decode(bytes.readableBytesView)) ?? []
-            return state.takes
-        }
-    }
-
-    var isOpen: Bool { state.withLock { $0.isOpen } }
-    var isClosed: Bool { state.withLock { $0.isClosed } }
-    var refusal: ProtocolError? { state.withLock { $0.refusal } }
-    var writes: Int { state.withLock { $0.writes } }
-    /// All blocks so far, in order.
-    var events: [ServerSentEvent] { state.withLock { $0.events } }
-    var names: [String] { events.compactMap(\.event) }
-    /// The last id that was seen.
-    var cursor: String? { events.last { $0.id != nil }?.id }
-
-    var messages: [StreamEvent] {
-        events.compactMap { event in
-            event.event == nil ? event.data.flatMap { try? StreamEvent(parsing: $0) } : nil
-        }
-    }
-
-    var titles: [String] { messages.map(\.title) }
-
-    /// Decides whether the output takes more than what it is being given.
-    func take(_ takes: Bool) { state.withLock { $0.takes = takes } }
-}
 
 /// A probe at a hub, and the session that feeds it.
 struct ProbedStream: Sendable {
@@ -73,17 +26,9 @@ extension TestHub {
     func probe(_ agent: Agent, after cursor: String? = nil, loop: Int = 0, taking: Bool = true) throws -> ProbedStream {
         let probe = Probe()
         probe.take(taking)
-        let session = StreamSession(loop: member.loops[loop], output: probe)
-        hub.attach(
-            session,
-            loop: loop,
-            StreamRequest(
-                installation: try InstallationID(agent.id),
-                grant: listenGrant,
-                channel: agent.secret,
-                lastEventID: cursor
-            )
-        )
+        let loop = member.loops[loop]
+        let session = try loop.eventLoop.submit { loop.open(probe) }.wait()
+        hub.attach(session, try InstallationID(agent.id), listenGrant, agent.secret, lastEventID: cursor)
         return ProbedStream(probe: probe, session: session)
     }
 
@@ -97,7 +42,7 @@ extension TestHub {
 
     /// Stores an agent without a connection.
     func register(_ agent: Agent, as grant: Grant? = nil) async throws {
-        try await hub.put(try agent.installation, bytes: 0, grant: grant ?? listenGrant, channel: agent.secret)
+        try await hub.installations.put(try agent.installation, bytes: 0, grant: grant ?? listenGrant, channel: agent.secret)
     }
 
     /// Accepts a message without a connection.
@@ -107,7 +52,7 @@ extension TestHub {
     {
         var properties = ["title": title]
         if let message { properties["messageParam"] = message }
-        return try await hub.accept(
+        return try await hub.messages.accept(
             IncomingMessage(
                 id: .random(),
                 message: try Message(
@@ -126,7 +71,7 @@ extension TestHub {
         var audience = try tags.map { MessageAudience.matching(try TagExpression(parsing: $0)) } ?? .everybody
         if !handles.isEmpty { audience = .handles(handles.map { .handle($0) }) }
         let body = MessageProperties(["title": title]).encoded()
-        return try await hub.accept(
+        return try await hub.messages.accept(
             IncomingMessage(
                 id: .random(),
                 message: try Message(format: .stream, audience: audience, body: body),
@@ -141,8 +86,8 @@ extension TestHub {
         let patience = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < patience {
             // What the first one waited behind is with the loops when the second one has run.
-            await hub.writer.inOrder {}
-            await hub.writer.inOrder {}
+            await hub.writer.passInOrder()
+            await hub.writer.passInOrder()
             var isSettled = true
             for stream in streams {
                 let session = stream.session

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubRouting
 import Testing
 
 @testable import HubServer

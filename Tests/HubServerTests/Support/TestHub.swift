@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HubProtocol
+import HubRouting
 import HubStore
 import Logging
 import ServiceLifecycle
@@ -80,7 +81,7 @@ struct TestHub: Sendable {
 
     var member: HubDirectory.Member { service.directory.all[0] }
     var hub: Hub { member.hub }
-    var head: Int64 { hub.state.withLock { $0.head } }
+    var head: LogSequence { hub.status.head }
 
     /// Runs a hub for the length of `body`, then stops it as a signal would.
     static func run<Output: Sendable>(
@@ -96,9 +97,10 @@ struct TestHub: Sendable {
         configuration.monotonicMilliseconds = { clock.monotonic }
         // Tests look at what has just changed.
         configuration.metricsInterval = .zero
+        configuration.rehearsesStages = true
         configure(&configuration)
         let service = try await HubService(configuration, logger: logger)
-        let rules = service.directory.all[0].hub.rules
+        let rules = service.directory.all[0].hub.status.rules.hub
         let (ports, port) = AsyncStream<Int>.makeStream()
         let group = ServiceGroup(
             configuration: .init(
@@ -146,6 +148,15 @@ struct TestHub: Sendable {
         try await rest()
         running.cancel()
         try await running.value
+    }
+
+    /// Changes what the hub knows of itself, as a change of its description does.
+    func set(_ change: @escaping @Sendable (inout HubSettings) -> Void) async throws {
+        try await hub.perform { _, view in
+            var settings = view.settings
+            change(&settings)
+            return ((), [.settings(settings)])
+        }
     }
 
     struct Stopped: Error {}

@@ -1,0 +1,36 @@
+package import HubProtocol
+
+/// The hub's own number for a hub: the key of its row, never given to another one.
+package typealias HubKey = Int64
+
+/// The hub's own number for an installation or a registration, never given to another one.
+package typealias Ordinal = Int64
+
+/// A place in the log; messages and registry changes share one numbering, from 1 on.
+package typealias LogSequence = Int64
+
+/// Milliseconds since 1970.
+package typealias Timestamp = Int64
+
+/// A hub of a server.
+package struct HubRecord: Sendable, Hashable {
+    package let id: HubKey
+    package let name: HubName
+
+    package init(id: HubKey, name: HubName) {
+        self.id = id
+        self.name = name
+    }
+}
+
+/// A stream of one event loop; never given to another one while the server runs.
+package struct StreamID: Sendable, Hashable {
+    /// The number of the event loop.
+    package let loop: Int
+    package let number: UInt64
+
+    package init(loop: Int, number: UInt64) {
+        self.loop = loop
+        self.number = number
+    }
+}

@@ -1,0 +1,156 @@
+package import HubProtocol
+
+/// The machines of all hubs, and what they share: the namespace's rules, and which hubs there are.
+package struct NamespaceMachine: Sendable {
+    /// What a batch of changes asks the server to do, hub by hub in no order.
+    package struct Output: Sendable {
+        package var opened: [HubRecord] = []
+        /// The commands of these hubs are the last ones.
+        package var closed: Set<HubKey> = []
+        package var hubs: [HubKey: (status: HubStatus, commands: [[StreamCommand]])] = [:]
+        /// `nil` if they have not changed.
+        package var rules: [AccessRule]?
+    }
+
+    private let epochs: EpochHistory
+    private let reserved: ReservedTagPrefixes
+    private let loops: Int
+    private var hubs: [HubKey: HubMachine] = [:]
+    private var rules: [AccessRule]
+    private var rulesChanged = false
+    private var opened: [HubRecord] = []
+    private var closed: Set<HubKey> = []
+    private var touched: Set<HubKey> = []
+
+    package init(rules: [AccessRule], epochs: EpochHistory, reserved: ReservedTagPrefixes, loops: Int) {
+        self.rules = rules
+        self.epochs = epochs
+        self.reserved = reserved
+        self.loops = loops
+    }
+
+    /// Adds a hub that the store has.
+    package mutating func load(
+        _ hub: HubKey,
+        _ settings: HubSettings,
+        registry: consuming Registry,
+        scheduled: ScheduledLoad,
+        extent: LogExtent
+    ) {
+        hubs[hub] = HubMachine(
+            settings: settings,
+            namespaceRules: rules,
+            registry: registry,
+            scheduled: scheduled,
+            extent: extent,
+            epochs: epochs,
+            reserved: reserved,
+            loops: loops
+        )
+    }
+
+    package func status(of hub: HubKey) -> HubStatus? { hubs[hub]?.status }
+
+    /// A look at a hub; `nil` if there is none of this number.
+    package func view(of hub: HubKey) -> HubView? { hubs[hub].map { HubView($0) } }
+
+    package mutating func apply(_ effect: NamespaceEffect) {
+        switch effect {
+        case .hub(let hub, let effect):
+            guard hubs[hub] != nil else { return }
+            hubs[hub]?.apply(effect)
+            touched.insert(hub)
+        case .created(let record, let settings, let extent):
+            load(record.id, settings, registry: Registry(), scheduled: .none, extent: extent)
+            opened.append(record)
+            touched.insert(record.id)
+        case .deleted(let hub):
+            guard hubs[hub] != nil else { return }
+            hubs[hub]?.close()
+            closed.insert(hub)
+            touched.insert(hub)
+        case .dropped(let sequence):
+            for hub in hubs.keys { hubs[hub]?.drop(through: sequence) }
+            touched.formUnion(hubs.keys)
+        }
+    }
+
+    package mutating func apply(_ input: StreamInput, to hub: HubKey) {
+        guard hubs[hub] != nil, !closed.contains(hub) else { return }
+        hubs[hub]?.apply(input)
+        touched.insert(hub)
+    }
+
+    /// Takes over rules of the namespace that another process has written.
+    package mutating func observe(_ rules: [AccessRule]) {
+        guard rules != self.rules else { return }
+        self.rules = rules
+        rulesChanged = true
+    }
+
+    /// What the changes since the last call ask for.
+    package mutating func takeOutput() -> Output {
+        var output = Output(opened: opened, closed: closed, rules: rulesChanged ? rules : nil)
+        for hub in touched {
+            guard let commands = hubs[hub]?.takeCommands(), let status = hubs[hub]?.status else { continue }
+            output.hubs[hub] = (status, commands)
+        }
+        for hub in closed { hubs[hub] = nil }
+        (opened, closed, touched, rulesChanged) = ([], [], [], false)
+        return output
+    }
+}
+
+/// A look at a hub's state, in the writer's order; it is valid during one call only.
+///
+/// A stage sees the hub as it was before its commit.
+package struct HubView: ~Copyable {
+    private let machine: HubMachine
+
+    init(_ machine: HubMachine) { self.machine = machine }
+
+    /// How many recipients a message has.
+    package func matched(by expression: TagExpression?, _ format: MessageFormat = .template) -> Matched {
+        Matched(counts: machine.registry.counts(of: expression, format), changes: machine.registry.changes)
+    }
+
+    /// The first recipients of a message: `stream` installations, and the ordinals of other registrations.
+    package func sample(
+        of expression: TagExpression?,
+        _ format: MessageFormat,
+        limit: Int
+    ) -> (streams: [InstallationID], others: [Ordinal]) {
+        machine.registry.sample(of: expression, format, limit: limit)
+    }
+
+    /// The registrations that carry a tag, ascending, with higher ordinals than one; without those of platform `stream`.
+    package func registrations(taggedBy tag: Tag, after ordinal: Ordinal = 0, limit: Int) -> [Ordinal] {
+        machine.registry.registrations(taggedBy: tag, after: ordinal, limit: limit)
+    }
+
+    /// The `stream` installation of an id.
+    package func entry(of id: InstallationID) -> Registry.Entry? { machine.registry[id] }
+
+    /// The `stream` installations that a message is for, by their ordinals.
+    ///
+    /// - Parameters:
+    ///   - message: Any message.
+    ///   - target: Only targets above this ordinal are looked at.
+    ///   - limit: The most targets to look at.
+    /// - Returns: The installations, and the last target that was looked at; `nil` if there are no more.
+    package func streams(
+        for message: RoutedMessage,
+        afterTarget target: Ordinal,
+        limit: Int
+    ) -> (streams: [Ordinal: Recipient], last: Ordinal?) {
+        machine.registry.recipients(of: message, afterTarget: target, limit: limit)
+    }
+
+    package var settings: HubSettings { machine.settings }
+    package var listenUsage: ListenUsage { machine.registry.listenUsage }
+    package var scheduled: ScheduledLoad { machine.scheduled }
+    /// How far streams are, as the store does not know it yet.
+    package var progress: [Ordinal: StreamProgress] { machine.progress }
+    /// Messages whose counts in the store are to be corrected.
+    package var recounted: [LogSequence: RecipientCounts] { machine.recounted }
+}

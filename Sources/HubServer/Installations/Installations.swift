@@ -1,0 +1,254 @@
+import Foundation
+import HubProtocol
+import HubRouting
+import HubStore
+
+/// The installations of a hub.
+struct Installations {
+    /// Most registrations that one installation replaces.
+    private static let maximumReplaced = 1_000
+
+    let hub: Hub
+
+    /// Stores an installation, new or changed.
+    ///
+    /// `channel` is the secret that the request presents, for a `stream` installation that is there; `bytes` is the size
+    /// of its body. Registrations with the installation's own tag that were registered on their own end: an export
+    /// has written them of this very installation at another hub, and its device shall get everything once.
+    ///
+    /// - Throws: 409 when the id is a `stream` installation's and neither the secret nor Manage was presented; 401 when
+    ///   a reserved tag would change without Manage.
+    func put(_ installation: Installation, bytes: Int, grant: Grant, channel: PushChannelSecret?) async throws {
+        try await change(
+            installation.id,
+            bytes: bytes,
+            grant,
+            replacesRegistrations: installation.platform != .stream
+        ) { current in
+            if let current, !current.isOpen(to: grant, channel: channel) {
+                throw ProtocolError.conflict(
+                    "The installation '\(installation.id)' exists and the request lacks its push channel."
+                )
+            }
+            return (installation, [])
+        }
+    }
+
+    /// Changes parts of an installation.
+    ///
+    /// - Throws: 404 when it is not there, or not for this caller.
+    func patch(
+        _ id: InstallationID,
+        _ patch: InstallationPatch,
+        bytes: Int,
+        grant: Grant,
+        channel: PushChannelSecret?
+    ) async throws {
+        let maximumTags = hub.configuration.maximumTags
+        try await change(id, bytes: bytes, grant) { current in
+            guard let current, current.isReadable, current.isOpen(to: grant, channel: channel) else {
+                throw ProtocolError.noInstallation
+            }
+            return (try patch.applied(to: current.installation, maximumTags: maximumTags), patch.removedTags)
+        }
+    }
+
+    private func change(
+        _ id: InstallationID,
+        bytes: Int,
+        _ grant: Grant,
+        replacesRegistrations: Bool = false,
+        wanted: @escaping @Sendable (StoredInstallation?) throws -> (Installation, removed: [Tag])
+    ) async throws {
+        let (hub, configuration) = (hub.record.id, hub.configuration)
+        let at = configuration.nowMilliseconds
+        try await self.hub.perform(bytes: bytes) { transaction, view in
+            let current = try transaction.installation(hub: hub, id: id)
+            var (installation, removed) = try wanted(current)
+            installation.addTemplateNameTags()
+            if !grant.mayManage {
+                try installation.keepReservedTags(
+                    of: current,
+                    configuration.reservedTags,
+                    removed: removed,
+                    maximumTags: configuration.maximumTags
+                )
+            }
+            var change = try transaction.write(
+                installation,
+                replacing: current,
+                isCharged: !grant.mayManage,
+                hub: hub,
+                at: at
+            )
+            if !grant.mayManage { try configuration.listenQuota.check(change.targets, view.listenUsage) }
+            if replacesRegistrations {
+                let others = view.registrations(taggedBy: .installation(id), limit: Self.maximumReplaced)
+                change.replaced = try transaction.end(ordinals: others, tagged: .installation(id), hub: hub, at: at)
+            }
+            return ((), [.installation(change)])
+        }
+    }
+
+    /// Reads an installation.
+    ///
+    /// - Throws: 404 when it is not there, or not for this caller.
+    func installation(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws -> Installation {
+        guard
+            let stored = try await hub.store.installation(hub: hub.record.id, id: id),
+            stored.isReadable, stored.isOpen(to: grant, channel: channel)
+        else { throw ProtocolError.noInstallation }
+        return stored.installation
+    }
+
+    /// Removes an installation, ends its stream and what it is owed; one that is not there is not an error.
+    ///
+    /// Registrations that an import has brought of it go with it.
+    ///
+    /// - Throws: 404 when it is a `stream` installation that is not for this caller.
+    func delete(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws {
+        try await remove([id], withRegistrations: true) { current in
+            guard current.isOpen(to: grant, channel: channel) else { throw ProtocolError.noInstallation }
+            return true
+        }
+    }
+
+    /// Removes expired installations, by a clock that can be trusted, at most `limit` of them.
+    ///
+    /// - Returns: Number of installations that were found.
+    func removeExpired(at now: Timestamp, limit: Int) async throws -> Int {
+        let expired = try await hub.store.expiredInstallations(hub: hub.record.id, at: now, limit: limit)
+        guard !expired.isEmpty else { return 0 }
+        // It may be valid for longer by now.
+        try await remove(expired) { $0.expiresAt.map { $0 <= now } ?? false }
+        return expired.count
+    }
+
+    /// Removes installations, and on request all registrations that carry the tag of one of them.
+    private func remove(
+        _ ids: [InstallationID],
+        withRegistrations: Bool = false,
+        where isMeant: @escaping @Sendable (StoredInstallation) throws -> Bool
+    ) async throws {
+        let hub = hub.record.id
+        let at = self.hub.configuration.nowMilliseconds
+        try await self.hub.perform { transaction, view in
+            var effects: [HubEffect] = []
+            for id in ids {
+                if let current = try transaction.installation(hub: hub, id: id), try isMeant(current) {
+                    effects.append(.installation(try transaction.remove(current, hub: hub, at: at)))
+                }
+                guard withRegistrations else { continue }
+                let others = view.registrations(taggedBy: .installation(id), limit: Self.maximumReplaced)
+                let ended = try transaction.end(ordinals: others, tagged: .installation(id), hub: hub, at: at)
+                if !ended.isEmpty { effects.append(.targets(ended)) }
+            }
+            return ((), effects)
+        }
+    }
+}
+
+extension Transaction {
+    /// Stores an installation that was checked.
+    ///
+    /// - Parameters:
+    ///   - installation: The installation as it is to be.
+    ///   - current: As it is stored; `nil` for a new one.
+    ///   - isCharged: A bearer of Listen writes it.
+    ///   - hub: Its hub.
+    ///   - at: The time of the change.
+    ///   - deleted: The registration of it whose deletion this is.
+    /// - Returns: What follows from the change.
+    /// - Throws: 400 for a `stream` installation without a push channel.
+    func write(
+        _ installation: Installation,
+        replacing current: StoredInstallation?,
+        isCharged: Bool,
+        hub: HubKey,
+        at: Timestamp,
+        deleted: RegistrationID? = nil
+    ) throws -> InstallationEffect {
+        let digest = try installation.streamChannelDigest(keeping: current)
+        let write =
+            if let current {
+                try update(
+                    current,
+                    to: installation,
+                    channelDigest: digest,
+                    isCharged: isCharged,
+                    hub: hub,
+                    at: at,
+                    deleted: deleted
+                )
+            } else {
+                try insert(installation, channelDigest: digest, isCharged: isCharged, hub: hub, at: at)
+            }
+        return InstallationEffect(
+            ordinal: write.stored.ordinal,
+            entry: try Registry.Entry(write.stored),
+            sequence: write.sequence,
+            targets: write.changes,
+            endsStream: current.map { $0.channelDigest != digest } ?? false
+        )
+    }
+
+    /// Removes an installation; `deleted` is the registration whose deletion this is.
+    func remove(
+        _ current: StoredInstallation,
+        hub: HubKey,
+        at: Timestamp,
+        deleted: RegistrationID? = nil
+    ) throws -> InstallationEffect {
+        let (sequence, changes) = try delete(current, hub: hub, at: at, deleted: deleted)
+        return InstallationEffect(
+            ordinal: current.ordinal,
+            entry: nil,
+            sequence: sequence,
+            targets: changes,
+            endsStream: true
+        )
+    }
+}
+
+extension Registry.Entry {
+    /// `nil` for an installation that is not of platform `stream`.
+    init?(_ stored: StoredInstallation) throws {
+        guard let digest = stored.channelDigest else { return nil }
+        self.init(
+            ordinal: stored.ordinal,
+            id: stored.installation.id,
+            channelDigest: digest,
+            createdSequence: stored.createdSequence,
+            recipient: try Recipient(stored.installation)
+        )
+    }
+}
+
+extension StoredInstallation {
+    /// When it is removed automatically; `nil` for never.
+    var expiresAt: Timestamp? {
+        installation.expirationTime.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
+    }
+
+    /// True if a caller may see and change this installation: a `stream` installation wants its secret or Manage, for
+    /// the others the id is the protection, as in the original.
+    func isOpen(to grant: Grant, channel: PushChannelSecret?) -> Bool {
+        if grant.mayManage || installation.platform != .stream { return true }
+        guard let channel, let channelDigest else { return false }
+        return channel.matches(digest: channelDigest)
+    }
+}
+
+extension Installation {
+    /// The hash of a `stream` installation's secret; a change that names none keeps the one that is there.
+    fileprivate func streamChannelDigest(keeping current: StoredInstallation?) throws(ProtocolError) -> [UInt8]? {
+        guard platform == .stream else { return nil }
+        if case .handle(let text) = pushChannel { return try PushChannelSecret(text).digest }
+        guard let digest = current?.channelDigest else {
+            throw .badRequest(
+                "A 'stream' installation needs a pushChannel of 43 base64url characters (32 random bytes)."
+            )
+        }
+        return digest
+    }
+}

@@ -1,0 +1,202 @@
+import HubRouting
+import NIOCore
+
+/// What an event loop has yet to do for its streams: commands in order, the message that is being rendered, and streams
+/// that are to be written to.
+struct StreamWork {
+    /// Everything in it comes before the commands that wait.
+    fileprivate enum Rendering {
+        case cohorts(RoutedMessage, [CohortLog])
+        case streams(RoutedMessage, [StreamSession])
+    }
+
+    fileprivate var waiting = CircularBuffer<StreamCommand>()
+    private var messages = 0
+    private var bytes = 0
+    fileprivate var rendering: Rendering?
+    /// How much of ``rendering`` is done.
+    fileprivate var rendered = 0
+    /// What the message that is being rendered has cost so far, in bytes.
+    fileprivate var cost = 0
+    fileprivate var oversize = 0
+    /// Renderings since streams were last written to.
+    fileprivate var unwritten = 0
+    /// Cohorts that something was appended to since the last round of writing began.
+    private var touched: [CohortLog] = []
+    fileprivate var round: [CohortLog] = []
+    /// Streams that the round has yet to reach.
+    fileprivate var sessions: [StreamSession] = []
+    /// The next slice is on its way.
+    fileprivate(set) var isScheduled = false
+    /// Messages up to this sequence were skipped at least once.
+    private(set) var skippedThrough: LogSequence = 0
+
+    mutating func append(_ command: StreamCommand) {
+        waiting.append(command)
+        guard let message = command.message else { return }
+        messages += 1
+        bytes += message.size
+    }
+
+    fileprivate mutating func next() -> StreamCommand? {
+        guard let command = waiting.popFirst() else { return nil }
+        if let message = command.message {
+            messages -= 1
+            bytes -= message.size
+        }
+        return command
+    }
+
+    func exceeds(_ limits: StreamLimits) -> Bool {
+        messages > limits.waitingMessages || bytes > limits.waitingBytes
+    }
+
+    /// Forgets all messages that wait or are being rendered.
+    ///
+    /// - Returns: The sequence of the last one.
+    mutating func skipMessages() -> LogSequence? {
+        var last: LogSequence?
+        if case .cohorts(let message, _) = rendering { last = message.sequence }
+        if case .streams(let message, _) = rendering { last = message.sequence }
+        last = waiting.last { $0.message != nil }?.message?.sequence ?? last
+        waiting = CircularBuffer(waiting.filter { $0.message == nil })
+        (messages, bytes, rendering) = (0, 0, nil)
+        if let last { skippedThrough = last }
+        return last
+    }
+
+    mutating func touch(_ cohort: CohortLog) {
+        guard !cohort.isTouched else { return }
+        cohort.isTouched = true
+        touched.append(cohort)
+    }
+
+    fileprivate mutating func beginRound() {
+        round = touched
+        touched = []
+        for cohort in round {
+            cohort.isTouched = false
+            sessions.append(contentsOf: cohort.sessions.values)
+        }
+    }
+
+    fileprivate var isRendering: Bool { rendering != nil || !waiting.isEmpty }
+    fileprivate var isWriting: Bool { !sessions.isEmpty || !touched.isEmpty }
+}
+
+extension StreamCommand {
+    fileprivate var message: RoutedMessage? {
+        switch self {
+        case .publish(let message), .deliver(let message, _): message
+        case .attach, .refuse, .move, .end, .head: nil
+        }
+    }
+}
+
+extension StreamLoop {
+    /// Commands and renderings in one slice.
+    private static let sliceSteps = 128
+    /// Bytes that the renderings of a slice may cost before it ends.
+    private static let sliceBytes = 256 << 10
+    /// Streams that are written to in one slice.
+    private static let sliceWrites = 128
+    /// Renderings after which streams are written to although more wait: one write should carry a whole burst.
+    private static let renderingsPerWrite = 1_024
+    /// How long the loop looks after its other connections between two slices, at least.
+    private static let pause = TimeAmount.microseconds(20)
+
+    /// Does a slice of the work: commands and renderings first, then writes.
+    ///
+    /// Between two slices the loop looks after its other connections, so that many streams do not keep requests waiting;
+    /// and the streams that were not reached yet get what came meanwhile in the same write.
+    func proceed() {
+        work.isScheduled = false
+        render()
+        if !work.isRendering || work.unwritten >= Self.renderingsPerWrite || !work.sessions.isEmpty { write() }
+        guard work.isRendering || work.isWriting else { return }
+        work.isScheduled = true
+        // An immediate task would run before the loop looks at its connections.
+        eventLoop.scheduleTask(in: Self.pause) { self.proceed() }
+    }
+
+    private func render() {
+        var (steps, bytes) = (0, 0)
+        while steps < Self.sliceSteps, bytes < Self.sliceBytes {
+            steps += 1
+            let before = work.cost
+            switch work.rendering {
+            case .cohorts(let message, let cohorts) where work.rendered < cohorts.count:
+                publish(message, to: cohorts[work.rendered])
+                work.rendered += 1
+            case .streams(let message, let sessions) where work.rendered < sessions.count:
+                deliver(message, to: sessions[work.rendered])
+                work.rendered += 1
+            case .cohorts(let message, _), .streams(let message, _):
+                if work.oversize > 0 { host.noteOversize(message.id, work.oversize) }
+                work.rendering = nil
+            case nil:
+                guard let command = work.next() else { return }
+                begin(command)
+            }
+            bytes += max(0, work.cost - before)
+        }
+    }
+
+    private func begin(_ command: StreamCommand) {
+        switch command {
+        case .publish(let message): work.rendering = .cohorts(message, cohorts.inOrder())
+        case .deliver(let message, let ids):
+            work.rendering = .streams(message, ids.map { $0.compactMap { session($0) } } ?? attached)
+        case .attach, .refuse, .move, .end, .head: return carryOut(command)
+        }
+        (work.rendered, work.cost, work.oversize) = (0, 0, 0)
+    }
+
+    /// Renders a message for a cohort, or lets its streams read it from the store if it has cost too much.
+    private func publish(_ message: RoutedMessage, to cohort: CohortLog) {
+        guard !cohort.sessions.isEmpty else { return }
+        work.unwritten += 1
+        if work.cost < (cohort.isHeavy ? limits.heavyBytes : limits.totalBytes) {
+            guard let entry = encode(message, for: cohort.recipient) else { return }
+            cohorts.append(entry, to: cohort, head: head)
+            for dropped in cohorts.bound(to: limits.totalBytes) { work.touch(dropped) }
+        } else {
+            guard cohort.recipient.receives(message) else { return }
+            for session in cohort.sessions.values { leaveToStore(session, through: message.sequence) }
+        }
+        work.touch(cohort)
+    }
+
+    /// The same for one stream.
+    private func deliver(_ message: RoutedMessage, to session: StreamSession) {
+        guard let recipient = session.recipient, let cohort = session.cohort else { return }
+        work.unwritten += 1
+        if work.cost < (cohort.isHeavy ? limits.heavyBytes : limits.totalBytes) {
+            guard let entry = encode(message, for: recipient) else { return }
+            if !session.keep(entry) { leaveToStore(session, through: entry.sequence) }
+        } else {
+            guard recipient.receives(message) else { return }
+            leaveToStore(session, through: message.sequence)
+        }
+        work.touch(cohort)
+    }
+
+    private func encode(_ message: RoutedMessage, for recipient: Recipient) -> CohortLog.Entry? {
+        let entry = encoding.encode(message, for: recipient, cost: &work.cost)
+        if entry?.isGap == true { work.oversize += 1 }
+        return entry
+    }
+
+    /// Writes to some of the streams whose cohorts have something for them.
+    private func write() {
+        if work.sessions.isEmpty {
+            work.unwritten = 0
+            work.beginRound()
+        }
+        for session in work.sessions.suffix(Self.sliceWrites) { advance(session) }
+        work.sessions.removeLast(min(Self.sliceWrites, work.sessions.count))
+        guard work.sessions.isEmpty else { return }
+        for cohort in work.round { cohorts.trim(cohort) }
+        work.round = []
+    }
+}
