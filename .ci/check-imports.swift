@@ -1,5 +1,6 @@
 // Compares every import in Sources/<Target> with that target's declared dependencies, as `swift package dump-package`
 // prints them on standard input: the compiler lets an undeclared transitive target through (Swift 6.3).
+// Rejects clocks, locks, stores, loggers and networks in pure modules, whose results follow from their arguments alone.
 
 import Foundation
 
@@ -40,6 +41,30 @@ let toolchain: Set<String> = [
 /// Words that may stand before `import`.
 let levels: Set<String> = ["package", "public", "internal", "private", "fileprivate"]
 
+/// Modules without input and output, clocks, locks and loggers.
+let pure: Set<String> = ["Feeds", "HubProtocol", "HubRouting"]
+
+/// Modules that are pure and draw no random numbers either.
+let deterministic: Set<String> = ["HubRouting"]
+
+/// What a pure module must not import.
+let impure: Set<String> = ["Dispatch", "Glibc", "GRDB", "Logging", "NIOCore", "NIOPosix", "Synchronization"]
+
+/// The words of a pure module's file that it must not use, comments aside.
+func impurities(of file: String, in module: String) throws -> [(line: Int, word: String)] {
+    guard pure.contains(module) else { return [] }
+    // What stands for a clock, a lock, a logger or a file.
+    let impure =
+        /\bDate\(\)|\.now\b|\b(Continuous|Suspending)?Clock\b|\b(Mutex|Atomic|Logger|FileManager|FileHandle)\b/
+    let random = /\b(random|randomElement|shuffle|shuffled|UUID|SystemRandomNumberGenerator)\b\(/
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
+        guard !line.drop(while: { $0 == " " }).hasPrefix("//") else { return nil }
+        let drawn = deterministic.contains(module) ? line.firstMatch(of: random)?.0 : nil
+        return (line.firstMatch(of: impure)?.0 ?? drawn).map { (index + 1, String($0)) }
+    }
+}
+
 func imports(of file: String) throws -> [(line: Int, module: String)] {
     let text = try String(contentsOfFile: file, encoding: .utf8)
     return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
@@ -67,6 +92,15 @@ for folder in try FileManager.default.contentsOfDirectory(atPath: root).sorted()
     for file in files.sorted() where file.hasSuffix(".swift") {
         for (line, module) in try imports(of: "\(root)/\(folder)/\(file)") where !allowed.contains(module) {
             print("\(root)/\(folder)/\(file):\(line): error: \(folder) does not declare a dependency on \(module)")
+            surprises += 1
+        }
+        for (line, module) in try imports(of: "\(root)/\(folder)/\(file)")
+        where pure.contains(folder) && impure.contains(module) {
+            print("\(root)/\(folder)/\(file):\(line): error: \(folder) is pure and must not import \(module)")
+            surprises += 1
+        }
+        for (line, word) in try impurities(of: "\(root)/\(folder)/\(file)", in: folder) {
+            print("\(root)/\(folder)/\(file):\(line): error: \(folder) is pure and must not use '\(word)'")
             surprises += 1
         }
     }
