@@ -79,7 +79,9 @@ package struct HubConfiguration: Sendable {
     }
 
     /// Milliseconds since 1970.
-    var nowMilliseconds: Int64 { Int64((now().timeIntervalSince1970 * 1000).rounded()) }
+    var nowMilliseconds: Int64 { timestamp.milliseconds }
+
+    var timestamp: Timestamp { Timestamp(now()) }
 }
 
 /// What waits in memory for streams that lag; more is left to the store.

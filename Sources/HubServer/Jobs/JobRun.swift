@@ -190,7 +190,7 @@ struct JobRun {
                 checkpoint.failed.pending = outcome.failed.text
                 checkpoint.failed.lines += outcome.failed.count
                 job.job.progress = progress
-                job.job.updatedAt = at
+                job.job.updatedAt = Timestamp(milliseconds: at)
                 job.checkpoint = try checkpoint.text
                 try transaction.update(job)
                 return (job, checkpoint, outcome.changes)
@@ -227,7 +227,7 @@ struct JobRun {
 
     /// Notes how far the job is.
     private mutating func note() async throws {
-        stored.job.updatedAt = hub.configuration.nowMilliseconds
+        stored.job.updatedAt = hub.configuration.timestamp
         stored.checkpoint = try checkpoint.text
         let job = stored
         try await patiently { [hub] in
