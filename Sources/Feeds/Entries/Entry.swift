@@ -73,7 +73,7 @@ package struct Entry: Sendable, Equatable {
     package var image: String? {
         get {
             if let ownImage { return ownImage }
-            let base = pictureBase.flatMap(WebAddress.init)
+            let base = pictureBase.flatMap(URLReference.init)
             return pictureTexts.lazy.compactMap { EntryImage.first(in: $0, base: base) }.first
         }
         set { ownImage = newValue }

@@ -16,7 +16,7 @@ enum EntryImage {
     }
 
     /// The first picture in HTML that is not there for counting readers.
-    static func first(in text: FeedText, base: WebAddress?) -> String? {
+    static func first(in text: FeedText, base: URLReference?) -> String? {
         guard let html = text.markup else { return nil }
         var tokens = HTMLTokenizer(html)
         var seen = 0

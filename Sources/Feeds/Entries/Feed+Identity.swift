@@ -30,7 +30,7 @@ package struct EntryIdentity: Sendable, Equatable {
 extension EntryKey {
     /// The key of a link as ``EntryIdentity/link`` has it; `nil` when the text is no address.
     package init?(link: String) {
-        guard let link = WebAddress(link)?.comparable else { return nil }
+        guard let link = URLReference(link)?.comparable else { return nil }
         self.init("link", link)
     }
 
@@ -128,8 +128,8 @@ extension Feed {
     }
 
     private func comparableLink(of entry: Entry) -> String? {
-        guard let link = entry.link.flatMap(WebAddress.init)?.comparable else { return nil }
-        return link == self.link.flatMap(WebAddress.init)?.comparable ? nil : link
+        guard let link = entry.link.flatMap(URLReference.init)?.comparable else { return nil }
+        return link == self.link.flatMap(URLReference.init)?.comparable ? nil : link
     }
 
     private static func withoutScheme(_ id: String) -> String {

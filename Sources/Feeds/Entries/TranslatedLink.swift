@@ -24,7 +24,7 @@ enum TranslatedLink {
 
     /// The address without its marks; `nil` when what is left names a whole site and no page of it.
     static func neutral(_ link: String) -> String? {
-        guard let comparable = WebAddress(link)?.comparable else { return nil }
+        guard let comparable = URLReference(link)?.comparable else { return nil }
         let end = comparable.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? comparable.endIndex
         var labels = comparable[..<end].split(separator: ".", omittingEmptySubsequences: false)
         if labels.count >= 3, isTag(labels[0]) { labels.removeFirst() }

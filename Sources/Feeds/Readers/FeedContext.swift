@@ -20,7 +20,7 @@ struct FeedContext {
 
     init(url: String, tree: XMLTree) {
         self.tree = tree
-        addressText = WebAddress.isPlainWeb(url) ? url : WebAddress(url)?.text
+        addressText = URLReference.isPlainWeb(url) ? url : URLReference(url)?.text
         usesBase = tree.uses("xml:base")
         hasAlerts = tree.uses(AlertReader.names)
         hasMedia = tree.uses(MediaRSS.names)
@@ -31,23 +31,23 @@ struct FeedContext {
     /// a feed proxy.
     mutating func takePage(_ link: String?) {
         guard let link = Self.link(link, base: nil) else { return }
-        if let addressText, WebAddress.sharesHost(addressText, link) { return }
+        if let addressText, URLReference.sharesHost(addressText, link) { return }
         pageText = link
     }
 
     /// Taken apart when a relative address asks for it; in most documents none does.
-    private var address: WebAddress? { addressText.flatMap(WebAddress.init) }
+    private var address: URLReference? { addressText.flatMap(URLReference.init) }
 
     /// The base found last: the links of an entry share one.
     private final class LastBase {
         var owner: XMLElement?
-        var base: WebAddress?
+        var base: URLReference?
     }
 
     private let last = LastBase()
 
     /// The nearest `xml:base`, each resolved against the outer one and the document's address (RFC 3986 §5.1).
-    private func xmlBase(of element: XMLElement) -> WebAddress? {
+    private func xmlBase(of element: XMLElement) -> URLReference? {
         guard usesBase else { return nil }
         var owner: XMLElement? = element
         while let candidate = owner, candidate.attribute("xml:base") == nil { owner = candidate.parent }
@@ -56,7 +56,7 @@ struct FeedContext {
         let outer = owner.parent.flatMap(xmlBase) ?? address
         var found = outer
         if let text = FeedText.trimmed(owner.attribute("xml:base")),
-            let inner = WebAddress(text)?.resolved(against: outer), inner.isWeb
+            let inner = URLReference(text)?.resolved(against: outer), inner.isWeb
         {
             found = inner
         }
@@ -68,9 +68,9 @@ struct FeedContext {
     /// What a reference is relative to.
     ///
     /// A page tells the host that a path begins at; in which of its folders a bare name lies it does not.
-    private func base(of element: XMLElement, for reference: String) -> WebAddress? {
+    private func base(of element: XMLElement, for reference: String) -> URLReference? {
         let isPath = reference.hasPrefix("/") && !reference.hasPrefix("//")
-        return xmlBase(of: element) ?? (isPath ? pageText.flatMap(WebAddress.init) : nil) ?? address
+        return xmlBase(of: element) ?? (isPath ? pageText.flatMap(URLReference.init) : nil) ?? address
     }
 
     /// The base of addresses in an element's text.
@@ -81,13 +81,13 @@ struct FeedContext {
     /// An absolute `http` or `https` URL; `nil` for anything else.
     func link(_ text: String?, at element: XMLElement) -> String? {
         guard let text = FeedText.trimmed(text) else { return nil }
-        return WebAddress.isPlainWeb(text) ? text : Self.link(text, base: base(of: element, for: text))
+        return URLReference.isPlainWeb(text) ? text : Self.link(text, base: base(of: element, for: text))
     }
 
-    static func link(_ text: String?, base: WebAddress?) -> String? {
+    static func link(_ text: String?, base: URLReference?) -> String? {
         guard let text = FeedText.trimmed(text) else { return nil }
-        if WebAddress.isPlainWeb(text) { return text }
-        guard let address = WebAddress(text)?.resolved(against: base), address.isWeb else { return nil }
+        if URLReference.isPlainWeb(text) { return text }
+        guard let address = URLReference(text)?.resolved(against: base), address.isWeb else { return nil }
         return address.text
     }
 

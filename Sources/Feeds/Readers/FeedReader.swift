@@ -30,7 +30,7 @@ package enum FeedReader {
         contentLocation: String? = nil,
         contentType: String?
     ) throws(FeedError) -> Feed {
-        let url = FeedContext.link(contentLocation, base: WebAddress(url)) ?? url
+        let url = FeedContext.link(contentLocation, base: URLReference(url)) ?? url
         let (text, fault) = try text(of: bytes, contentType: contentType)
         guard let first = text.first(where: { $0 > 0x20 }) else { throw .empty }
         var feed = first == 0x7B || first == 0x5B ? try readJSON(text, url: url) : try readXML(text, url: url)

@@ -4,11 +4,11 @@ internal import FoundationEssentials
 ///
 /// A field of the wrong type is skipped, its item kept.
 struct JSONFeedReader {
-    private let base: WebAddress?
+    private let base: URLReference?
     private let root: JSONValue
 
     init(root: JSONValue, url: String) {
-        base = WebAddress(url)
+        base = URLReference(url)
         self.root = root
     }
 

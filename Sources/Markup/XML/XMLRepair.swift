@@ -12,7 +12,7 @@ struct XMLRepair {
     private var input: XMLRepairInput
     private let vocabulary: XMLVocabulary
     private let knowsRoot: Bool
-    private var references: XMLReferences
+    private var references: XMLTextNormalizer
     private var open: [ArraySlice<UInt8>] = []
     private var openRecord: Int?
     private var sawRootEnd = false
@@ -23,7 +23,7 @@ struct XMLRepair {
     init(_ bytes: [UInt8], vocabulary: XMLVocabulary) {
         input = XMLRepairInput(bytes)
         self.vocabulary = vocabulary
-        references = XMLReferences()
+        references = XMLTextNormalizer()
         knowsRoot = Self.findsRoot(in: bytes.prefix(Self.searchedBytes), names: vocabulary.roots)
         output.reserveCapacity(bytes.count + bytes.count / 16)
     }
@@ -46,7 +46,7 @@ struct XMLRepair {
         if input.skip("<!--") { return input.skip(past: "-->") }
         if input.skip("<![CDATA[") {
             guard let text = input.take(upTo: "]]>") else { return false }
-            if acceptsContent { XMLReferences.appendLiteral(text, to: &output) }
+            if acceptsContent { XMLTextNormalizer.appendLiteral(text, to: &output) }
             return true
         }
         if input.skip("<!DOCTYPE") || input.skip("<!doctype") { return references.takeDoctype(&input) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Feeds
 
-struct WebAddressTests {
+struct URLReferenceTests {
     /// RFC 3986 §5.4, as far as the scheme is http.
     @Test(arguments: [
         ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
@@ -13,8 +13,8 @@ struct WebAddressTests {
         ("g/../h", "http://a/b/c/h"), ("g?y/../x", "http://a/b/c/g?y/../x"), ("mailto:x@y", "mailto:x@y"),
     ])
     func `references resolve as the standard says`(reference: String, expected: String) throws {
-        let base = try #require(WebAddress("http://a/b/c/d;p?q"))
-        #expect(WebAddress(reference)?.resolved(against: base).text == expected)
+        let base = try #require(URLReference("http://a/b/c/d;p?q"))
+        #expect(URLReference(reference)?.resolved(against: base).text == expected)
     }
 
     @Test(arguments: [
@@ -44,7 +44,7 @@ struct WebAddressTests {
         ("http://u:p@x.example/a", "http://x.example/a"),
     ])
     func `one page compares equal under its spellings`(one: String, other: String) throws {
-        #expect(try #require(WebAddress(one)).comparable == #require(WebAddress(other)).comparable)
+        #expect(try #require(URLReference(one)).comparable == #require(URLReference(other)).comparable)
     }
 
     @Test(arguments: [
@@ -52,6 +52,6 @@ struct WebAddressTests {
         ("http://x.example:8080/", "http://x.example/"), ("http://x.example/A", "http://x.example/a"),
     ])
     func `two pages compare different`(one: String, other: String) throws {
-        #expect(try #require(WebAddress(one)).comparable != #require(WebAddress(other)).comparable)
+        #expect(try #require(URLReference(one)).comparable != #require(URLReference(other)).comparable)
     }
 }

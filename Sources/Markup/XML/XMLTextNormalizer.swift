@@ -2,7 +2,7 @@
 ///
 /// Entities that the document declares are replaced flat, up to a total; no replacement is looked into again, so
 /// nothing can grow.
-struct XMLReferences {
+struct XMLTextNormalizer {
     private static let declarations = 256
     private static let declaredBytes = 1_024
     /// Bytes that the declared entities of one document may bring.

@@ -4,7 +4,7 @@ internal import DomainNames
 ///
 /// Tolerant where publishers are sloppy: spaces and other characters that no URL holds are percent-encoded instead of
 /// refused, and host names are written in their ASCII form (RFC 5891).
-struct WebAddress: Sendable, Equatable {
+struct URLReference: Sendable, Equatable {
     /// Longest address taken; browsers and servers refuse longer ones.
     static let maximumBytes = 8_192
 
@@ -62,7 +62,7 @@ struct WebAddress: Sendable, Equatable {
         }
         if origin(one).elementsEqual(origin(other)) { return true }
         func host(_ text: String) -> Substring {
-            let host = WebAddress(text)?.host ?? ""
+            let host = URLReference(text)?.host ?? ""
             return host.hasPrefix("www.") ? host.dropFirst(4) : host[...]
         }
         return host(one) == host(other)
@@ -91,7 +91,7 @@ struct WebAddress: Sendable, Equatable {
     }
 
     /// Resolves this reference against a base that is absolute.
-    func resolved(against base: WebAddress?) -> WebAddress {
+    func resolved(against base: URLReference?) -> URLReference {
         guard scheme == nil, let base else { return self }
         var result = self
         result.scheme = base.scheme
