@@ -28,7 +28,7 @@ extension SubscriberAgent {
             )
             return Connected(hub: hub.text, allowsPlainHTTP: allowsPlainHTTP, client: client)
         } catch {
-            throw AgentError(.configuration, "\(error)")
+            throw AgentError(.badConfiguration, "\(error)")
         }
     }
 
@@ -39,15 +39,14 @@ extension SubscriberAgent {
         } catch let error as HostError where error.isMissing {
             if let local = configuration.localConnection { return local }
             throw AgentError(
-                .configuration,
+                .badConfiguration,
                 "no connection string for profile '\(configuration.profile)'",
-                hint: "start a hub with 'newswire hub', or give another's Listen string with --connection-file PATH; "
-                    + "'newswire hub keys' there shows it"
+                hint: .noConnectionString
             )
         } catch let error as HostError {
             throw AgentError(error)
         } catch {
-            throw AgentError(.configuration, "cannot use '\(path)': \(error)")
+            throw AgentError(.badConfiguration, "cannot use '\(path)': \(error)")
         }
     }
 

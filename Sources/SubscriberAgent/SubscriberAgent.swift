@@ -85,7 +85,7 @@ package final class SubscriberAgent: Sendable {
                 throw AgentError(
                     .tryLater,
                     "another subscriber listens for profile '\(configuration.profile)' already",
-                    hint: "--categories or --language change its choice; another --profile listens beside it"
+                    hint: .otherSubscriber
                 )
             }
             return .choiceStored(try await choose(choice, template, isListening: true))
@@ -106,7 +106,7 @@ package final class SubscriberAgent: Sendable {
                 let outcome = try await choose(choice, template, isListening: false)
                 beginning = outcome.isRegistered ? .registered : .away(retryAfter: outcome.retryAfter)
             } catch {
-                if Task.isCancelled, error == HubTrouble.cancelled.asAgentError { return .stopped }
+                if Task.isCancelled, error == HubFailure.cancelled.asAgentError { return .stopped }
                 throw error
             }
         }
@@ -209,9 +209,9 @@ package final class SubscriberAgent: Sendable {
         do {
             try await client.delete(record.installation, channel: record.channel)
         } catch {
-            let trouble = HubTrouble(error)
+            let failure = HubFailure(error)
             // Not there is what was asked for.
-            guard case .notFound = trouble else { throw trouble.asAgentError }
+            guard case .notFound = failure else { throw failure.asAgentError }
         }
         try await stored { () async throws(AgentStoreError) in try await self.store.forget() }
         return true
@@ -228,7 +228,7 @@ package final class SubscriberAgent: Sendable {
         do throws(HubClientError) {
             known = try await client.categories()
         } catch {
-            throw HubTrouble(error).asAgentError
+            throw HubFailure(error).asAgentError
         }
         guard let known else {
             return chosen.map { CategoryListing(name: $0, isChosen: true, isKnown: nil) }

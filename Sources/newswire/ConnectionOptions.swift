@@ -136,23 +136,13 @@ struct HubConnection: Sendable {
 
     /// A client for the hub.
     func client(_ connection: ConnectionString, http: OutboundClient) throws -> HubClient {
-        do {
-            return try HubClient(
-                connection: connection,
-                hub: hub,
-                http: http,
-                allowPlainHTTP: allowPlainHTTP ?? false,
-                certificateAuthorities: try Self.authorities(authorityFile)
-            )
-        } catch let failure as Failure {
-            throw failure
-        } catch {
-            throw Failure(
-                .badConfiguration,
-                "\(error)",
-                hint: "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
-            )
-        }
+        try HubClient(
+            connection: connection,
+            hub: hub,
+            http: http,
+            allowPlainHTTP: allowPlainHTTP ?? false,
+            certificateAuthorities: try Self.authorities(authorityFile)
+        )
     }
 
     /// The file of authorities, which holds at least one.

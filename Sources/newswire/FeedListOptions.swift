@@ -73,10 +73,3 @@ struct FeedFolderOptions: ParsableArguments {
         }
     }
 }
-
-extension Failure {
-    /// How a command ends that cannot use the publisher's database.
-    init(store error: PublisherStoreError) {
-        self.init(ExitStatus(rawValue: error.exit.rawValue) ?? .failed, "\(error)", hint: error.advice)
-    }
-}

@@ -47,20 +47,21 @@ package struct MessageProperties: Sendable, Equatable {
     }
 
     /// Takes names as they are; of two that differ in case only, the one that sorts first.
-    package init(_ properties: [String: String]) {
-        values = Dictionary(
-            properties.sorted { $0.key < $1.key }.map {
-                ($0.key.lowercased(), Property(name: $0.key, value: $0.value))
-            },
-            uniquingKeysWith: { first, _ in first }
-        )
+    package init(_ properties: [MessageProperty: String]) {
+        let sorted = properties.map { Property(name: $0.key.rawValue, value: $0.value) }.sorted { $0.name < $1.name }
+        values = Dictionary(sorted.map { ($0.name.lowercased(), $0) }) { first, _ in first }
     }
 
     /// Looks a name up ignoring case.
-    package subscript(name: String) -> String? { values[name.lowercased()]?.value }
+    package subscript(name: MessageProperty) -> String? { values[name.rawValue.lowercased()]?.value }
 
     /// As spelled by the sender, sorted.
-    package var names: [String] { values.values.map(\.name).sorted() }
+    package var names: [MessageProperty] { values.values.map(\.name).sorted().map(MessageProperty.init(rawValue:)) }
+
+    /// The values by their names.
+    package var all: [MessageProperty: String] {
+        Dictionary(uniqueKeysWithValues: values.values.map { (MessageProperty(rawValue: $0.name), $0.value) })
+    }
 
     /// A JSON object of strings, sorted by name: equal properties give equal bytes.
     package func encoded() -> [UInt8] {

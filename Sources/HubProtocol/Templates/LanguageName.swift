@@ -6,10 +6,12 @@
 package struct LanguageName: Sendable, CustomStringConvertible {
     /// Longest name, in characters: half of a property's.
     package static let maximumLength = 60
-    /// What stands before a language in the name of the property that holds a text in it.
-    package static let newsPrefix = "News_"
-    package static let titlePrefix = "Title_"
-    package static let linkPrefix = "Link_"
+    /// What a message has in a language of its own: the beginning of the property's name, with the language after it.
+    package enum Part: String, Sendable, CaseIterable {
+        case news = "News_"
+        case title = "Title_"
+        case link = "Link_"
+    }
 
     package let text: String
 
@@ -27,15 +29,27 @@ package struct LanguageName: Sendable, CustomStringConvertible {
     }
 
     /// The property with a message's text in this language.
-    package var newsProperty: String { Self.newsPrefix + text }
+    package var newsProperty: MessageProperty { MessageProperty(.news, of: text) }
 
     /// The property with its title.
-    package var titleProperty: String { Self.titlePrefix + text }
+    package var titleProperty: MessageProperty { MessageProperty(.title, of: text) }
 
     /// The property with the address of its page, where that is not the message's `link`.
-    package var linkProperty: String { Self.linkPrefix + text }
+    package var linkProperty: MessageProperty { MessageProperty(.link, of: text) }
 
     package var description: String { text }
+}
+
+extension MessageProperty {
+    /// Takes the language as text, which may be one that is not known.
+    package init(_ part: LanguageName.Part, of language: String) { self.init(rawValue: part.rawValue + language) }
+
+    /// The language that the property is for, if it holds that part of a message.
+    package func language(of part: LanguageName.Part) -> String? {
+        rawValue.hasPrefix(part.rawValue) ? String(rawValue.dropFirst(part.rawValue.count)) : nil
+    }
+
+    package var isLocalized: Bool { LanguageName.Part.allCases.contains { language(of: $0) != nil } }
 }
 
 extension LanguageName: Hashable {

@@ -1,8 +1,8 @@
 /// What a rendered template says to people.
 package enum RenderedText {
     /// Members that say how a message is shown, where it leads or what it takes the place of, and nothing by themselves.
-    package static let attributes: Set<String> = [
-        "link", "localizedLink", "category", "image", "urgency", "story", "status", "replaces",
+    private static let attributes: Set<MessageProperty> = [
+        .link, .localizedLink, .category, .image, .urgency, .story, .status, .replaces,
     ]
 
     /// Whether a message put no text at all into the template that it was rendered with.
@@ -39,7 +39,7 @@ package enum RenderedText {
         case .array(let elements):
             for (index, element) in elements.enumerated() { gather(element, at: path + ["\(index)"], into: &texts) }
         case .object(let members):
-            for member in members where !attributes.contains(member.name) {
+            for member in members where !attributes.contains(MessageProperty(rawValue: member.name)) {
                 gather(member.value, at: path + [member.name], into: &texts)
             }
         case .null, .bool, .number: break

@@ -35,7 +35,7 @@ package struct ListenQuota: Sendable {
     /// - Parameters:
     ///   - change: What the caller wants to do.
     ///   - usage: What there is.
-    /// - Throws: 403 with ``ProtocolError/listenQuotaCode`` when the change would go beyond the quota; one that makes
+    /// - Throws: 403 with ``ProtocolError/Code/listenQuota`` when the change would go beyond the quota; one that makes
     ///   nothing larger is always taken.
     func check(_ change: TargetChange, _ usage: ListenUsage) throws(ProtocolError) {
         let (old, new) = (change.old?.charge ?? 0, change.new?.charge ?? 0)
@@ -60,7 +60,7 @@ extension ProtocolError {
     fileprivate static func listenQuotaExceeded(_ reason: String, setting: String) -> ProtocolError {
         ProtocolError(
             status: 403,
-            code: listenQuotaCode,
+            code: Code.listenQuota,
             detail: "ListenQuotaExceeded: \(reason), which is the most. Delete some, or raise 'hub: \(setting)'."
         )
     }

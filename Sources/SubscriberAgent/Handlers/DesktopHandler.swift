@@ -1,4 +1,5 @@
 import DesktopNotifications
+import HubProtocol
 
 /// Shows rows on the desktop beside what else is done with them, and says once when that cannot be done.
 ///
@@ -85,8 +86,19 @@ actor DesktopHandler {
     }
 
     private func failed(_ error: DesktopError) {
-        if !isAway { reporter.warning("cannot show notifications: \(error); \(fallback); \(error.advice)") }
+        if !isAway {
+            reporter.warning("cannot show notifications: \(error); \(fallback)")
+            reporter.hint(Self.hint(error))
+        }
         isAway = true
+    }
+
+    private static func hint(_ error: DesktopError) -> AgentHint {
+        switch error {
+        case .noBus, .disconnected: .noDesktop
+        case .noService: .noNotifications
+        case .timedOut, .refused: .notifications
+        }
     }
 }
 
@@ -94,7 +106,6 @@ extension DesktopNotification {
     /// Messages of one `story`, and repeats of one message, take each other's place.
     init(_ record: InboxRecord) {
         let content = record.content
-        let members = MessageContent.members(of: record.body)
         let standing = record.standing
         let title = content.title.isEmpty ? content.message : content.title
         let text = content.message == title ? "" : content.message
@@ -102,10 +113,18 @@ extension DesktopNotification {
             key: standing.story.isEmpty ? "message:\(record.id)" : Self.key(ofStory: standing.story),
             summary: (record.isRedelivery ? "(again) " : "") + (title.isEmpty ? "(no text)" : title),
             body: text.isEmpty ? content.category : text,
-            urgency: Urgency(word: members["urgency"] ?? ""),
+            urgency: Self.urgency(MessageContent.members(of: record.body)[.urgency]),
             link: WebLink(content.link),
             replaces: standing.replaces.map(Self.key)
         )
+    }
+
+    private static func urgency(_ word: String?) -> Urgency {
+        switch MessageUrgency(word: word ?? "") {
+        case .low: .low
+        case .normal: .normal
+        case .critical: .critical
+        }
     }
 
     private static func key(ofStory name: String) -> String { "story:\(name)" }

@@ -42,9 +42,9 @@ struct HandlerRunner: Sendable {
         guard !program.isEmpty, candidates.contains(where: Self.isExecutable) else {
             let reason = candidates.contains { access($0, F_OK) == 0 } ? "not an executable file" : "no such program"
             throw AgentError(
-                .configuration,
+                .badConfiguration,
                 "cannot run handler '\(TerminalText.safe(program))': \(reason)",
-                hint: "give the path of a program; it is not run by a shell"
+                hint: .handler
             )
         }
     }

@@ -30,7 +30,7 @@ package struct InboxLine: Sendable, Encodable {
         message = record.content.message
         link = record.content.link
         category = record.content.category
-        receivedAt = record.receivedAt.formatted(.iso8601(includingFractionalSeconds: true))
+        receivedAt = ISODateTime.formatMilliseconds(record.receivedAt.date)
         redelivery = record.isRedelivery ? true : nil
         let standing = record.standing
         story = standing.story.isEmpty ? nil : standing.story
@@ -59,11 +59,5 @@ package struct InboxLine: Sendable, Encodable {
         if let gap { parts.append("(\(TerminalText.safe(gap.reason)))") }
         if !link.isEmpty { parts.append(TerminalText.safe(link)) }
         return parts.joined(separator: " ")
-    }
-}
-
-extension FormatStyle where Self == Date.ISO8601FormatStyle {
-    fileprivate static func iso8601(includingFractionalSeconds: Bool) -> Self {
-        Date.ISO8601FormatStyle(includingFractionalSeconds: includingFractionalSeconds)
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HubProtocol
 
 /// The members of a message that agents know, as plain strings; absent ones are empty.
 ///
@@ -21,30 +22,30 @@ package struct MessageContent: Sendable, Equatable {
     /// A translation's own page comes before the story's.
     package init(body: String) {
         let members = Self.members(of: body)
-        let links = [members["localizedLink"], members["link"]].compactMap(\.self)
+        let links = [members[.localizedLink], members[.link]].compactMap(\.self)
         self.init(
-            title: members["title"] ?? "",
-            message: members["message"] ?? "",
+            title: members[.title] ?? "",
+            message: members[.message] ?? "",
             link: links.first { !$0.isEmpty } ?? "",
-            category: members["category"] ?? ""
+            category: members[.category] ?? ""
         )
     }
 
     /// The members of a message that are strings.
-    static func members(of body: String) -> [String: String] {
+    static func members(of body: String) -> [MessageProperty: String] {
         (try? JSONDecoder().decode(LenientStrings.self, from: Data(body.utf8)))?.values ?? [:]
     }
 }
 
 /// The string members of a JSON object.
 private struct LenientStrings: Decodable {
-    let values: [String: String]
+    let values: [MessageProperty: String]
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: AnyName.self)
-        var values: [String: String] = [:]
+        var values: [MessageProperty: String] = [:]
         for key in container.allKeys {
-            if let value = try? container.decode(String.self, forKey: key) { values[key.stringValue] = value }
+            values[MessageProperty(rawValue: key.stringValue)] = try? container.decode(String.self, forKey: key)
         }
         self.values = values
     }

@@ -47,8 +47,7 @@ package struct CategoryChoice: Sendable, Equatable {
         for category in categories {
             guard let spelled = spelling[Self.folded(category)] else {
                 let nearest = NearestName.of(category, among: known).map { ", did you mean '\($0)'?" } ?? ""
-                let list = known.isEmpty ? "the hub has no categories" : "known: \(known.joined(separator: ", "))"
-                let hint = "\(list); the hub knows a category from its publisher's first pass on"
+                let hint = AgentHint.unknownCategory(known: known)
                 throw AgentError(.usage, "unknown category '\(category)'\(nearest)", hint: hint)
             }
             checked.append(spelled)

@@ -12,7 +12,7 @@ struct Registrar: Sendable {
     /// Puts the installation with the stored choice, overwriting what the hub has.
     ///
     /// - Returns: Whether there is a choice; without one nothing is sent.
-    func register() async throws(HubTrouble) -> Bool {
+    func register() async throws(HubFailure) -> Bool {
         let lock: FileLock
         do {
             lock = try await ChangeLock.acquire(in: directory, environment)
@@ -24,7 +24,7 @@ struct Registrar: Sendable {
     }
 
     /// The same, for a caller that holds the change lock.
-    func registerLocked() async throws(HubTrouble) -> Bool {
+    func registerLocked() async throws(HubFailure) -> Bool {
         let record = try await storedRecord()
         guard let categories = record.categories else { return false }
         let installation = Installation(
@@ -37,9 +37,9 @@ struct Registrar: Sendable {
         do {
             try await client.put(installation, channel: record.channel)
         } catch {
-            let trouble = HubTrouble(error)
-            if case .notFound(let detail) = trouble { throw .refused(HubTrouble.noSuchHub(detail)) }
-            throw trouble
+            let failure = HubFailure(error)
+            if case .notFound(let detail) = failure { throw .refused(HubFailure.noSuchHub(detail)) }
+            throw failure
         }
         // Without this mark the next start registers again, which changes nothing.
         try? await store.setRegistered(categories, template: record.template.ownBody)
@@ -59,7 +59,7 @@ struct Registrar: Sendable {
         environment.reporter.warning("the hub has no category \(names) any more; nothing will come for it")
     }
 
-    func storedRecord() async throws(HubTrouble) -> AgentRecord {
+    func storedRecord() async throws(HubFailure) -> AgentRecord {
         do {
             return try await store.record()
         } catch {

@@ -28,7 +28,7 @@ package enum TemplateChoice: Sendable, Equatable {
             throw AgentError(
                 .usage,
                 error.detail,
-                hint: "it is the end of a property's name: with --language French agents show 'News_French'"
+                hint: .language
             )
         }
     }
@@ -45,11 +45,8 @@ package enum TemplateChoice: Sendable, Equatable {
         do {
             text = try PrivateFile.read(path, limit: Self.maximumBytes)
         } catch {
-            let hint = "give the path of a JSON file of at most \(Self.maximumBytes) bytes"
-            throw AgentError(.usage, "\(error)", hint: hint)
+            throw AgentError(.usage, "\(error)", hint: .templateFile)
         }
-        let hint =
-            #"a template is a JSON object such as {"title":"$(title)","message":"$(News_French)","link":"$(link)"}"#
         do {
             let template = try Template(parsing: text)
             guard template.syntax == .json else {
@@ -59,7 +56,7 @@ package enum TemplateChoice: Sendable, Equatable {
                 throw TemplateError(offset: 0, reason: "it names no property, so all messages would read the same")
             }
         } catch {
-            throw AgentError(.usage, "cannot use template '\(path)': \(error)", hint: hint)
+            throw AgentError(.usage, "cannot use template '\(path)': \(error)", hint: .template)
         }
         self = .custom(text)
     }
@@ -68,7 +65,7 @@ package enum TemplateChoice: Sendable, Equatable {
     package var warning: String? {
         guard case .custom(let body) = self else { return nil }
         let members = MessageContent.members(of: body)
-        guard members["message"] == nil, members["title"] == nil else { return nil }
+        guard members[.message] == nil, members[.title] == nil else { return nil }
         return "the template has neither 'message' nor 'title', so printed messages say '(no text)'; "
             + "a program gets all of it in NEWSWIRE_BODY"
     }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import GRDB
 import Glibc
 import HostSystem
@@ -18,10 +17,9 @@ extension AgentStore {
     func receive(
         _ arrivals: [Arrival],
         cursor: String?,
-        at now: Date
+        at now: Timestamp
     ) async throws(AgentStoreError) -> [Arrival] {
-        let milliseconds = Int64((now.timeIntervalSince1970 * 1_000).rounded())
-        return try await write { database in
+        try await write { database in
             var taken: [Arrival] = []
             for arrival in arrivals {
                 try database.execute(
@@ -38,15 +36,15 @@ extension AgentStore {
                 try database.execute(
                     sql: """
                         INSERT INTO inbox
-                            (ordinal, kind, id, template, body, title, message, link, category, received_at, state, reason,
-                            is_empty, story)
+                            (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state, reason,
+                            isEmpty, story)
                             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                         """,
                     arguments: [
                         ordinal, arrival.kind.rawValue, arrival.id, arrival.template, arrival.body,
                         arrival.content.title, arrival.content.message, arrival.content.link, arrival.content.category,
-                        milliseconds, state.rawValue, arrival.failure ?? arrival.emptiness, arrival.emptiness != nil,
-                        standing.story,
+                        now.milliseconds, state.rawValue, arrival.failure ?? arrival.emptiness,
+                        arrival.emptiness != nil, standing.story,
                     ]
                 )
                 if !standing.replaces.isEmpty { try Self.supersede(by: standing, before: ordinal, in: database) }
@@ -126,7 +124,7 @@ extension AgentStore {
             try Row.fetchAll(
                 database,
                 sql: """
-                    SELECT * FROM inbox WHERE iif(is_empty, 'empty', state) IN (SELECT value FROM json_each(?))
+                    SELECT * FROM inbox WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))
                     ORDER BY ordinal DESC LIMIT ?
                     """,
                 arguments: [Self.text(states.map(\.rawValue)), limit]
@@ -193,8 +191,8 @@ extension InboxRecord {
                 link: row["link"],
                 category: row["category"]
             ),
-            receivedAt: Date(timeIntervalSince1970: Double(row["received_at"] as Int64) / 1_000),
-            state: row["is_empty"] ? .empty : State(rawValue: row["state"]) ?? .failed,
+            receivedAt: Timestamp(milliseconds: row["receivedAt"]),
+            state: row["isEmpty"] ? .empty : State(rawValue: row["state"]) ?? .failed,
             attempts: row["attempts"],
             failures: row["failures"],
             reason: row["reason"],

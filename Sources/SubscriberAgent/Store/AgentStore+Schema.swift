@@ -57,6 +57,7 @@ extension AgentStore {
         migrator.registerMigration("3 language, template") { database in
             try database.execute(
                 sql: """
+                    -- Of language and template at most one is set.
                     ALTER TABLE agent ADD COLUMN language TEXT;
                     ALTER TABLE agent ADD COLUMN template TEXT;
                     ALTER TABLE agent ADD COLUMN registered_template TEXT;
@@ -64,8 +65,16 @@ extension AgentStore {
                     """
             )
         }
+        migrator.registerMigration("4 names as in the hub's file") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE agent RENAME COLUMN plain_http TO allowsPlainHTTP;
+                    ALTER TABLE agent RENAME COLUMN registered_template TO registeredTemplate;
+                    ALTER TABLE inbox RENAME COLUMN received_at TO receivedAt;
+                    ALTER TABLE inbox RENAME COLUMN is_empty TO isEmpty;
+                    """
+            )
+        }
         return migrator
     }
-
-    /// At most one of the two columns is set.
 }

@@ -74,10 +74,10 @@ final class AgentStore: Sendable {
                 categories: try Self.list(ifAny: row["categories"]),
                 registered: try Self.list(ifAny: row["registered"]),
                 template: Self.template(row),
-                registeredTemplate: row["registered_template"],
+                registeredTemplate: row["registeredTemplate"],
                 cursor: row["cursor"],
                 hub: row["hub"],
-                allowsPlainHTTP: row["plain_http"],
+                allowsPlainHTTP: row["allowsPlainHTTP"],
                 retired: try Self.list(row["retired"])
             )
         }
@@ -107,7 +107,7 @@ final class AgentStore: Sendable {
         let text = categories.map(Self.text)
         try await write { database in
             try database.execute(
-                sql: "UPDATE agent SET registered = ?, registered_template = ?",
+                sql: "UPDATE agent SET registered = ?, registeredTemplate = ?",
                 arguments: [text, template]
             )
         }
@@ -126,7 +126,7 @@ final class AgentStore: Sendable {
     func setHub(_ hub: String, allowsPlainHTTP: Bool) async throws(AgentStoreError) {
         try await write { database in
             try database.execute(
-                sql: "UPDATE agent SET hub = ?, plain_http = ?",
+                sql: "UPDATE agent SET hub = ?, allowsPlainHTTP = ?",
                 arguments: [hub, allowsPlainHTTP]
             )
         }

@@ -34,7 +34,7 @@ enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
     /// For a command that a person waits for, which does not try again by itself.
     var asAgentError: AgentError {
         switch self {
-        case .blocked: AgentError(.tryLater, description, hint: "make space on the disk and try again")
+        case .blocked: AgentError(.tryLater, description, hint: .space)
         case .unusable: AgentError(.failed, description)
         }
     }

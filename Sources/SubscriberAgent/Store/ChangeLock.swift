@@ -25,7 +25,7 @@ enum ChangeLock {
             do {
                 try await environment.sleep(glance)
             } catch {
-                throw HubTrouble.cancelled.asAgentError
+                throw HubFailure.cancelled.asAgentError
             }
         }
     }

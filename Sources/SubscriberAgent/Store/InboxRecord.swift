@@ -1,4 +1,4 @@
-package import FoundationEssentials
+package import HubProtocol
 
 /// One row of the inbox: what arrived, and what became of it.
 package struct InboxRecord: Sendable, Equatable, Identifiable {
@@ -35,7 +35,7 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
     /// A JSON object as it came; for ``Kind/unreadable`` the start of the event's data.
     package let body: String
     package let content: MessageContent
-    package let receivedAt: Date
+    package let receivedAt: Timestamp
     package let state: State
     /// How often a handler was started on it.
     package let attempts: Int

@@ -37,7 +37,7 @@ final class PatientStore: Sendable {
         }
         guard isNews else { return }
         environment.reporter.warning("\(error); not reading on until it can be written")
-        environment.reporter.hint("free some space; what is waiting at the hub comes then")
+        environment.reporter.hint(.space)
     }
 
     private func cleared() {

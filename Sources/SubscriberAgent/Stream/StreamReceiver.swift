@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HostSystem
 import HubClient
 import HubProtocol
 import Logging
@@ -79,7 +80,7 @@ struct StreamReceiver {
     mutating func run() async throws(AgentError) -> SubscribeEnding {
         if let firstWait { await wait(retryAfter: firstWait) }
         while !Task.isCancelled {
-            do throws(HubTrouble) {
+            do throws(HubFailure) {
                 if let ending = try await listenOnce() { return ending }
             } catch {
                 try await recover(from: error)
@@ -100,7 +101,7 @@ struct StreamReceiver {
         case paused
     }
 
-    private mutating func listenOnce() async throws(HubTrouble) -> SubscribeEnding? {
+    private mutating func listenOnce() async throws(HubFailure) -> SubscribeEnding? {
         var record = try await registrar.storedRecord()
         if mustRegister || record.needsRegistration {
             guard try await registrar.register() else { return .unsubscribed }
@@ -140,9 +141,9 @@ struct StreamReceiver {
         return await conclude(end, hadEvents: hadEvents)
     }
 
-    private func open(_ record: AgentRecord) async throws(HubTrouble) -> HubEventStream {
+    private func open(_ record: AgentRecord) async throws(HubFailure) -> HubEventStream {
         if let cursor = record.cursor, !Cursor.isSendable(cursor) {
-            throw .badCursor(AgentError(.configuration, "the stored position cannot be sent to a hub"))
+            throw .badCursor(AgentError(.badConfiguration, "the stored position cannot be sent to a hub"))
         }
         do {
             return try await client.events(
@@ -151,7 +152,7 @@ struct StreamReceiver {
                 after: record.cursor
             )
         } catch {
-            throw HubTrouble(error, withCursor: record.cursor != nil)
+            throw HubFailure(error, withCursor: record.cursor != nil)
         }
     }
 
@@ -160,7 +161,7 @@ struct StreamReceiver {
         // Not after another process has unsubscribed, or the next subscription would begin at the end of this one.
         if let unsavedCursor, (try? await store.record())?.categories != nil {
             // Lost, it costs the hub a few heartbeats' worth of looking.
-            _ = try? await store.receive([], cursor: unsavedCursor, at: environment.now())
+            _ = try? await store.receive([], cursor: unsavedCursor, at: Timestamp(environment.now()))
         }
         unsavedCursor = nil
         switch end {
@@ -226,7 +227,7 @@ struct StreamReceiver {
             backoff.reset()
         } catch {
             switch error {
-            case .away(_, let retryAfter):
+            case .away(_, let retryAfter, _):
                 let pause = backoff.next(retryAfter: retryAfter, random: environment.random())
                 renewal.failed(tryAgainAt: environment.elapsed() + pause)
             case .clockDiffers, .notFound, .foreign, .badCursor, .refused, .cancelled:
@@ -286,7 +287,7 @@ struct StreamReceiver {
     ) async throws(AgentStoreError) -> StreamEnd? {
         let cursor = id ?? unsavedCursor
         let store = store
-        let now = environment.now()
+        let now = Timestamp(environment.now())
         var end: StreamEnd?
         let taken: [Arrival]
         do {
@@ -341,7 +342,7 @@ struct StreamReceiver {
         guard now - (cursorSavedAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return nil }
         cursorSavedAt = now
         do {
-            try await store.receive([], cursor: id, at: environment.now())
+            try await store.receive([], cursor: id, at: Timestamp(environment.now()))
             unsavedCursor = nil
         } catch {
             guard case .blocked = error else { throw error }
@@ -353,8 +354,8 @@ struct StreamReceiver {
 
     // MARK: Trouble
 
-    private mutating func recover(from trouble: HubTrouble) async throws(AgentError) {
-        switch trouble {
+    private mutating func recover(from failure: HubFailure) async throws(AgentError) {
+        switch failure {
         case .cancelled:
             if !Task.isCancelled { await wait() }
         case .refused(let error):
@@ -373,17 +374,18 @@ struct StreamReceiver {
                     + "messages that the hub still holds come again and are passed over"
             )
         case .foreign:
-            throw HubTrouble.foreignError
+            throw HubFailure.foreignError
         case .clockDiffers:
             if !hasSaidClock {
-                environment.reporter.warning("\(HubTrouble.clockLine); trying on")
-                environment.reporter.hint("set the clock that is wrong; 'timedatectl' shows this machine's")
+                environment.reporter.warning("\(HubFailure.clockLine); trying on")
+                environment.reporter.hint(.clock)
             }
             hasSaidClock = true
             await wait()
-        case .away(let reason, let retryAfter):
+        case .away(let reason, let retryAfter, let hint):
             if presence.failed() {
                 environment.reporter.warning("the hub is away: \(reason); trying until it is back")
+                if let hint { environment.reporter.hint(.hub(hint)) }
             }
             await wait(retryAfter: retryAfter)
         case .notFound(let detail):
@@ -391,9 +393,9 @@ struct StreamReceiver {
             mustRegister = true
             guard unknownInRow < Self.maximumUnknown else {
                 throw AgentError(
-                    .configuration,
+                    .badConfiguration,
                     "the hub takes this installation but has no event stream for it: \(detail)",
-                    hint: "is it a newswire hub? others have no streams"
+                    hint: .noStreams
                 )
             }
             if unknownInRow > 1 { await wait() }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HostSystem
+import HubProtocol
 import SubscriberAgent
 
 struct UnsubscribeCommand: AsyncParsableCommand {
@@ -104,7 +105,7 @@ struct InboxCommand: AsyncParsableCommand {
         let text = [content.message, content.title].first { !$0.isEmpty } ?? record.reason ?? ""
         let isExplained = record.state == .failed || (record.state == .empty && !text.isEmpty && text != record.reason)
         let trouble = isExplained ? record.reason.map { "  (\($0))" } ?? "" : ""
-        let time = record.receivedAt.formatted(.iso8601)
+        let time = record.receivedAt.date.formatted(.iso8601)
         let marks = [record.standing.status?.rawValue, record.supersession.map { "\($0.rawValue) later" }]
         let mark = marks.compactMap(\.self).map { "(\($0)) " }.joined()
         return TerminalText.safe(
@@ -123,7 +124,7 @@ extension InboxCommand.Row {
             message: record.content.message,
             link: record.content.link,
             category: record.content.category,
-            receivedAt: record.receivedAt,
+            receivedAt: record.receivedAt.date,
             state: record.state.rawValue,
             attempts: record.attempts,
             reason: record.reason,

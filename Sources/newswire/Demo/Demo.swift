@@ -136,11 +136,11 @@ struct Demo: Sendable {
         let baseline = try await publish(lists, store, client, http)
         try Console.write("publisher   first pass: \(baseline.recorded) entries recorded, \(baseline.sent) announced")
         samples.moveOn()
-        let start = Date()
+        let start = Timestamp(Date())
         let pass = try await publish(lists, store, client, http)
         try Console.write("publisher   second pass: \(pass.announced) new entries, \(pass.sent) messages sent")
         // Streams are in order: whoever has this has everything that came before it.
-        let last = MessageProperties(["title": Self.broadcast, "messageParam": Self.broadcast])
+        let last = MessageProperties([.title: Self.broadcast, .messageParam: Self.broadcast])
         _ = try await client.send(last.encoded(), tags: nil, idempotencyKey: "demo")
         var isComplete = true
         for subscriber in subscribers {
@@ -201,14 +201,14 @@ struct Demo: Sendable {
     /// Prints what a subscriber got.
     ///
     /// - Returns: Whether that is what it was owed.
-    private func report(_ subscriber: Subscriber, _ records: [InboxRecord], since start: Date) throws -> Bool {
+    private func report(_ subscriber: Subscriber, _ records: [InboxRecord], since start: Timestamp) throws -> Bool {
         let expected = try subscriber.categories.flatMap(samples.news) + [Self.broadcast]
         let received = records.map(\.content.title)
-        let slowest = records.map { $0.receivedAt.timeIntervalSince(start) }.max() ?? 0
+        let slowest = records.map { ($0.receivedAt - start).milliseconds }.max() ?? 0
         let count = "\(received.count) of \(expected.count) messages"
-        try Console.write("\(subscriber.name): \(count), the last \(Int(slowest * 1000)) ms after the feeds were asked")
+        try Console.write("\(subscriber.name): \(count), the last \(slowest) ms after the feeds were asked")
         for record in records {
-            let delay = Int(record.receivedAt.timeIntervalSince(start) * 1000)
+            let delay = (record.receivedAt - start).milliseconds
             let category = record.content.category.isEmpty ? "everybody" : record.content.category
             try Console.write("  \(delay) ms  \(TerminalText.safe("\(category): \(record.content.title)"))")
         }

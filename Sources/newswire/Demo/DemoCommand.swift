@@ -28,15 +28,13 @@ struct DemoCommand: AsyncParsableCommand {
     var samples: String?
 
     func run() async throws {
-        try await reportingFailures {
-            let samples = try SampleFeeds(directory: samples ?? SampleFeeds.standardDirectory)
-            let scratch = try ScratchDirectory()
-            defer { scratch.remove() }
-            let isOnce = once
-            try await untilStopped {
-                let demo = Demo(samples: samples, scratch: scratch.path)
-                try await demo.run(staysUp: !isOnce)
-            }
+        let samples = try SampleFeeds(directory: samples ?? SampleFeeds.standardDirectory)
+        let scratch = try ScratchDirectory()
+        defer { scratch.remove() }
+        let isOnce = once
+        try await untilStopped {
+            let demo = Demo(samples: samples, scratch: scratch.path)
+            try await demo.run(staysUp: !isOnce)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Feeds
 import Foundation
+import HostSystem
 import HubServer
 import Hummingbird
 import Logging

@@ -42,26 +42,13 @@ struct NamespaceOptions: ParsableArguments {
         let file = settings.value(PublisherSettings.connection.authorityFile, flag: caFile)
         let authorities = try HubConnection.authorities(file)
         return try await withHTTP { http in
-            let client: NamespaceClient
-            do throws(ConnectionStringError) {
-                client = try NamespaceClient(
-                    connection: string,
-                    http: http,
-                    allowPlainHTTP: allowPlainHttp,
-                    certificateAuthorities: authorities
-                )
-            } catch {
-                throw Failure(
-                    .badConfiguration,
-                    "\(error)",
-                    hint: "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
-                )
-            }
-            do {
-                return try await work(client, endpoints)
-            } catch let error as HubClientError {
-                throw Failure(hub: error)
-            }
+            let client = try NamespaceClient(
+                connection: string,
+                http: http,
+                allowPlainHTTP: allowPlainHttp,
+                certificateAuthorities: authorities
+            )
+            return try await work(client, endpoints)
         }
     }
 
@@ -116,19 +103,17 @@ struct HubListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let hubs = try await namespace.run { client, _ in try await client.hubs() }
-            guard json else { return hubs.forEach { Console.print("\($0.name)\($0.isDisabled ? " (disabled)" : "")") } }
-            let shown = hubs.map { hub in
-                ShownHub(
-                    name: hub.name.text,
-                    registrationTimeToLive: hub.registrationTimeToLive.text,
-                    disabled: hub.isDisabled,
-                    rules: hub.rules.map(\.name)
-                )
-            }
-            Console.print(try JSON.line(shown))
+        let hubs = try await namespace.run { client, _ in try await client.hubs() }
+        guard json else { return hubs.forEach { Console.print("\($0.name)\($0.isDisabled ? " (disabled)" : "")") } }
+        let shown = hubs.map { hub in
+            ShownHub(
+                name: hub.name.text,
+                registrationTimeToLive: hub.registrationTimeToLive.text,
+                disabled: hub.isDisabled,
+                rules: hub.rules.map(\.name)
+            )
         }
+        Console.print(try JSON.line(shown))
     }
 }
 
@@ -170,24 +155,22 @@ struct HubCreateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let (hub, endpoint) = try await namespace.run { client, endpoints in
-                do {
-                    let timeToLive = registrationTimeToLive ?? .unlimited
-                    let hub = try await client.create(name, registrationTimeToLive: timeToLive)
-                    return (hub, local ? endpoints.own : endpoints.others)
-                } catch HubClientError.refused(409, _, _, _) {
-                    let hint = "'newswire hub keys' shows its connection strings"
-                    throw Failure(.usage, "the hub '\(name)' exists already", hint: hint)
-                }
+        let (hub, endpoint) = try await namespace.run { client, endpoints in
+            do {
+                let timeToLive = registrationTimeToLive ?? .unlimited
+                let hub = try await client.create(name, registrationTimeToLive: timeToLive)
+                return (hub, local ? endpoints.own : endpoints.others)
+            } catch HubClientError.refused(409, _, _, _) {
+                let hint = "'newswire hub keys' shows its connection strings"
+                throw Failure(.usage, "the hub '\(name)' exists already", hint: hint)
             }
-            let strings = try hub.rules.map { ($0, "\(try ConnectionString(endpoint: endpoint, rule: $0))") }
-            if json {
-                let byName = Dictionary(uniqueKeysWithValues: strings.map { ($0.name, $1) })
-                return Console.print(try JSON.line(MadeHub(name: hub.name.text, connectionStrings: byName)))
-            }
-            for (rule, string) in strings { Console.print("\(rule.rights.names.joined(separator: "+")): \(string)") }
         }
+        let strings = try hub.rules.map { ($0, "\(try ConnectionString(endpoint: endpoint, rule: $0))") }
+        if json {
+            let byName = Dictionary(uniqueKeysWithValues: strings.map { ($0.name, $1) })
+            return Console.print(try JSON.line(MadeHub(name: hub.name.text, connectionStrings: byName)))
+        }
+        for (rule, string) in strings { Console.print("\(rule.rights.names.joined(separator: "+")): \(string)") }
     }
 }
 
@@ -209,11 +192,9 @@ struct HubDeleteCommand: AsyncParsableCommand {
     var name: HubName
 
     func run() async throws {
-        try await reportingFailures {
-            let wasThere = try await namespace.run { client, _ in try await client.delete(name) }
-            guard wasThere else { throw Failure(.usage, "there is no hub '\(name)'", hint: "newswire hub list") }
-            Console.notice("hub '\(name)' is deleted")
-        }
+        let wasThere = try await namespace.run { client, _ in try await client.delete(name) }
+        guard wasThere else { throw Failure(.usage, "there is no hub '\(name)'", hint: "newswire hub list") }
+        Console.notice("hub '\(name)' is deleted")
     }
 }
 

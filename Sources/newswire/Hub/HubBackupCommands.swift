@@ -21,23 +21,21 @@ struct HubBackupCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        try await reportingFailures {
-            let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
-            let database = state.file(HubFiles.database)
-            guard URL(filePath: file).lastPathComponent != HubFiles.lock else {
-                throw Failure(.usage, "'\(file)' is the name of a hub's lock", hint: "give the copy another name")
-            }
-            let isRoots = HubStateOptions.isRoots(state)
-            try await usingDatabase(database) {
-                try HubBackups.write(
-                    database: database,
-                    to: file,
-                    reading: { if !isRoots { try FolderRights.take(ownerOf: state.path) } },
-                    writing: { try FolderRights.take(ownerOf: Self.folder(of: file)) }
-                )
-            }
-            Console.notice("'\(file)' is a copy of '\(state.file(HubFiles.database))'")
+        let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
+        let database = state.file(HubFiles.database)
+        guard URL(filePath: file).lastPathComponent != HubFiles.lock else {
+            throw Failure(.usage, "'\(file)' is the name of a hub's lock", hint: "give the copy another name")
         }
+        let isRoots = HubStateOptions.isRoots(state)
+        try await usingDatabase(database) {
+            try HubBackups.write(
+                database: database,
+                to: file,
+                reading: { if !isRoots { try FolderRights.take(ownerOf: state.path) } },
+                writing: { try FolderRights.take(ownerOf: Self.folder(of: file)) }
+            )
+        }
+        Console.notice("'\(file)' is a copy of '\(state.file(HubFiles.database))'")
     }
 
     private static func folder(of file: String) -> String {
@@ -75,19 +73,17 @@ struct HubRestoreCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
-            guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
-                throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
-            }
-            defer { lock.close() }
-            let database = state.file(HubFiles.database)
-            if let file {
-                try await restore(file, to: database, in: state)
-            } else {
-                try await usingDatabase(database) { try HubBackups.declareRestored(database) }
-                Console.notice("'\(database)' is declared an older copy; agents are sent a gap at the next start")
-            }
+        let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
+        guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
+            throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
+        }
+        defer { lock.close() }
+        let database = state.file(HubFiles.database)
+        if let file {
+            try await restore(file, to: database, in: state)
+        } else {
+            try await usingDatabase(database) { try HubBackups.declareRestored(database) }
+            Console.notice("'\(database)' is declared an older copy; agents are sent a gap at the next start")
         }
     }
 

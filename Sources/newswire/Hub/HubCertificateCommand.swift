@@ -32,14 +32,12 @@ struct HubCertificateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let settings = try stateOptions.configuration.load()
-            let state = try stateOptions.directory(settings)
-            if let certificate = settings.value(HubSettings.tlsCertificate) {
-                try show(given: certificate, settings)
-            } else {
-                try show(own: state)
-            }
+        let settings = try stateOptions.configuration.load()
+        let state = try stateOptions.directory(settings)
+        if let certificate = settings.value(HubSettings.tlsCertificate) {
+            try show(given: certificate, settings)
+        } else {
+            try show(own: state)
         }
     }
 
@@ -77,10 +75,10 @@ struct HubCertificateCommand: AsyncParsableCommand {
                 hint: "the hub makes it at its first start: newswire hub"
             )
         }
-        let authority = try read(path)
+        let authority = try CertificateFacts.read(path)
         if pem { return Console.print(authority.text.trimmingCharacters(in: .newlines)) }
         let server = "\(state.path)/\(LocalCertificates.serverName)"
-        let certificate = HostFile.exists(server) ? try read(server).facts : nil
+        let certificate = HostFile.exists(server) ? try CertificateFacts.read(server).facts : nil
         let endpoint = try ConnectionFiles.endpoint(in: state.path).replacing("sb://", with: "https://")
         let commands = TrustCommand.all(authority: path, endpoint: endpoint)
         if json {
@@ -117,7 +115,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
     }
 
     private func show(given path: String, _ settings: Settings) throws {
-        let facts = try read(path).facts
+        let facts = try CertificateFacts.read(path).facts
         if pem {
             throw Failure(
                 .badConfiguration,
@@ -139,14 +137,6 @@ struct HubCertificateCommand: AsyncParsableCommand {
         Console.print("fingerprint  SHA-256 \(facts.fingerprint)")
         Console.print("")
         Console.print("Clients must trust its issuer; most know the public ones.")
-    }
-
-    private func read(_ path: String) throws -> (facts: CertificateFacts, text: String) {
-        do {
-            return try CertificateFacts.read(path)
-        } catch {
-            throw Failure(error.host?.isTemporary ?? false ? .tryLater : .badConfiguration, "\(error)")
-        }
     }
 
     private static func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }

@@ -158,23 +158,21 @@ struct HubServe: AsyncParsableCommand {
     var logLevel: LogLevel?
 
     func run() async throws {
-        try await reportingFailures {
-            let settings = try stateOptions.configuration.load()
-            let state = try stateOptions.directory(settings)
-            guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
-                throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
-            }
-            defer { lock.close() }
-            var configuration = try hubConfiguration(settings, state)
-            configuration.provisions = try ConfiguredKeys().provisions(of: settings.hubs)
-            let isNamed = name != nil || settings.origin(of: HubSettings.name.entry) != nil
-            configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
-            let endpoint = try HubEndpoint(settings, self, listen: configuration.host, state: state)
-            configuration.certificate = endpoint.certificate
-            configuration.publicName = endpoint.publicName
-            try await usingDatabase(configuration.databasePath) {
-                try await serve(configuration, endpoint, state, settings)
-            }
+        let settings = try stateOptions.configuration.load()
+        let state = try stateOptions.directory(settings)
+        guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
+            throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
+        }
+        defer { lock.close() }
+        var configuration = try hubConfiguration(settings, state)
+        configuration.provisions = try ConfiguredKeys().provisions(of: settings.hubs)
+        let isNamed = name != nil || settings.origin(of: HubSettings.name.entry) != nil
+        configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
+        let endpoint = try HubEndpoint(settings, self, listen: configuration.host, state: state)
+        configuration.certificate = endpoint.certificate
+        configuration.publicName = endpoint.publicName
+        try await usingDatabase(configuration.databasePath) {
+            try await serve(configuration, endpoint, state, settings)
         }
     }
 
@@ -223,12 +221,7 @@ struct HubServe: AsyncParsableCommand {
         var logger = Logger(label: "newswire.hub")
         logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
         let listen = configuration.host
-        let service: HubService
-        do {
-            service = try await HubService(configuration, logger: logger)
-        } catch let error as HubProvisionError {
-            throw Failure(.badConfiguration, "\(error)")
-        }
+        let service = try await HubService(configuration, logger: logger)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger
         do {

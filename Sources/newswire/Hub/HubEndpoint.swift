@@ -18,7 +18,7 @@ struct HubEndpoint {
         let configured = settings.value(HubSettings.hostNames, flag: flags.hostNames)
         if let files = try Self.files(settings, flags) {
             certificate = .files(files)
-            let identity = try Self.identity(certificate)
+            let identity = try certificate.identity(at: Date())
             publicName =
                 configured?.first ?? identity.facts.names.lazy.compactMap { HostName($0) }.first
                 ?? Self.localhost
@@ -33,7 +33,7 @@ struct HubEndpoint {
             for name in names where !unique.contains(name) && !Self.isUnspecified("\(name)") { unique.append(name) }
             certificate = .local(LocalCertificates(directory: state.path, names: unique))
             publicName = configured?.first ?? (isLocal ? nil : best) ?? Self.localhost
-            _ = try Self.identity(certificate)
+            _ = try certificate.identity(at: Date())
         }
     }
 
@@ -56,14 +56,6 @@ struct HubEndpoint {
 
     static func incomplete(_ given: String, _ missing: String) -> String {
         "'\(given)' is set and '\(missing)' is not; both are needed, or neither"
-    }
-
-    private static func identity(_ source: CertificateSource) throws -> ServerIdentity {
-        do {
-            return try source.identity(at: Date())
-        } catch {
-            throw Failure(error.host?.isTemporary ?? false ? .tryLater : .badConfiguration, "\(error)")
-        }
     }
 
     /// For SDKs and other machines.

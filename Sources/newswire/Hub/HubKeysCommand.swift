@@ -44,19 +44,13 @@ struct HubKeysCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let settings = try stateOptions.configuration.load()
-            let state = try stateOptions.directory(settings)
-            guard FileManager.default.fileExists(atPath: state.file(HubFiles.database)) else {
-                throw Failure(.badConfiguration, "there is no hub in '\(state.path)'", hint: "start one: newswire hub")
-            }
-            do {
-                let database = state.file(HubFiles.database)
-                try await usingDatabase(database) { try await run(HubKeys(databasePath: database), settings, state) }
-            } catch let error as HubKeysError {
-                throw Failure(.usage, "\(error)")
-            }
+        let settings = try stateOptions.configuration.load()
+        let state = try stateOptions.directory(settings)
+        guard FileManager.default.fileExists(atPath: state.file(HubFiles.database)) else {
+            throw Failure(.badConfiguration, "there is no hub in '\(state.path)'", hint: "start one: newswire hub")
         }
+        let database = state.file(HubFiles.database)
+        try await usingDatabase(database) { try await run(HubKeys(databasePath: database), settings, state) }
     }
 
     private func run(_ keys: HubKeys, _ settings: Settings, _ state: StateDirectory) async throws {
@@ -101,7 +95,7 @@ struct HubKeysCommand: AsyncParsableCommand {
                 hint: "change the file that it names, and restart the hub"
             )
         }
-        _ = try await keys.rotate(rule, of: owner, at: Int64(Date().timeIntervalSince1970 * 1000))
+        _ = try await keys.rotate(rule, of: owner, at: Timestamp(Date()).milliseconds)
         // When this command has ended the keys are what it says.
         try await Task.sleep(for: HubKeys.takeover)
     }

@@ -33,10 +33,10 @@ struct InquiryOptions: ParsableArguments {
             let client = try hub.client(string, http: http)
             do {
                 return try await question(client)
-            } catch let error as HubClientError {
+            } catch HubClientError.refused(404, let code, let detail, let retryAfter) {
                 // What is not there is no mistake in the configuration.
-                if case .refused(404, _, _, _) = error { throw Failure(.failed, "\(error)") }
-                throw Failure(hub: error)
+                let error = HubClientError.refused(status: 404, code: code, detail: detail, retryAfter: retryAfter)
+                throw Failure(.failed, "\(error)")
             }
         }
     }
@@ -63,14 +63,12 @@ struct MessagesListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let last = last
-            let messages = try await inquiry.ask { hub in
-                try await hub.newestMessages(last)
-            }
-            if inquiry.json { return Console.print(try JSON.line(MessageReports(messages: messages))) }
-            for message in messages { Console.print(MessageText.line(message)) }
+        let last = last
+        let messages = try await inquiry.ask { hub in
+            try await hub.newestMessages(last)
         }
+        if inquiry.json { return Console.print(try JSON.line(MessageReports(messages: messages))) }
+        for message in messages { Console.print(MessageText.line(message)) }
     }
 }
 
@@ -100,20 +98,18 @@ struct MessagesShowCommand: AsyncParsableCommand {
     var device: String?
 
     func run() async throws {
-        try await reportingFailures {
-            let (id, device) = try identifiers()
-            let answer = try await inquiry.ask { hub in
-                try await Self.answer(of: hub, on: id, device: device)
-            }
-            switch answer {
-            case .report(let report):
-                if inquiry.json { return Console.print(try JSON.line(report)) }
-                for line in MessageText.lines(report) { Console.print(line) }
-            case .details(let details):
-                if inquiry.json { return Console.print(try JSON.line(TelemetryLine(details))) }
-                for line in MessageText.lines(details) { Console.print(line) }
-                if device != nil { Console.warning("this hub does not tell of single devices") }
-            }
+        let (id, device) = try identifiers()
+        let answer = try await inquiry.ask { hub in
+            try await Self.answer(of: hub, on: id, device: device)
+        }
+        switch answer {
+        case .report(let report):
+            if inquiry.json { return Console.print(try JSON.line(report)) }
+            for line in MessageText.lines(report) { Console.print(line) }
+        case .details(let details):
+            if inquiry.json { return Console.print(try JSON.line(TelemetryLine(details))) }
+            for line in MessageText.lines(details) { Console.print(line) }
+            if device != nil { Console.warning("this hub does not tell of single devices") }
         }
     }
 
@@ -163,18 +159,16 @@ struct MessagesCancelCommand: AsyncParsableCommand {
     var id: String
 
     func run() async throws {
-        try await reportingFailures {
-            let id = try MessageID(argument: id)
-            let isCanceled = try await inquiry.ask { hub in try await hub.cancel(id) }
-            guard isCanceled else {
-                throw Failure(
-                    .failed,
-                    "there is no scheduled message '\(id)' at this hub",
-                    hint: "'newswire messages list' shows those that wait"
-                )
-            }
-            Console.print(inquiry.json ? try JSON.line(["canceled": id.text]) : "canceled \(id)")
+        let id = try MessageID(argument: id)
+        let isCanceled = try await inquiry.ask { hub in try await hub.cancel(id) }
+        guard isCanceled else {
+            throw Failure(
+                .failed,
+                "there is no scheduled message '\(id)' at this hub",
+                hint: "'newswire messages list' shows those that wait"
+            )
         }
+        Console.print(inquiry.json ? try JSON.line(["canceled": id.text]) : "canceled \(id)")
     }
 }
 

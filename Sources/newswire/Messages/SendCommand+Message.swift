@@ -111,20 +111,20 @@ extension SendCommand {
     }
 
     private func properties() throws -> MessageProperties {
-        var values: [String: String] = [:]
+        var values: [MessageProperty: String] = [:]
         for text in property {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw Failure(.usage, "--property '\(text)' is not of the form name=value")
             }
-            values[parts[0]] = parts[1]
+            values[MessageProperty(rawValue: parts[0])] = parts[1]
         }
         if let message {
             guard !message.allSatisfy(\.isWhitespace) else {
                 throw Failure(.usage, "--message is empty", hint: "pass a text, or --property NAME=VALUE alone")
             }
-            values["messageParam"] = message
-            if values["title"] == nil { values["title"] = message }
+            values[.messageParam] = message
+            if values[.title] == nil { values[.title] = message }
         }
         guard !values.isEmpty else {
             throw Failure(.usage, "there is nothing to send", hint: "pass --message TEXT or --property NAME=VALUE")

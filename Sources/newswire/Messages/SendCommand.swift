@@ -70,21 +70,13 @@ struct SendCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        try await reportingFailures {
-            let outgoing = try outgoing()
-            let time = try time()
-            let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
-            let string = try hub.sending()
-            try await withHTTP { http in
-                let client = try hub.client(string, http: http)
-                let sent: SentMessage
-                do throws(HubClientError) {
-                    sent = try await send(outgoing, at: time, client)
-                } catch {
-                    throw Failure(hub: error)
-                }
-                try report(sent)
-            }
+        let outgoing = try outgoing()
+        let time = try time()
+        let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
+        let string = try hub.sending()
+        try await withHTTP { http in
+            let client = try hub.client(string, http: http)
+            try report(try await send(outgoing, at: time, client))
         }
     }
 
@@ -110,18 +102,5 @@ struct SendCommand: AsyncParsableCommand {
         }
         sent.id = try await client.send(message)
         return sent
-    }
-}
-
-extension Failure {
-    /// How a command that needs the hub ends when the hub does not do it.
-    init(hub error: HubClientError) {
-        switch error {
-        case .unreachable, .malformedReply: self.init(.hubUnreachable, "\(error)", hint: "is the hub running?")
-        case .refused(let status, _, _, _) where [401, 403, 404].contains(status):
-            self.init(.badConfiguration, "\(error)")
-        case .refused(let status, _, _, _) where status == 429 || status >= 500: self.init(.tryLater, "\(error)")
-        case .refused, .cancelled: self.init(.failed, "\(error)")
-        }
     }
 }

@@ -47,15 +47,13 @@ struct RegistrationsListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingFailures {
-            let choices = try choices()
-            var list = RegistrationList(limit: limit ?? .max, json: inquiry.json)
-            for choice in choices where list.isEmpty {
-                list = try await inquiry.ask { try await list.adding(choice, of: $0) }
-            }
-            guard list.unreadable == 0 else {
-                throw Failure(.failed, "\(list.unreadable) of the registrations cannot be shown")
-            }
+        let choices = try choices()
+        var list = RegistrationList(limit: limit ?? .max, json: inquiry.json)
+        for choice in choices where list.isEmpty {
+            list = try await inquiry.ask { try await list.adding(choice, of: $0) }
+        }
+        guard list.unreadable == 0 else {
+            throw Failure(.failed, "\(list.unreadable) of the registrations cannot be shown")
         }
     }
 
@@ -122,12 +120,10 @@ struct RegistrationsShowCommand: AsyncParsableCommand {
     var id: String
 
     func run() async throws {
-        try await reportingFailures {
-            let id = try identifier()
-            let output = RegistrationOutput(try await inquiry.ask { hub in try await hub.registration(id) })
-            if inquiry.json { return Console.print(try JSON.line(output)) }
-            for line in output.lines { Console.print(line) }
-        }
+        let id = try identifier()
+        let output = RegistrationOutput(try await inquiry.ask { hub in try await hub.registration(id) })
+        if inquiry.json { return Console.print(try JSON.line(output)) }
+        for line in output.lines { Console.print(line) }
     }
 
     private func identifier() throws(Failure) -> RegistrationID {

@@ -59,4 +59,19 @@ import Testing
     @Test func `of names that differ in case the first in order stands`() {
         #expect(MessageProperties(["a": "2", "A": "1"])["a"] == "1")
     }
+
+    @Test(arguments: [
+        ("low", MessageUrgency.low), ("very-low", .low), ("", .normal), ("normal", .normal), ("whatever", .normal),
+        ("High", .critical), ("breaking", .critical), ("urgent", .critical), ("CRITICAL", .critical),
+    ])
+    func `urgency is read from a word`(word: String, urgency: MessageUrgency) {
+        #expect(MessageUrgency(word: word) == urgency)
+    }
+
+    @Test func `a property that names a language tells it`() throws {
+        let french = try LanguageName("French")
+        #expect(french.newsProperty.language(of: .news) == "French" && french.newsProperty.language(of: .link) == nil)
+        for name in [french.newsProperty, french.titleProperty, french.linkProperty] { #expect(name.isLocalized) }
+        #expect(!MessageProperty.title.isLocalized)
+    }
 }

@@ -6,7 +6,7 @@ import Testing
     @Test(arguments: ["French", "pt_BR", "zh2", String(repeating: "a", count: 60)])
     func `a language is what can end a property's name`(text: String) throws {
         let language = try LanguageName(text)
-        #expect(language.newsProperty == "News_\(text)" && language.titleProperty == "Title_\(text)")
+        #expect(language.newsProperty.rawValue == "News_\(text)" && language.titleProperty.rawValue == "Title_\(text)")
         #expect(try language == LanguageName(text.uppercased()))
     }
 
@@ -16,9 +16,21 @@ import Testing
         #expect(error?.detail.contains("must be letters, digits and '_'") == true)
     }
 
+    @Test func `the agent's templates have their members in the order that hubs have stored`() throws {
+        let rest =
+            #""category":"$(category)","image":"$(image)","secureId":"$(secureId)","urgency":"$(urgency)","#
+            + #""story":"$(story)","status":"$(status)","replaces":"$(replaces)"}"#
+        #expect(AgentTemplate.body == #"{"title":"$(title)","message":"$(messageParam)","link":"$(link)","# + rest)
+        #expect(
+            try AgentTemplate.body(in: LanguageName("French"))
+                == #"{"title":"$(Title_French)","message":"$(News_French)","link":"$(link)","#
+                + #""localizedLink":"$(Link_French)","# + rest
+        )
+    }
+
     @Test func `the agent's template in a language shows nothing of another`() throws {
         let template = try Template(parsing: AgentTemplate.body(in: LanguageName("French")))
-        let message = [
+        let message: [MessageProperty: String] = [
             "title": "Mayor resigns", "messageParam": "Breaking", "link": "https://a.example/en", "category": "World",
         ]
         let english = try #require(template.render(MessageProperties(message)))

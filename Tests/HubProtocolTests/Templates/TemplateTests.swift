@@ -138,7 +138,7 @@ private let message = MessageProperties(["name": "A & \"B\"", "n": "40", "t": "T
     @Test func `message first, then the device's variables, then the default`() throws {
         let template = try Template(parsing: #"{"v":"$(City:{nowhere})"}"#)
         let variables = ["CITY": "Rome"]
-        func rendered(_ properties: [String: String], _ variables: [String: String]) -> String? {
+        func rendered(_ properties: [MessageProperty: String], _ variables: [String: String]) -> String? {
             template.render(MessageProperties(properties), variables: PushVariables(variables))
         }
         #expect(rendered(["city": "Oslo"], variables) == #"{"v":"Oslo"}"#)

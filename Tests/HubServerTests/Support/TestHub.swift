@@ -257,7 +257,7 @@ extension TestHub {
 
     /// Sends a message in template format.
     func post(
-        _ properties: [String: String] = ["title": "t"],
+        _ properties: [MessageProperty: String] = ["title": "t"],
         tags: String? = nil,
         key: String? = nil
     ) async throws -> Reply {

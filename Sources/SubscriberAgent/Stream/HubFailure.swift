@@ -1,10 +1,11 @@
+import HostSystem
 import HubClient
 import HubProtocol
 
 /// What a failed call to the hub means for an agent.
-enum HubTrouble: Error, Sendable, Equatable {
+enum HubFailure: Error, Sendable, Equatable {
     /// Not reachable, busy or broken: try again.
-    case away(String, retryAfter: Duration?)
+    case away(String, retryAfter: Duration?, hint: HubHint? = nil)
     /// The hub's clock says that our token is over: it may be mended any moment, here or there.
     case clockDiffers
     /// The hub does not know the installation, or the hub's name.
@@ -19,20 +20,20 @@ enum HubTrouble: Error, Sendable, Equatable {
 
     init(_ error: HubClientError) {
         switch error {
-        case .unreachable(let reason):
-            self = .away(reason, retryAfter: nil)
+        case .unreachable(let reason, _):
+            self = .away(reason, retryAfter: nil, hint: error.hint)
         case .malformedReply(let reason):
             self = .away("it answered what no hub answers: \(reason)", retryAfter: nil)
         case .cancelled:
             self = .cancelled
         case .refused(let status, let code, let detail, let retryAfter):
-            self = Self.refusal(status, code, detail, retryAfter)
+            self = Self.refusal(status, code, detail, retryAfter, error.hint)
         }
     }
 
     /// How long the hub asks to be left alone.
     var retryAfter: Duration? {
-        if case .away(_, let retryAfter) = self { retryAfter } else { nil }
+        if case .away(_, let retryAfter, _) = self { retryAfter } else { nil }
     }
 
     /// What the failure of a request for the stream means, which a cursor was sent with.
@@ -49,8 +50,9 @@ enum HubTrouble: Error, Sendable, Equatable {
     /// For a command that a person waits for, which does not try again by itself.
     var asAgentError: AgentError {
         switch self {
-        case .away(let reason, _): AgentError(.unreachable, "cannot reach the hub: \(reason)")
-        case .clockDiffers: AgentError(.tryLater, Self.clockLine, hint: "set the clock and try again")
+        case .away(let reason, _, let hint):
+            AgentError(.hubUnreachable, "cannot reach the hub: \(reason)", hint: hint.map { .hub($0) })
+        case .clockDiffers: AgentError(.tryLater, Self.clockLine, hint: .clock)
         case .notFound(let detail): Self.noSuchHub(detail)
         case .foreign: Self.foreignError
         case .badCursor(let error), .refused(let error): error
@@ -62,39 +64,45 @@ enum HubTrouble: Error, Sendable, Equatable {
 
     static func noSuchHub(_ detail: String) -> AgentError {
         AgentError(
-            .configuration,
+            .badConfiguration,
             "the hub answered 404 (not found): \(detail)",
-            hint: "check the hub's name and the connection string's endpoint"
+            hint: .hub(.hubName)
         )
     }
 
     static let foreignError = AgentError(
-        .configuration,
+        .badConfiguration,
         "the hub holds this installation under another secret",
-        hint: "the state directory was copied or restored from an old copy; with an empty one a new agent begins"
+        hint: .copiedState
     )
 
-    private static func refusal(_ status: Int, _ code: Int, _ detail: String, _ retryAfter: Duration?) -> HubTrouble {
+    private static func refusal(
+        _ status: Int,
+        _ code: Int,
+        _ detail: String,
+        _ retryAfter: Duration?,
+        _ hint: HubHint?
+    ) -> HubFailure {
         switch status {
-        case 401 where code == 40_106 || detail.hasPrefix("ExpiredToken"):
+        case 401 where code == ProtocolError.Code.expiredToken:
             .clockDiffers
         case 403 where retryAfter != nil:
             // How the service says that a quota is used up (protocol §2).
             .away("it is throttling: \(detail)", retryAfter: retryAfter)
-        case 403 where code == ProtocolError.listenQuotaCode:
+        case 403 where code == ProtocolError.Code.listenQuota:
             .away("it stores no more for now: \(detail)", retryAfter: nil)
         case 401, 403:
             .refused(
                 AgentError(
-                    .configuration,
+                    .badConfiguration,
                     "the hub refused the key: \(status) \(detail)",
-                    hint: "check the connection string; 'newswire hub keys' shows those of your own hub"
+                    hint: hint.map { .hub($0) }
                 )
             )
         case 404: .notFound(detail)
         case 409: .foreign
         case 408, 425, 429, 500...: .away("it answered \(status): \(detail)", retryAfter: retryAfter)
-        default: .refused(AgentError(.configuration, "the hub refused the request: \(status) \(detail)"))
+        default: .refused(AgentError(.badConfiguration, "the hub refused the request: \(status) \(detail)"))
         }
     }
 }
