@@ -97,12 +97,29 @@ let package = Package(
         // What can be configured, and where it is found.
         .target(name: "Settings", dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", .yams]),
 
+        // What a start needs to know before it, and the pipeline in one process.
+        .target(
+            name: "StartupChecks",
+            dependencies: [
+                "HostSystem", "HubProtocol", "Certificates", "HubServer", "FeedPublisher", "SubscriberAgent",
+                "Settings",
+            ]
+        ),
+        .target(
+            name: "Demonstration",
+            dependencies: [
+                "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
+                "SubscriberAgent", "Settings", .hummingbird, .log, .nioCore, .serviceLifecycle,
+            ]
+        ),
+
         // The program.
         .executableTarget(
             name: "newswire",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
-                "SubscriberAgent", "Settings", "Certificates", "NetworkAddresses", .argumentParser, .hummingbird,
+                "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates", "NetworkAddresses",
+                .argumentParser, .hummingbird,
                 .hummingbirdCore, .httpTypes, .log,
                 .nioCore, .nioHTTPTypes, .serviceLifecycle, .unixSignals,
             ]

@@ -1,11 +1,13 @@
 import ArgumentParser
 import Certificates
+import Demonstration
 import FeedPublisher
 import HostSystem
 import HubClient
 import HubProtocol
 import HubServer
 import OutboundHTTP
+import Settings
 import SubscriberAgent
 
 /// A failure that is said in one line and ends the program.
@@ -39,6 +41,10 @@ extension Failure {
             } else {
                 self.init(.badConfiguration, "\(error)")
             }
+        case let error as SampleFeedsError:
+            let hint = "run the demo in newswire's own directory, or pass --samples PATH"
+            self.init(.badConfiguration, "\(error)", hint: hint)
+        case let error as HandlerFailure: self.init(.failed, error.reason)
         case let error as HubProvisionError: self.init(.badConfiguration, "\(error)")
         case let error as HubKeysError: self.init(.usage, "\(error)")
         default: self.init(.failed, "\(error)")
@@ -125,6 +131,10 @@ func reportingFailures(_ work: () async throws -> Void) async throws {
     } catch is CancellationError {
         // A signal asked for the end.
     } catch is OutputClosed {
+    } catch HandlerFailure.outputClosed {
+    } catch let error as SettingsError {
+        for problem in error.problems { Console.error("\(problem)") }
+        throw ExitCode(ExitStatus.badConfiguration.rawValue)
     } catch {
         let failure = Failure(error)
         Console.error(failure.text)

@@ -50,12 +50,6 @@ struct FeedListOptions: ParsableArguments {
     }
 }
 
-/// The files of a publisher's state directory.
-enum PublisherFiles {
-    static let database = "publisher.sqlite"
-    static let lock = "publisher.lock"
-}
-
 /// Where the feed lists are, for commands that hand them on or add to them.
 struct FeedFolderOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions

@@ -41,7 +41,7 @@ package enum HandlerFailure: Error, Sendable, Equatable {
     /// The agent was stopped and did not wait any longer.
     case stopped
 
-    var reason: String {
+    package var reason: String {
         switch self {
         case .timedOut(let limit): "not done within \(limit.components.seconds) s"
         case .outputClosed: "standard output was closed"

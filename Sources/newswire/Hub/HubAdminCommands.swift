@@ -69,7 +69,7 @@ struct NamespaceOptions: ParsableArguments {
         }
         if let string = try connection.local(.namespace), let directory = HubFiles.directory(state: connection.hubState)
         {
-            return (string, Endpoints(own: string.endpoint, others: try ConnectionFiles.endpoint(in: directory)))
+            return (string, Endpoints(own: string.endpoint, others: try HubFiles.endpoint(in: directory)))
         }
         throw Failure(
             .badConfiguration,

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HostSystem
 import HubServer
+import Settings
 
 struct HubBackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -79,7 +79,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
         if pem { return Console.print(authority.text.trimmingCharacters(in: .newlines)) }
         let server = "\(state.path)/\(LocalCertificates.serverName)"
         let certificate = HostFile.exists(server) ? try CertificateFacts.read(server).facts : nil
-        let endpoint = try ConnectionFiles.endpoint(in: state.path).replacing("sb://", with: "https://")
+        let endpoint = try HubFiles.endpoint(in: state.path).replacing("sb://", with: "https://")
         let commands = TrustCommand.all(authority: path, endpoint: endpoint)
         if json {
             let shown = ShownAuthority(

@@ -7,6 +7,7 @@ import HubServer
 import Logging
 import NetworkAddresses
 import Settings
+import StartupChecks
 
 struct HubCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -165,7 +166,8 @@ struct HubServe: AsyncParsableCommand {
         }
         defer { lock.close() }
         var configuration = try hubConfiguration(settings, state)
-        configuration.provisions = try ConfiguredKeys().provisions(of: settings.hubs)
+        configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
+            .provisions(of: settings.hubs)
         let isNamed = name != nil || settings.origin(of: HubSettings.name.entry) != nil
         configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
         let endpoint = try HubEndpoint(settings, self, listen: configuration.host, state: state)
@@ -270,7 +272,7 @@ struct HubServe: AsyncParsableCommand {
         isFirst: Bool = true
     ) throws {
         let local = HubEndpoint.localEndpoint(listen: listen, port: port)
-        try ConnectionFiles.write(
+        try HubFiles.write(
             hub: try service.connectionStrings(endpoint: local),
             namespace: try service.namespaceConnectionStrings(endpoint: local),
             to: state

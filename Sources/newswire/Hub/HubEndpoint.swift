@@ -4,6 +4,7 @@ import HostSystem
 import HubServer
 import NetworkAddresses
 import Settings
+import StartupChecks
 
 /// What a hub is reached by, and what it proves that with.
 struct HubEndpoint {
@@ -49,13 +50,9 @@ struct HubEndpoint {
         switch (certificate, key) {
         case (let certificate?, let key?): return CertificateFiles(certificate: certificate, key: key)
         case (nil, nil): return nil
-        case (_, nil): throw Failure(.badConfiguration, Self.incomplete("tls-certificate", "tls-key"))
-        case (nil, _): throw Failure(.badConfiguration, Self.incomplete("tls-key", "tls-certificate"))
+        case (_, nil): throw Failure(.badConfiguration, ConfigurationCheck.incomplete("tls-certificate", "tls-key"))
+        case (nil, _): throw Failure(.badConfiguration, ConfigurationCheck.incomplete("tls-key", "tls-certificate"))
         }
-    }
-
-    static func incomplete(_ given: String, _ missing: String) -> String {
-        "'\(given)' is set and '\(missing)' is not; both are needed, or neither"
     }
 
     /// For SDKs and other machines.

@@ -102,11 +102,11 @@ struct HubKeysCommand: AsyncParsableCommand {
 
     /// Leaves changed strings where programs of this user find them, as a running hub does.
     private func write(_ keys: HubKeys, _ settings: Settings, to state: StateDirectory) async throws {
-        let endpoint = try ConnectionFiles.localEndpoint(in: state)
+        let endpoint = try HubFiles.localEndpoint(in: state)
         let name = try? HubName(settings.value(HubSettings.name))
         let primary = keys.hubNames.first { $0 == name } ?? keys.hubNames.first
         let rules = if let primary { try await keys.rules(of: .hub(primary)) } else { [AccessRule]() }
-        try ConnectionFiles.write(
+        try HubFiles.write(
             hub: try rules.map { try ConnectionString(endpoint: endpoint, rule: $0) },
             namespace: try await keys.rules(of: .namespace).map { try ConnectionString(endpoint: endpoint, rule: $0) },
             to: state
@@ -130,8 +130,8 @@ struct HubKeysCommand: AsyncParsableCommand {
         _ keys: HubKeys,
         in state: StateDirectory
     ) async throws -> [ShownRule] {
-        let endpoint = try ConnectionFiles.endpoint(in: state.path)
-        let local = try ConnectionFiles.localEndpoint(in: state)
+        let endpoint = try HubFiles.endpoint(in: state.path)
+        let local = try HubFiles.localEndpoint(in: state)
         var shown: [ShownRule] = []
         for owner in owners {
             let hub: String? = if case .hub(let name) = owner { name.text } else { nil }

@@ -1,20 +1,20 @@
-import ArgumentParser
 import Foundation
 import HostSystem
 import HubProtocol
-import HubServer
-import Settings
+package import HubServer
+package import Settings
 
 /// Reads the keys of the rules that the configuration asks for, from their files and the unit's credentials.
-struct ConfiguredKeys {
-    var environment = ProcessInfo.processInfo.environment
+package struct ConfiguredKeys {
+    private let environment: [String: String]
 
-    /// - Throws: `ExitCode` 78, when all that is wrong was said.
-    func provisions(of hubs: ConfiguredHubs) throws -> HubProvisions {
+    package init(environment: [String: String]) { self.environment = environment }
+
+    /// - Throws: ``SettingsError`` with all that is wrong.
+    package func provisions(of hubs: ConfiguredHubs) throws(SettingsError) -> HubProvisions {
         var reading = Reading(environment: environment)
         let provisions = reading.provisions(of: hubs)
-        for problem in reading.problems { Console.error("\(problem)") }
-        guard reading.problems.isEmpty else { throw ExitCode(ExitStatus.badConfiguration.rawValue) }
+        guard reading.problems.isEmpty else { throw SettingsError(reading.problems) }
         return provisions
     }
 
@@ -69,12 +69,7 @@ struct ConfiguredKeys {
             }
             do throws(HostError) {
                 let key = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
-                if try HostFile.permissions(path) & 0o027 != 0 {
-                    let mode = String(try HostFile.permissions(path), radix: 8)
-                    exposed.append(
-                        "'\(path)' holds a key and its mode is \(mode): others can read or change it; chmod 600 it"
-                    )
-                }
+                exposed += ConfigurationCheck.permissionProblems(path)
                 guard !key.contains("SharedAccessKey=") else {
                     problem(rule, "'\(path)' holds a connection string; put its key alone there")
                     return nil
@@ -97,8 +92,7 @@ struct ConfiguredKeys {
 
         private func path(_ file: String) -> String? {
             guard file.hasPrefix(ConfiguredRule.credentials) else { return file }
-            guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else { return nil }
-            return "\(directory)/\(file.dropFirst(ConfiguredRule.credentials.count))"
+            return Credentials.path(String(file.dropFirst(ConfiguredRule.credentials.count)), environment)
         }
 
         private mutating func problem(_ rule: ConfiguredRule, _ text: String) {

@@ -1,6 +1,5 @@
 import Feeds
 import Foundation
-import HostSystem
 import HubServer
 import Hummingbird
 import Logging
@@ -8,8 +7,13 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
+/// Why there are no sample feeds to show.
+package struct SampleFeedsError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+}
+
 /// The sample documents of `feeds/samples`: for each category a baseline and a later state of the same feed.
-final class SampleFeeds: Sendable {
+package final class SampleFeeds: Sendable {
     struct Sample: Sendable {
         /// As publishers tag it: `world.rss` is of `World`.
         let category: String
@@ -23,7 +27,7 @@ final class SampleFeeds: Sendable {
     private let hasMovedOn = Mutex(false)
 
     /// Those of the repository that we are in, else those installed beside the program (`make install`).
-    static var standardDirectory: String {
+    package static var standardDirectory: String {
         let here = "feeds/samples"
         let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         let installed = program.deletingLastPathComponent().deletingLastPathComponent().path + "/share/newswire/samples"
@@ -32,16 +36,13 @@ final class SampleFeeds: Sendable {
     }
 
     /// Reads the pairs `X-baseline.EXT` and `X.EXT`.
-    init(directory: String) throws {
+    package init(directory: String) throws {
         let files: [String]
         do {
             files = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
         } catch {
-            throw Failure(
-                .badConfiguration,
-                "cannot read the sample feeds in '\(directory)': \(error.localizedDescription)",
-                hint: "run the demo in newswire's own directory, or pass --samples PATH"
-            )
+            let reason = error.localizedDescription
+            throw SampleFeedsError(description: "cannot read the sample feeds in '\(directory)': \(reason)")
         }
         samples = try files.filter { $0.contains("-baseline.") }.map { baseline in
             let name = baseline.replacing("-baseline", with: "")
@@ -54,7 +55,7 @@ final class SampleFeeds: Sendable {
             )
         }
         guard !samples.isEmpty else {
-            throw Failure(.badConfiguration, "there are no pairs 'X-baseline.EXT' and 'X.EXT' in '\(directory)'")
+            throw SampleFeedsError(description: "there are no pairs 'X-baseline.EXT' and 'X.EXT' in '\(directory)'")
         }
     }
 

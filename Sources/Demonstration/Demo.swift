@@ -4,23 +4,49 @@ import HostSystem
 import HubClient
 import HubProtocol
 import HubServer
-import Logging
-import OutboundHTTP
+package import Logging
+package import OutboundHTTP
 import Settings
-import SubscriberAgent
+package import SubscriberAgent
+
+/// What a demo says, and to whom.
+package struct DemoEnvironment: Sendable {
+    /// A line of data; throws ``HandlerFailure``.
+    package let print: @Sendable (String) throws -> Void
+    package let reporter: AgentReporter
+    package let logger: @Sendable (_ label: String) -> Logger
+
+    package init(
+        print: @escaping @Sendable (String) throws -> Void,
+        reporter: AgentReporter,
+        logger: @escaping @Sendable (_ label: String) -> Logger
+    ) {
+        self.print = print
+        self.reporter = reporter
+        self.logger = logger
+    }
+}
+
+/// Why a demo did not show what it should have.
+package struct DemoError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}
 
 /// The whole pipeline in one process, over real HTTP on this machine: feeds, publisher, hub, two agents.
-struct Demo: Sendable {
+package struct Demo: Sendable {
     private struct Subscriber: Sendable {
         let name: String
         let categories: [String]
         let agent: SubscriberAgent
+        let print: @Sendable (String) throws -> Void
 
         func listen(onListening: @escaping @Sendable () -> Void) async throws {
             _ = try await agent.subscribe(
                 choosing: try CategoryChoice(categories),
                 handler: .print,
-                output: LabelledOutput(label: name),
+                output: LabelledOutput(label: name, print: print),
                 onListening: onListening
             )
         }
@@ -31,41 +57,51 @@ struct Demo: Sendable {
     /// The demo is given up after this.
     private static let patience = Duration.seconds(60)
 
-    let samples: SampleFeeds
-    /// A directory that the demo may fill.
-    let scratch: String
+    private let samples: SampleFeeds
+    private let scratch: String
+    private let http: OutboundClient
+    private let environment: DemoEnvironment
+
+    /// - Parameters:
+    ///   - samples: What the feeds say.
+    ///   - scratch: A directory that the demo may fill.
+    ///   - http: What hub and feeds are called with.
+    ///   - environment: Where its lines go.
+    package init(samples: SampleFeeds, scratch: String, http: OutboundClient, environment: DemoEnvironment) {
+        self.samples = samples
+        self.scratch = scratch
+        self.http = http
+        self.environment = environment
+    }
 
     /// Runs until the samples were delivered, or on until the task is cancelled.
-    func run(staysUp: Bool) async throws {
+    package func run(staysUp: Bool) async throws {
         let hubPort = Signal<Int>()
         let feedPort = Signal<Int>()
         let hub = try await makeHub()
-        try await withHTTP { http in
-            try await firstToEnd([
-                { try await hub.run { hubPort.send($0) } },
-                { try await samples.serve { feedPort.send($0) } },
-                {
-                    let ports = (hub: try await hubPort.value(), feeds: try await feedPort.value())
-                    try await show(hub, http, ports, staysUp: staysUp)
-                },
-            ])
-        }
+        try await firstToEnd([
+            { try await hub.run { hubPort.send($0) } },
+            { try await samples.serve { feedPort.send($0) } },
+            {
+                let ports = (hub: try await hubPort.value(), feeds: try await feedPort.value())
+                try await show(hub, ports, staysUp: staysUp)
+            },
+        ])
     }
 
     private func show(
         _ hub: HubService,
-        _ http: OutboundClient,
         _ ports: (hub: Int, feeds: Int),
         staysUp: Bool
     ) async throws {
         let endpoint = "http://127.0.0.1:\(ports.hub)/"
         let strings = try hub.connectionStrings(endpoint: endpoint)
         guard let listen = strings.first, let full = strings.last else {
-            throw Failure(.failed, "the demo's hub has no rules")
+            throw DemoError("the demo's hub has no rules")
         }
-        try Console.write("hub         ready at \(endpoint)")
+        try environment.print("hub         ready at \(endpoint)")
         let client = try HubClient(connection: full, hub: try HubName(HubName.standard), http: http)
-        let subscribers = try Self.choices.map { try subscriber($0.0, $0.1, listen, http) }
+        let subscribers = try Self.choices.map { try subscriber($0.0, $0.1, listen) }
         let listening = subscribers.map { _ in Signal<Void>() }
         var work: [@Sendable () async throws -> Void] = zip(subscribers, listening).map { subscriber, listening in
             { try await subscriber.listen { listening.send(()) } }
@@ -74,13 +110,13 @@ struct Demo: Sendable {
             for (subscriber, listening) in zip(subscribers, listening) {
                 try await listening.value()
                 let names = subscriber.categories.joined(separator: ", ")
-                try Console.write("agent       \(subscriber.name) chose \(names)")
+                try environment.print("agent       \(subscriber.name) chose \(names)")
             }
             try await firstToEnd([
-                { try await announce(client, http, feedPort: ports.feeds, to: subscribers) },
+                { try await announce(client, feedPort: ports.feeds, to: subscribers) },
                 {
                     try await Task.sleep(for: Self.patience)
-                    throw Failure(.failed, "not everything arrived within \(Self.patience.components.seconds) s")
+                    throw DemoError("not everything arrived within \(Self.patience.components.seconds) s")
                 },
             ])
             guard staysUp else { return }
@@ -98,14 +134,13 @@ struct Demo: Sendable {
             hubName: try HubName(HubName.standard)
         )
         configuration.port = 0
-        return try await HubService(configuration, logger: Program.logger("newswire.hub"))
+        return try await HubService(configuration, logger: environment.logger("newswire.hub"))
     }
 
     private func subscriber(
         _ name: String,
         _ categories: [String],
-        _ connection: ConnectionString,
-        _ http: OutboundClient
+        _ connection: ConnectionString
     ) throws -> Subscriber {
         let directory = try StateDirectory.locate(
             role: "agent",
@@ -115,30 +150,30 @@ struct Demo: Sendable {
         )
         let agent = try SubscriberAgent(
             AgentConfiguration(directory: directory, profile: name, connection: connection),
-            environment: AgentEnvironment(reporter: AgentOptions.reporter),
+            environment: AgentEnvironment(reporter: environment.reporter),
             http: http,
-            logger: Program.logger("newswire.agent")
+            logger: environment.logger("newswire.agent")
         )
-        return Subscriber(name: name, categories: categories, agent: agent)
+        return Subscriber(name: name, categories: categories, agent: agent, print: environment.print)
     }
 
     // MARK: - News
 
     private func announce(
         _ client: HubClient,
-        _ http: OutboundClient,
         feedPort: Int,
         to subscribers: [Subscriber]
     ) async throws {
         let lists = try feedLists(port: feedPort)
         let store = try PublisherStore(path: "\(scratch)/publisher.sqlite")
         defer { try? store.close() }
-        let baseline = try await publish(lists, store, client, http)
-        try Console.write("publisher   first pass: \(baseline.recorded) entries recorded, \(baseline.sent) announced")
+        let baseline = try await publish(lists, store, client)
+        let found = "\(baseline.recorded) entries recorded, \(baseline.sent) announced"
+        try environment.print("publisher   first pass: \(found)")
         samples.moveOn()
         let start = Timestamp(Date())
-        let pass = try await publish(lists, store, client, http)
-        try Console.write("publisher   second pass: \(pass.announced) new entries, \(pass.sent) messages sent")
+        let pass = try await publish(lists, store, client)
+        try environment.print("publisher   second pass: \(pass.announced) new entries, \(pass.sent) messages sent")
         // Streams are in order: whoever has this has everything that came before it.
         let last = MessageProperties([.title: Self.broadcast, .messageParam: Self.broadcast])
         _ = try await client.send(last.encoded(), tags: nil, idempotencyKey: "demo")
@@ -147,15 +182,14 @@ struct Demo: Sendable {
             let received = try await inbox(of: subscriber)
             isComplete = try report(subscriber, received, since: start) && isComplete
         }
-        guard isComplete else { throw Failure(.failed, "the agents did not receive what they were owed") }
-        try Console.write("every expected message arrived once, and no other")
+        guard isComplete else { throw DemoError("the agents did not receive what they were owed") }
+        try environment.print("every expected message arrived once, and no other")
     }
 
     private func publish(
         _ lists: FeedLists,
         _ store: PublisherStore,
-        _ client: HubClient,
-        _ http: OutboundClient
+        _ client: HubClient
     ) async throws -> PublishReport {
         var options = PublishOptions()
         options.force = true
@@ -166,10 +200,10 @@ struct Demo: Sendable {
             http: http,
             hub: client,
             options: options,
-            reporter: PublishReporter(line: { Console.warning($0.text) })
+            reporter: PublishReporter(line: { environment.reporter.warning($0.text) })
         )
         let report = try await pass.run()
-        guard report.exit == .done else { throw Failure(.failed, "the publisher ended with \(report.exit)") }
+        guard report.exit == .done else { throw DemoError("the publisher ended with \(report.exit)") }
         return report
     }
 
@@ -206,11 +240,11 @@ struct Demo: Sendable {
         let received = records.map(\.content.title)
         let slowest = records.map { ($0.receivedAt - start).milliseconds }.max() ?? 0
         let count = "\(received.count) of \(expected.count) messages"
-        try Console.write("\(subscriber.name): \(count), the last \(slowest) ms after the feeds were asked")
+        try environment.print("\(subscriber.name): \(count), the last \(slowest) ms after the feeds were asked")
         for record in records {
             let delay = (record.receivedAt - start).milliseconds
             let category = record.content.category.isEmpty ? "everybody" : record.content.category
-            try Console.write("  \(delay) ms  \(TerminalText.safe("\(category): \(record.content.title)"))")
+            try environment.print("  \(delay) ms  \(TerminalText.safe("\(category): \(record.content.title)"))")
         }
         return expected.sorted() == received.sorted()
     }
@@ -219,7 +253,7 @@ struct Demo: Sendable {
         let file = "\(scratch)/\(HubFiles.Connection.full.rawValue)"
         try PrivateFile.write("\(connection)\n", to: file)
         let program = CommandLine.arguments.first ?? "newswire"
-        try Console.write(
+        try environment.print(
             """
 
             The demo stays up until Ctrl-C. In another terminal, try:
@@ -238,17 +272,14 @@ struct Demo: Sendable {
 /// Prints an agent's lines with its name before them.
 private struct LabelledOutput: HandlerOutput {
     let label: String
+    let print: @Sendable (String) throws -> Void
 
     func write(_ bytes: [UInt8], within limit: Duration) async throws(HandlerFailure) {
         let name = label.padding(toLength: 11, withPad: " ", startingAt: 0)
         do {
-            for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-                try Console.write("\(name) \(line)")
-            }
-        } catch let failure as Failure {
-            throw .failed(failure.text)
+            for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") { try print("\(name) \(line)") }
         } catch {
-            throw .outputClosed
+            throw error as? HandlerFailure ?? .failed("\(error)")
         }
     }
 }

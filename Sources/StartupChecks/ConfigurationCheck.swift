@@ -4,18 +4,25 @@ import Foundation
 import HostSystem
 import HubProtocol
 import HubServer
-import Settings
+package import Settings
 import SubscriberAgent
 
 /// Everything a start would stumble upon, found without changing anything.
-struct ConfigurationCheck {
-    let settings: Settings
-    let programs: [SettingSection]
-    /// `--feeds`.
-    let feeds: String?
-    let environment: [String: String]
+package struct ConfigurationCheck {
+    private let settings: Settings
+    private let programs: [SettingSection]
+    private let feeds: String?
+    private let environment: [String: String]
 
-    func problems() -> [String] {
+    /// `feeds` is the folder of the lists, where it is not the configured one.
+    package init(settings: Settings, programs: [SettingSection], feeds: String?, environment: [String: String]) {
+        self.settings = settings
+        self.programs = programs
+        self.feeds = feeds
+        self.environment = environment
+    }
+
+    package func problems() -> [String] {
         programs.flatMap { program in
             switch program {
             case .hub: hubProblems()
@@ -42,14 +49,14 @@ struct ConfigurationCheck {
     private func certificateProblems() -> [String] {
         switch (settings.value(HubSettings.tlsCertificate), settings.value(HubSettings.tlsKey)) {
         case (nil, nil): return []
-        case (_, nil): return [HubEndpoint.incomplete("tls-certificate", "tls-key")]
-        case (nil, _): return [HubEndpoint.incomplete("tls-key", "tls-certificate")]
+        case (_, nil): return [Self.incomplete("tls-certificate", "tls-key")]
+        case (nil, _): return [Self.incomplete("tls-key", "tls-certificate")]
         case (let certificate?, let key?):
             do throws(CertificateProblem) {
                 let facts = try CertificateFiles(certificate: certificate, key: key).identity(at: Date()).facts
                 let missing = settings.value(HubSettings.hostNames)?.filter { !facts.covers($0) } ?? []
                 let names = missing.map { "'\($0)'" }.joined(separator: ", ")
-                return permissionProblems(key)
+                return Self.permissionProblems(key)
                     + (missing.isEmpty ? [] : ["the certificate in '\(certificate)' is not made out to \(names)"])
             } catch {
                 return ["\(error)"]
@@ -57,8 +64,13 @@ struct ConfigurationCheck {
         }
     }
 
+    /// What is wrong where one of two settings is set.
+    package static func incomplete(_ given: String, _ missing: String) -> String {
+        "'\(given)' is set and '\(missing)' is not; both are needed, or neither"
+    }
+
     /// Of a file that holds a key; a group may read it: that is how one file serves several programs.
-    private func permissionProblems(_ path: String) -> [String] {
+    static func permissionProblems(_ path: String) -> [String] {
         guard let mode = try? HostFile.permissions(path), mode & 0o027 != 0 else { return [] }
         return [
             "'\(path)' holds a key and its mode is \(String(mode, radix: 8)): others can read or change it; chmod 600 it"
@@ -138,7 +150,7 @@ struct ConfigurationCheck {
             switch ConnectionSource(flag: nil, file: file, environment: environment) {
             case .file(let path): connectionProblems(path, allowsPlainHTTP: allowsPlainHTTP)
             case .variable(let text):
-                stringProblem(text, "$\(HubConnection.stringVariable)", allowsPlainHTTP: allowsPlainHTTP)
+                stringProblem(text, "$\(ConnectionSource.stringVariable)", allowsPlainHTTP: allowsPlainHTTP)
             case nil: []
             }
         return problems + (authorities.map { ["\($0)"] } ?? [])
@@ -147,7 +159,7 @@ struct ConfigurationCheck {
     private func connectionProblems(_ path: String, allowsPlainHTTP: Bool) -> [String] {
         do throws(HostError) {
             let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
-            return permissionProblems(path) + stringProblem(text, "'\(path)'", allowsPlainHTTP: allowsPlainHTTP)
+            return Self.permissionProblems(path) + stringProblem(text, "'\(path)'", allowsPlainHTTP: allowsPlainHTTP)
         } catch {
             return ["\(error)"]
         }

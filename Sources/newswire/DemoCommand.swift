@@ -1,6 +1,7 @@
 import ArgumentParser
+import Demonstration
 import Foundation
-import HubProtocol
+import SubscriberAgent
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,10 +34,28 @@ struct DemoCommand: AsyncParsableCommand {
         defer { scratch.remove() }
         let isOnce = once
         try await untilStopped {
-            let demo = Demo(samples: samples, scratch: scratch.path)
-            try await demo.run(staysUp: !isOnce)
+            try await withHTTP { http in
+                let demo = Demo(samples: samples, scratch: scratch.path, http: http, environment: Self.environment)
+                try await demo.run(staysUp: !isOnce)
+            }
         }
     }
+}
+
+extension DemoCommand {
+    private static let environment = DemoEnvironment(
+        print: { line in
+            do {
+                try Console.write(line)
+            } catch let failure as Failure {
+                throw HandlerFailure.failed(failure.text)
+            } catch {
+                throw HandlerFailure.outputClosed
+            }
+        },
+        reporter: AgentOptions.reporter,
+        logger: { Program.logger($0) }
+    )
 }
 
 /// A directory of its own that goes when it is no longer needed.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HostSystem
 import Settings
+import StartupChecks
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
