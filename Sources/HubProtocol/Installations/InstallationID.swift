@@ -2,7 +2,7 @@
 ///
 /// Equality follows the folding of tags, because the id becomes one: were `ABC` and `abc` two installations, whoever
 /// registers the second would receive what is sent to the first.
-package struct InstallationID: Sendable, Codable, CustomStringConvertible {
+package struct InstallationID: TextIdentifier {
     package let text: String
     /// The form that identifies the installation; the key to store it under.
     package let folded: String
@@ -12,17 +12,6 @@ package struct InstallationID: Sendable, Codable, CustomStringConvertible {
         try Identifier.check(text, as: "installationId")
         self.text = text
         folded = TagFolding.fold(text)
-    }
-
-    package var description: String { text }
-
-    package init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
     }
 }
 

@@ -1,7 +1,7 @@
 /// The id of a user, as an app back end names them on installations.
 ///
 /// Equality follows the folding of tags, because the id becomes one.
-package struct UserID: Sendable, Codable, CustomStringConvertible {
+package struct UserID: TextIdentifier {
     package let text: String
     package let folded: String
 
@@ -10,17 +10,6 @@ package struct UserID: Sendable, Codable, CustomStringConvertible {
         try Identifier.check(text, as: "userId")
         self.text = text
         folded = TagFolding.fold(text)
-    }
-
-    package var description: String { text }
-
-    package init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
     }
 }
 

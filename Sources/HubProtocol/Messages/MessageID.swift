@@ -1,5 +1,5 @@
 /// The id of a message, the last segment of its `Location`.
-package struct MessageID: Hashable, Sendable, Codable, CustomStringConvertible {
+package struct MessageID: TextIdentifier, Hashable {
     /// Longest id read from another hub, in characters; the service's own scheduled ids pass 100 (protocol §5.5).
     package static let maximumLength = 256
 
@@ -25,17 +25,6 @@ package struct MessageID: Hashable, Sendable, Codable, CustomStringConvertible {
 
     package static func random(using generator: inout some RandomNumberGenerator) -> MessageID {
         MessageID(unchecked: Hexadecimal.encode(RandomBytes.make(count: 16, using: &generator)))
-    }
-
-    package var description: String { text }
-
-    package init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
     }
 
     private init(unchecked text: String) { self.text = text }

@@ -3,7 +3,7 @@
 /// Two tags are equal when their folded forms are; the text keeps the spelling it came with.
 ///
 /// Source: protocol §3.8, §6.
-package struct Tag: Sendable, CustomStringConvertible {
+package struct Tag: TextIdentifier {
     /// Longest tag, and longest id within a server-assigned tag, in Unicode scalars (§3.8).
     package static let maximumLength = 120
 
@@ -60,8 +60,6 @@ package struct Tag: Sendable, CustomStringConvertible {
         hasPrefix(folded: TagFolding.fold(reserved))
     }
 
-    package var description: String { text }
-
     /// `prefix` must be folded.
     func hasPrefix(folded prefix: String) -> Bool {
         folded.utf8.starts(with: prefix.utf8)
@@ -85,17 +83,6 @@ extension Tag: Hashable {
     package static func == (left: Tag, right: Tag) -> Bool { left.folded == right.folded }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(folded) }
-}
-
-extension Tag: Codable {
-    package init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
 }
 
 /// The grammar of the two kinds of tag that begin with `$`: their names, then an id in braces.
