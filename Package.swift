@@ -62,7 +62,7 @@ let package = Package(
         .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
 
         // Out of this machine, and to a hub.
-        .target(name: "OutboundHTTP", dependencies: ["DomainNames", "NetworkAddresses", "CCurl"]),
+        .target(name: "OutboundHTTP", dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl"]),
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
 
         // The hub.

@@ -19,7 +19,7 @@ extension SubscriberAgent {
         if let choice { (checked, failure) = try await check(choice, with: connected.client) }
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
-        let former = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let former = try await stored(store.record)
         guard let categories = checked?.categories ?? former.categories else { throw nothingChosen }
         try await stored { () async throws(AgentStoreError) in
             try await self.store.choose(categories, template: template)

@@ -10,7 +10,7 @@ extension SubscriberAgent {
     }
 
     func connect() async throws(AgentError) -> Connected {
-        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let record = try await stored(store.record)
         let connection: ConnectionString
         let stored = configuration.directory.file(Self.authorityName)
         let kept = configuration.connection == nil && HostFile.exists(stored) ? stored : nil

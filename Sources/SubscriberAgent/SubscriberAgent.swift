@@ -137,10 +137,10 @@ package final class SubscriberAgent: Sendable {
         _ onStart: @Sendable () -> Void,
         _ onListening: @escaping @Sendable () -> Void
     ) async throws(AgentError) -> SubscribeEnding {
-        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let record = try await stored(store.record)
         guard record.categories != nil else { throw nothingChosen }
         let client = try await connect().client
-        let waiting = try await stored { () async throws(AgentStoreError) in try await self.store.unsettledCount() }
+        let waiting = try await stored(store.unsettledCount)
         try? await store.purge()
         let flow = InboxFlow(waiting: waiting, limit: store.bounds.unsettled)
         let patience = PatientStore(environment: environment)
@@ -203,7 +203,7 @@ package final class SubscriberAgent: Sendable {
     package func unsubscribe() async throws(AgentError) -> Bool {
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
-        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let record = try await stored(store.record)
         guard record.categories != nil || record.registered != nil else { return false }
         let client = try await connect().client
         do {
@@ -213,7 +213,7 @@ package final class SubscriberAgent: Sendable {
             // Not there is what was asked for.
             guard case .notFound = failure else { throw failure.asAgentError }
         }
-        try await stored { () async throws(AgentStoreError) in try await self.store.forget() }
+        try await stored(store.forget)
         return true
     }
 
@@ -221,7 +221,7 @@ package final class SubscriberAgent: Sendable {
     ///
     /// - Throws: ``AgentError`` with exit 69 when the hub is away.
     package func categories() async throws(AgentError) -> [CategoryListing] {
-        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let record = try await stored(store.record)
         let chosen = record.categories ?? []
         let client = try await connect().client
         let known: [String]?
@@ -244,17 +244,17 @@ package final class SubscriberAgent: Sendable {
 
     /// The stored choice; `nil` when there is none.
     package func choice() async throws(AgentError) -> [String]? {
-        try await stored { () async throws(AgentStoreError) in try await self.store.record().categories }
+        try await stored(store.record).categories
     }
 
     /// What the hub makes of messages for this agent.
     package func template() async throws(AgentError) -> TemplateChoice {
-        try await stored { () async throws(AgentStoreError) in try await self.store.record().template }
+        try await stored(store.record).template
     }
 
     /// The id under which the hub knows this agent.
     package func installation() async throws(AgentError) -> InstallationID {
-        try await stored { () async throws(AgentStoreError) in try await self.store.record().installation }
+        try await stored(store.record).installation
     }
 
     /// The newest rows of the inbox, at most `limit`, oldest of them first.

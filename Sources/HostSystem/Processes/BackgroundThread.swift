@@ -1,7 +1,7 @@
 import Glibc
 
 /// A thread for calls that block, which tasks must not.
-enum BackgroundThread {
+package enum BackgroundThread {
     private final class Work {
         let body: @Sendable () -> Void
 
@@ -11,7 +11,7 @@ enum BackgroundThread {
     }
 
     /// All signals are blocked in it: they are for the threads that expect them, and a broken pipe is an error there.
-    static func start(_ body: @escaping @Sendable () -> Void) throws(HostError) {
+    package static func start(_ body: @escaping @Sendable () -> Void) throws(HostError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
@@ -33,7 +33,8 @@ enum BackgroundThread {
         Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
     }
 
-    private static let stackBytes = 524_288
+    /// TLS needs less; the system's default of 8 MiB is only address space, but counted by some limits.
+    private static let stackBytes = 1_048_576
 }
 
 private func runBackgroundWork(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

@@ -1,7 +1,7 @@
 /// Percent-encoding over UTF-8, with the unreserved set of RFC 3986 §2.3.
 package enum PercentEncoding {
     /// Escapes all but `A–Z a–z 0–9 - _ . ~`, with lower- or upper-case hexadecimal digits.
-    static func encode(_ text: String, uppercase: Bool = true) -> String {
+    package static func encode(_ text: String, uppercase: Bool = true) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 2)
         append(text.utf8, to: &bytes, uppercase: uppercase)

@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import HostSystem
 import Synchronization
 
 /// The door to the one thread on which libcurl runs.
@@ -97,27 +97,17 @@ final class TransferLoop: Sendable {
     private func startWorker(_ state: inout State) -> String? {
         guard Self.isReady else { return "libcurl did not start" }
         guard let multi = curl_multi_init() else { return "out of memory or descriptors" }
-        let worker = Unmanaged.passRetained(
-            TransferWorker(multi: multi, loop: self, limits: limits)
-        )
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        pthread_attr_setstacksize(&attributes, Self.stackBytes)
-        var thread = pthread_t()
-        let code = pthread_create(&thread, &attributes, runWorker, worker.toOpaque())
-        guard code == 0 else {
-            worker.release()
+        // The worker's alone once its thread runs.
+        nonisolated(unsafe) let owned = multi
+        do {
+            try BackgroundThread.start { TransferWorker(multi: owned, loop: self, limits: self.limits).run() }
+        } catch {
             curl_multi_cleanup(multi)
-            return String(cString: strerror(code)).lowercased()
+            return error.reason
         }
         state.multi = multi
         return nil
     }
-
-    /// TLS and brotli need far less; the system's default of 8 MiB is only address space, but counted by some limits.
-    private static let stackBytes = 1_048_576
 
     private static let isReady = ccurl_global_init() == CURLE_OK
 }
@@ -157,14 +147,4 @@ extension TransferLoop {
             return (state.commands, state.closeWaiters)
         }
     }
-}
-
-private func runWorker(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context else { return nil }
-    // All signals are for the process's own threads; a broken pipe in TLS must be an error here, not a signal.
-    var signals = sigset_t()
-    sigfillset(&signals)
-    pthread_sigmask(SIG_BLOCK, &signals, nil)
-    Unmanaged<TransferWorker>.fromOpaque(context).takeRetainedValue().run()
-    return nil
 }
