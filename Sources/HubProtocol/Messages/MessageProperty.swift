@@ -41,6 +41,13 @@ package struct MessageProperty: RawRepresentable, Hashable, Sendable, Expressibl
     package init(stringLiteral name: String) { rawValue = name }
 
     package var description: String { rawValue }
+
+    /// The members of a JSON object that are texts; none of anything else.
+    package static func texts(of body: String) -> [MessageProperty: String] {
+        guard case .object(let members) = try? JSONReader.read(Array(body.utf8)).content else { return [:] }
+        let texts = members.compactMap { member in member.value.string.map { (Self(rawValue: member.name), $0) } }
+        return Dictionary(texts) { first, _ in first }
+    }
 }
 
 /// What a message is to those of its story that went out before; most are the first and have none.

@@ -113,7 +113,7 @@ extension DesktopNotification {
             key: standing.story.isEmpty ? "message:\(record.id)" : Self.key(ofStory: standing.story),
             summary: (record.isRedelivery ? "(again) " : "") + (title.isEmpty ? "(no text)" : title),
             body: text.isEmpty ? content.category : text,
-            urgency: Self.urgency(MessageContent.members(of: record.body)[.urgency]),
+            urgency: Self.urgency(MessageProperty.texts(of: record.body)[.urgency]),
             link: WebLink(content.link),
             replaces: standing.replaces.map(Self.key)
         )

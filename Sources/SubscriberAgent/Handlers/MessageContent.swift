@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HubProtocol
 
 /// The members of a message that agents know, as plain strings; absent ones are empty.
@@ -21,7 +20,7 @@ package struct MessageContent: Sendable, Equatable {
     ///
     /// A translation's own page comes before the story's.
     package init(body: String) {
-        let members = Self.members(of: body)
+        let members = MessageProperty.texts(of: body)
         let links = [members[.localizedLink], members[.link]].compactMap(\.self)
         self.init(
             title: members[.title] ?? "",
@@ -29,32 +28,5 @@ package struct MessageContent: Sendable, Equatable {
             link: links.first { !$0.isEmpty } ?? "",
             category: members[.category] ?? ""
         )
-    }
-
-    /// The members of a message that are strings.
-    static func members(of body: String) -> [MessageProperty: String] {
-        (try? JSONDecoder().decode(LenientStrings.self, from: Data(body.utf8)))?.values ?? [:]
-    }
-}
-
-/// The string members of a JSON object.
-private struct LenientStrings: Decodable {
-    let values: [MessageProperty: String]
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: AnyName.self)
-        var values: [MessageProperty: String] = [:]
-        for key in container.allKeys {
-            values[MessageProperty(rawValue: key.stringValue)] = try? container.decode(String.self, forKey: key)
-        }
-        self.values = values
-    }
-
-    private struct AnyName: CodingKey {
-        let stringValue: String
-        let intValue: Int? = nil
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
     }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import HubProtocol
 
 /// Where a message stands among those of its story.
@@ -21,7 +20,7 @@ package struct MessageStanding: Sendable, Equatable {
 
     /// Reads the members `story`, `status` and `replaces`; one with a status replaces its own story in any case.
     init(body: String) {
-        let members = MessageContent.members(of: body)
+        let members = MessageProperty.texts(of: body)
         story = members[.story] ?? ""
         status = members[.status].flatMap(MessageStatus.init)
         var names = (members[.replaces] ?? "").split(separator: " ").prefix(Self.maximumReplaced).map(String.init)

@@ -64,7 +64,7 @@ package enum TemplateChoice: Sendable, Equatable {
     /// What may surprise whoever chose it.
     package var warning: String? {
         guard case .custom(let body) = self else { return nil }
-        let members = MessageContent.members(of: body)
+        let members = MessageProperty.texts(of: body)
         guard members[.message] == nil, members[.title] == nil else { return nil }
         return "the template has neither 'message' nor 'title', so printed messages say '(no text)'; "
             + "a program gets all of it in NEWSWIRE_BODY"

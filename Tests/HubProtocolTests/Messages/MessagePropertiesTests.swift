@@ -74,4 +74,10 @@ import Testing
         for name in [french.newsProperty, french.titleProperty, french.linkProperty] { #expect(name.isLocalized) }
         #expect(!MessageProperty.title.isLocalized)
     }
+
+    @Test func `the texts of an object are told, and other members passed over`() {
+        let texts = MessageProperty.texts(of: #"{"title":"t","n":1,"o":{"link":"x"},"other":""}"#)
+        #expect(texts == [.title: "t", "other": ""])
+        for body in ["", "[]", #""title""#, #"{"title":"t""#] { #expect(MessageProperty.texts(of: body) == [:]) }
+    }
 }
