@@ -62,7 +62,7 @@ let package = Package(
         .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
 
         // Out of this machine, and to a hub.
-        .target(name: "OutboundHTTP", dependencies: ["DomainNames", "NetworkAddresses", "CCurl"]),
+        .target(name: "OutboundHTTP", dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl"]),
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
 
         // The hub.
@@ -99,12 +99,29 @@ let package = Package(
         // What can be configured, and where it is found.
         .target(name: "Settings", dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", .yams]),
 
+        // What a start needs to know before it, and the pipeline in one process.
+        .target(
+            name: "StartupChecks",
+            dependencies: [
+                "HostSystem", "HubProtocol", "Certificates", "HubServer", "FeedPublisher", "SubscriberAgent",
+                "Settings",
+            ]
+        ),
+        .target(
+            name: "Demonstration",
+            dependencies: [
+                "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
+                "SubscriberAgent", "Settings", .hummingbird, .log, .nioCore, .serviceLifecycle,
+            ]
+        ),
+
         // The program.
         .executableTarget(
             name: "newswire",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
-                "SubscriberAgent", "Settings", "Certificates", "NetworkAddresses", .argumentParser, .hummingbird,
+                "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates", "NetworkAddresses",
+                .argumentParser, .hummingbird,
                 .hummingbirdCore, .httpTypes, .log,
                 .nioCore, .nioHTTPTypes, .serviceLifecycle, .unixSignals,
             ]

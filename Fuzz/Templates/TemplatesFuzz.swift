@@ -19,7 +19,8 @@ public func readTemplate(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     }
     let names = template.propertyNames.sorted()
     render(template, [:], [:])
-    render(template, Dictionary(uniqueKeysWithValues: names.map { ($0, value) }), [:])
+    let properties = names.map { (MessageProperty(rawValue: $0), value) }
+    render(template, Dictionary(uniqueKeysWithValues: properties), [:])
     render(template, [:], Dictionary(uniqueKeysWithValues: names.map { ($0, value) }))
     if names.isEmpty {
         let message = MessageProperties(["a": value])
@@ -28,7 +29,7 @@ public func readTemplate(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-private func render(_ template: Template, _ values: [String: String], _ variables: [String: String]) {
+private func render(_ template: Template, _ values: [MessageProperty: String], _ variables: [String: String]) {
     guard let rendered = template.render(MessageProperties(values), variables: PushVariables(variables)) else { return }
     check(rendered.utf8.count <= Template.maximumRenderedBytes, "\(rendered.utf8.count) bytes")
     switch template.syntax {

@@ -24,13 +24,4 @@ extension DesktopError: CustomStringConvertible {
         case .disconnected: "the session bus has gone"
         }
     }
-
-    /// What to do about it.
-    package var advice: String {
-        switch self {
-        case .noBus, .disconnected: "run newswire in a desktop session, or leave --notify away"
-        case .noService: "start a notification service such as your desktop's own or dunst, or leave --notify away"
-        case .timedOut, .refused: "look at the desktop's notification service, or leave --notify away"
-        }
-    }
 }

@@ -24,15 +24,6 @@ package struct DesktopNotification: Sendable, Equatable {
         case normal = 1
         /// Stays until it is dismissed.
         case critical = 2
-
-        /// Reads the words that senders use, whatever their case; what it does not know is normal.
-        package init(word: String) {
-            switch word.lowercased() {
-            case "low", "very-low", "0": self = .low
-            case "critical", "high", "urgent", "breaking", "2": self = .critical
-            default: self = .normal
-            }
-        }
     }
 
     package init(

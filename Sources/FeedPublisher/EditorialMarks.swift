@@ -1,4 +1,5 @@
 internal import Feeds
+internal import HubProtocol
 
 /// The words by which a list knows corrections and retractions, at the ends of titles and among an entry's categories.
 ///

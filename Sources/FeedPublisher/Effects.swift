@@ -1,5 +1,6 @@
 internal import Feeds
 internal import FoundationEssentials
+internal import HubProtocol
 
 /// What entries of a document make of stories that were announced, by their positions among its identities.
 struct Effects {

@@ -29,8 +29,8 @@ extension OutboxMessage {
         guard shares.isEmpty else { return shares }
         let whole = LanguageShare(entries: entries, headlines: headlines)
         var all = [LanguageShare.main: whole]
-        for name in (try? MessageProperties(json: body))?.names ?? [] where name.hasPrefix(LanguageName.newsPrefix) {
-            all[String(name.dropFirst(LanguageName.newsPrefix.count))] = whole
+        for name in (try? MessageProperties(json: body))?.names ?? [] {
+            if let language = name.language(of: .news) { all[language] = whole }
         }
         return all
     }

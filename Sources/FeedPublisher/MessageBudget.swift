@@ -9,7 +9,7 @@ struct MessageBudget {
     private static let shortTitle = 600
 
     private struct Step: Sendable {
-        let names: @Sendable (String) -> Bool
+        let names: @Sendable (MessageProperty) -> Bool
         /// Bytes that are left to each.
         var floor = 0
         /// A clipped address leads nowhere.
@@ -17,21 +17,23 @@ struct MessageBudget {
     }
 
     private static let steps: [Step] = {
-        func only(_ name: String) -> @Sendable (String) -> Bool { { $0 == name } }
-        let texts: @Sendable (String) -> Bool = { $0 == "messageParam" || $0.hasPrefix(LanguageName.newsPrefix) }
+        func only(_ name: MessageProperty) -> @Sendable (MessageProperty) -> Bool { { $0 == name } }
+        let texts: @Sendable (MessageProperty) -> Bool = {
+            $0 == .messageParam || $0.language(of: .news) != nil
+        }
         return [
-            Step(names: only("alsoFrom")), Step(names: only("summary")),
-            Step(names: only("image"), isClippable: false), Step(names: only("author")),
+            Step(names: only(.alsoFrom)), Step(names: only(.summary)),
+            Step(names: only(.image), isClippable: false), Step(names: only(.author)),
             Step(names: texts, floor: shortText),
-            Step(names: { $0.hasPrefix(LanguageName.linkPrefix) }, isClippable: false),
-            Step(names: { $0.hasPrefix(LanguageName.titlePrefix) }),
-            Step(names: only("title"), floor: shortTitle), Step(names: only("feed")),
-            Step(names: only("link"), isClippable: false), Step(names: texts), Step(names: only("title")),
+            Step(names: { $0.language(of: .link) != nil }, isClippable: false),
+            Step(names: { $0.language(of: .title) != nil }),
+            Step(names: only(.title), floor: shortTitle), Step(names: only(.feed)),
+            Step(names: only(.link), isClippable: false), Step(names: texts), Step(names: only(.title)),
         ]
     }()
 
     /// The properties as JSON of at most so many bytes.
-    static func encode(_ properties: [String: String], within limit: Int) -> [UInt8] {
+    static func encode(_ properties: [MessageProperty: String], within limit: Int) -> [UInt8] {
         var values = properties
         var body = MessageProperties(values).encoded()
         for step in steps where body.count > limit {

@@ -11,26 +11,26 @@ extension MessageComposer {
     func adding(_ announcement: Announcement, feedTitle: String, to message: OutboxMessage) -> OutboxMessage {
         guard let told = Self.properties(of: message) else { return message }
         var values = values(for: announcement, feedTitle: feedTitle)
-        values["urgency"] = told["urgency"] ?? values["urgency"]
-        let share = LanguageShare(entries: 1, headlines: values["title"] ?? "")
+        values[.urgency] = told[.urgency] ?? values[.urgency]
+        let share = LanguageShare(entries: 1, headlines: values[.title] ?? "")
         var message = message
         // Who lives by one telling only is not to miss it because the other is over.
         message.expires = announcement.entry.alert?.expires.flatMap { end in message.expires.map { max($0, end) } }
         message.shares = message.allShares
         if let language {
             message.shares[language.text] = share
-            var added = localized(values, in: language).filter { Self.isLocalized($0.key) }
-            added["urgency"] = values["urgency"]
-            message.body = Self.encoded(Self.with(page: values["link"], of: language, told.merging(added) { $1 }))
+            var added = localized(values, in: language).filter { $0.key.isLocalized }
+            added[.urgency] = values[.urgency]
+            message.body = Self.encoded(Self.with(page: values[.link], of: language, told.merging(added) { $1 }))
         } else {
             let spoken = message.shares.keys.compactMap { try? LanguageName($0) }
             message.shares[LanguageShare.main] = share
             if let main = list.localization.main { message.shares[main.text] = share }
             message.headlines = share.headlines
-            let kept = told.filter { Self.isLocalized($0.key) }
+            let kept = told.filter { $0.key.isLocalized }
             // A page of its own is named where it is not the message's.
             let all = spoken.reduce(rendered(values).merging(kept) { first, _ in first }) { all, language in
-                all[language.linkProperty] == nil ? Self.with(page: told["link"], of: language, all) : all
+                all[language.linkProperty] == nil ? Self.with(page: told[.link], of: language, all) : all
             }
             message.body = Self.encoded(all)
         }
@@ -49,7 +49,7 @@ extension MessageComposer {
             message.shares[name.text] = nil
         }
         if language == nil {
-            for property in ["messageParam", "title", "summary", "alsoFrom"] { told[property] = nil }
+            for property in [MessageProperty.messageParam, .title, .summary, .alsoFrom] { told[property] = nil }
             message.shares[LanguageShare.main] = nil
         }
         if let first = message.shares.min(by: { $0.key < $1.key }) { message.headlines = first.value.headlines }
@@ -60,7 +60,7 @@ extension MessageComposer {
     /// A withdrawal that counts for all languages, telling it to recipients of each in which the story was shown.
     func withdrawing(
         _ announcement: Announcement,
-        _ values: [String: String],
+        _ values: [MessageProperty: String],
         in message: OutboxMessage
     ) -> OutboxMessage {
         guard var told = Self.properties(of: message) else { return message }
@@ -71,45 +71,45 @@ extension MessageComposer {
             var values = values
             if !headline.isEmpty {
                 let title = Self.withdrawal(of: headline, by: announcement)
-                values["title"] = TextClip.clip(title, characters: Self.maximumTitle)
+                values[.title] = TextClip.clip(title, characters: Self.maximumTitle)
             }
-            values["summary"] = nil
-            told.merge(localized(values, in: language).filter { Self.isLocalized($0.key) }) { $1 }
-            message.shares[name] = LanguageShare(entries: 1, headlines: values["title"] ?? "")
+            values[.summary] = nil
+            told.merge(localized(values, in: language).filter { $0.key.isLocalized }) { $1 }
+            message.shares[name] = LanguageShare(entries: 1, headlines: values[.title] ?? "")
         }
         message.body = Self.encoded(told)
         return announcement.change.isForOwnLanguage ? message : leaving(message)
     }
 
     /// What a message says that has no text in the main language: nothing that recipients would read who name none.
-    func localized(_ values: [String: String], in language: LanguageName) -> [String: String] {
+    func localized(_ values: [MessageProperty: String], in language: LanguageName) -> [MessageProperty: String] {
         var localized = values
-        localized["title"] = nil
-        localized["summary"] = nil
+        localized[.title] = nil
+        localized[.summary] = nil
         localized[language.newsProperty] = text(values, in: language)
-        localized[language.titleProperty] = values["title"]
+        localized[language.titleProperty] = values[.title]
         return localized
     }
 
     /// A digest's text in a language that we need not know: a number and titles.
-    static func digested(_ share: LanguageShare, in language: String, _ category: String) -> [String: String] {
+    static func digested(_ share: LanguageShare, in language: String, _ category: String) -> [MessageProperty: String] {
         let title = "\(category) (\(share.entries))"
         let listed = share.newest(digestHeadlines).map { TextClip.clip(String($0), characters: 100) }
         return [
-            LanguageName.titlePrefix + language: title,
-            LanguageName.newsPrefix + language: TextClip.clip(
+            MessageProperty(.title, of: language): title,
+            MessageProperty(.news, of: language): TextClip.clip(
                 "\(title): \(listed.joined(separator: "; "))",
                 characters: maximumTitle
             ),
         ]
     }
 
-    private static func with(page: String?, of language: LanguageName, _ all: [String: String]) -> [String: String] {
-        guard page != all["link"] else { return all }
+    private static func with(
+        page: String?,
+        of language: LanguageName,
+        _ all: [MessageProperty: String]
+    ) -> [MessageProperty: String] {
+        guard page != all[.link] else { return all }
         return all.merging([language.linkProperty: page].compactMapValues(\.self)) { $1 }
-    }
-
-    private static func isLocalized(_ name: String) -> Bool {
-        [LanguageName.newsPrefix, LanguageName.titlePrefix, LanguageName.linkPrefix].contains { name.hasPrefix($0) }
     }
 }

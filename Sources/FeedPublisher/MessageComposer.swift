@@ -20,8 +20,6 @@ struct MessageComposer: Sendable {
     static let maximumOthers = 10
 
     private static let nameSeparator = "; "
-    /// Of an alert to be acted upon: on a desktop it stays until it is dismissed.
-    static let urgent = "critical"
 
     let list: FeedList
     /// What the entries are written in; `nil` for the list's main language.
@@ -40,7 +38,7 @@ struct MessageComposer: Sendable {
     ) -> OutboxMessage {
         let change = announcement.change
         let values = values(for: announcement, feedTitle: feedTitle)
-        let title = values["title"] ?? ""
+        let title = values[.title] ?? ""
         let message = OutboxMessage(
             category: list.category.text,
             tags: list.category.text,
@@ -59,24 +57,25 @@ struct MessageComposer: Sendable {
     }
 
     /// What the list's template, and those of recipients, can name.
-    func values(for announcement: Announcement, feedTitle: String) -> [String: String] {
+    func values(for announcement: Announcement, feedTitle: String) -> [MessageProperty: String] {
         let entry = announcement.entry
         let change = announcement.change
         let ownTitle = Self.title(of: entry, feedTitle: feedTitle)
         let title = TextClip.clip(Self.wording(of: announcement, ownTitle), characters: Self.maximumTitle)
-        var values = ["title": title, "category": list.category.text]
-        values["feed"] = TextClip.clip(feedTitle, characters: Self.maximumName)
-        values["summary"] = entry.summary.flatMap { summary in
+        var values = [MessageProperty.title: title, .category: list.category.text]
+        values[.feed] = TextClip.clip(feedTitle, characters: Self.maximumName)
+        values[.summary] = entry.summary.flatMap { summary in
             summary == entry.title ? nil : TextClip.clip(summary, characters: Self.maximumSummary)
         }
-        values["author"] = entry.author.map { TextClip.clip($0, characters: Self.maximumName) }
-        values["published"] = announcement.date.map { $0.formatted(.iso8601) }
-        values["link"] = entry.link.flatMap(Self.address)
-        values["image"] = entry.image.flatMap(Self.address)
-        values["story"] = change.name
-        values["status"] = change.status?.rawValue
-        values["replaces"] = change.replaces.isEmpty ? nil : change.replaces.joined(separator: " ")
-        if entry.alert?.isUrgent == true, change.status != .withdrawn { values["urgency"] = Self.urgent }
+        values[.author] = entry.author.map { TextClip.clip($0, characters: Self.maximumName) }
+        values[.published] = announcement.date.map { $0.formatted(.iso8601) }
+        values[.link] = entry.link.flatMap(Self.address)
+        values[.image] = entry.image.flatMap(Self.address)
+        values[.story] = change.name
+        values[.status] = change.status?.rawValue
+        values[.replaces] = change.replaces.isEmpty ? nil : change.replaces.joined(separator: " ")
+        let isUrgent = entry.alert?.isUrgent == true && change.status != .withdrawn
+        values[.urgency] = isUrgent ? MessageUrgency.critical.rawValue : nil
         return values
     }
 
@@ -104,34 +103,31 @@ struct MessageComposer: Sendable {
             var values = Self.properties(of: message)
         else { return message }
         let name = TextClip.clip(feedTitle, characters: Self.maximumName)
-        let others = values["alsoFrom"].map { $0.split(separator: Self.nameSeparator).map(String.init) } ?? []
-        guard name != values["feed"], !others.contains(name), others.count < Self.maximumOthers else { return message }
-        values["alsoFrom"] = (others + [name]).joined(separator: Self.nameSeparator)
+        let others = values[.alsoFrom].map { $0.split(separator: Self.nameSeparator).map(String.init) } ?? []
+        guard name != values[.feed], !others.contains(name), others.count < Self.maximumOthers else { return message }
+        values[.alsoFrom] = (others + [name]).joined(separator: Self.nameSeparator)
         var message = message
         message.body = Self.encoded(language == nil ? rendered(values) : values)
         return message
     }
 
-    static func properties(of message: OutboxMessage) -> [String: String]? {
-        guard let properties = try? MessageProperties(json: message.body) else { return nil }
-        return Dictionary(properties.names.compactMap { name in properties[name].map { (name, $0) } }) { first, _ in
-            first
-        }
+    static func properties(of message: OutboxMessage) -> [MessageProperty: String]? {
+        try? MessageProperties(json: message.body).all
     }
 
     /// With the text of the main language, in place of one that is there.
-    func rendered(_ values: [String: String]) -> [String: String] {
+    func rendered(_ values: [MessageProperty: String]) -> [MessageProperty: String] {
         var values = values
-        values["messageParam"] = nil
+        values[.messageParam] = nil
         let text = text(values, in: nil)
-        values["messageParam"] = text
+        values[.messageParam] = text
         guard let main = list.localization.main else { return values }
         values[main.newsProperty] = text
-        values[main.titleProperty] = values["title"]
+        values[main.titleProperty] = values[.title]
         return values
     }
 
-    func text(_ values: [String: String], in language: LanguageName?) -> String {
+    func text(_ values: [MessageProperty: String], in language: LanguageName?) -> String {
         let text = list.template(in: language).render(MessageProperties(values))
         return TextClip.clip(text, characters: Self.maximumSummary)
     }
@@ -144,7 +140,7 @@ struct MessageComposer: Sendable {
     static func digest(of rows: [OutboxMessage], idempotencyKey: String) -> OutboxMessage {
         let category = rows.first?.category ?? ""
         let shares = rows.reduce(into: [:]) { $0.merge($1.allShares, uniquingKeysWith: +) }
-        var values = ["category": category, "story": StoryName.of("digest", idempotencyKey)]
+        var values = [MessageProperty.category: category, .story: StoryName.of("digest", idempotencyKey)]
         for (language, share) in shares {
             let texts =
                 language == LanguageShare.main ? digested(share, category) : digested(share, in: language, category)
@@ -164,15 +160,15 @@ struct MessageComposer: Sendable {
         )
     }
 
-    private static func digested(_ share: LanguageShare, _ category: String) -> [String: String] {
+    private static func digested(_ share: LanguageShare, _ category: String) -> [MessageProperty: String] {
         let newest = share.newest(digestHeadlines)
         let title = "\(share.entries) more \(category) \(share.entries == 1 ? "story" : "stories")"
         let listed = newest.map { TextClip.clip(String($0), characters: 100) }.joined(separator: "; ")
         let rest = share.entries - newest.count
         return [
-            "title": title,
-            "summary": TextClip.clip(rest > 0 ? "\(listed); and \(rest) more" : listed, characters: maximumSummary),
-            "messageParam": TextClip.clip("\(title): \(listed)", characters: maximumTitle),
+            .title: title,
+            .summary: TextClip.clip(rest > 0 ? "\(listed); and \(rest) more" : listed, characters: maximumSummary),
+            .messageParam: TextClip.clip("\(title): \(listed)", characters: maximumTitle),
         ]
     }
 
@@ -197,5 +193,7 @@ struct MessageComposer: Sendable {
         text.utf8.count <= maximumAddress ? text : nil
     }
 
-    static func encoded(_ values: [String: String]) -> [UInt8] { MessageBudget.encode(values, within: maximumBody) }
+    static func encoded(_ values: [MessageProperty: String]) -> [UInt8] {
+        MessageBudget.encode(values, within: maximumBody)
+    }
 }

@@ -28,14 +28,14 @@ struct PreviewHub: MessageHub {
         var counts: RecipientCounts?
         if let client { counts = try? await client.recipients(tags: tags) }
         let properties = try? MessageProperties(json: body)
-        let languages = (properties?.names ?? []).filter { $0.hasPrefix(LanguageName.newsPrefix) }
+        let texts = (properties?.names ?? []).filter { $0.language(of: .news) != nil }
         collector.add(
             MessagePreview(
-                category: properties?["category"] ?? tags,
+                category: properties?[.category] ?? tags,
                 tags: tags,
-                title: properties?["title"] ?? "",
-                text: properties?["messageParam"] ?? languages.first.flatMap { properties?[$0] } ?? "",
-                languages: languages.map { String($0.dropFirst(LanguageName.newsPrefix.count)) },
+                title: properties?[.title] ?? "",
+                text: properties?[.messageParam] ?? texts.first.flatMap { properties?[$0] } ?? "",
+                languages: texts.compactMap { $0.language(of: .news) },
                 body: body,
                 recipients: counts?.total,
                 platforms: counts?.platforms ?? [:]

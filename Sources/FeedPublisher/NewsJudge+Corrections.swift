@@ -1,5 +1,6 @@
 internal import Feeds
 internal import FoundationEssentials
+internal import HubProtocol
 
 /// Entries that their list knows as corrections and retractions.
 extension NewsJudge {

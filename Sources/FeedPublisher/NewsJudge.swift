@@ -1,5 +1,6 @@
 package import Feeds
 package import FoundationEssentials
+internal import HubProtocol
 
 /// Decides what of a document is news.
 ///

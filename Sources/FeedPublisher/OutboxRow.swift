@@ -1,5 +1,5 @@
 package import FoundationEssentials
-internal import HubProtocol
+package import HubProtocol
 
 /// A message to be sent, its bytes frozen.
 package struct OutboxRow: Sendable, Equatable {
@@ -49,7 +49,7 @@ package struct OutboxMessage: Sendable, Equatable {
 
     /// Whether it tells of an alert to be acted upon.
     var isUrgent: Bool {
-        !isDigest && (try? MessageProperties(json: body))?["urgency"] == MessageComposer.urgent
+        !isDigest && (try? MessageProperties(json: body))?[.urgency] == MessageUrgency.critical.rawValue
     }
 }
 

@@ -96,11 +96,11 @@ extension PublishPass {
             report.exit = .tryLater
             return
         }
-        let trouble = HubTrouble(error, at: hub?.address ?? "", pending: try store.counts().pending)
-        report.exit = trouble.isConfiguration ? .badConfiguration : .tryLater
-        let isRepeat = before == trouble.kind
-        reporter.line(PublishLine(trouble.isConfiguration ? .error : .warning, trouble.line, isRepeat: isRepeat))
-        if let advice = trouble.advice { reporter.line(PublishLine(.hint, advice, isRepeat: isRepeat)) }
-        if !isRepeat { try store.setNote(.hubTrouble, trouble.kind) }
+        let problem = HubProblem(error, at: hub?.address ?? "", pending: try store.counts().pending)
+        report.exit = problem.isConfiguration ? .badConfiguration : .tryLater
+        let isRepeat = before == problem.kind
+        reporter.line(PublishLine(problem.isConfiguration ? .error : .warning, problem.line, isRepeat: isRepeat))
+        if let hint = problem.hint { reporter.line(PublishLine(hint, isRepeat: isRepeat)) }
+        if !isRepeat { try store.setNote(.hubTrouble, problem.kind) }
     }
 }

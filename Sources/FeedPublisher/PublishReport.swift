@@ -1,4 +1,5 @@
 package import FoundationEssentials
+package import HubClient
 
 /// How a pass ended.
 package enum PublishExit: Int32, Sendable {
@@ -57,12 +58,22 @@ package struct PublishLine: Sendable, Equatable {
 
     package let level: Level
     package let text: String
+    /// What may help, which the command line puts into words; then ``text`` is empty.
+    package let hint: HubHint?
     /// Whether an earlier pass said it already: under cron nobody wants it again, a person at a terminal does.
     package let isRepeat: Bool
 
     package init(_ level: Level, _ text: String, isRepeat: Bool = false) {
         self.level = level
         self.text = text
+        self.hint = nil
+        self.isRepeat = isRepeat
+    }
+
+    init(_ hint: HubHint, isRepeat: Bool) {
+        self.level = .hint
+        self.text = ""
+        self.hint = hint
         self.isRepeat = isRepeat
     }
 }

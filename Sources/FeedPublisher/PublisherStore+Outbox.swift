@@ -1,5 +1,6 @@
 package import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// The messages that wait for the hub, and what became of them.
 extension PublisherStore {

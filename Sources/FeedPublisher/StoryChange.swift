@@ -1,5 +1,6 @@
 package import Feeds
 package import FoundationEssentials
+package import HubProtocol
 
 /// What an entry makes of its story: in the message, and in what the store remembers of the category.
 package struct StoryChange: Sendable, Equatable {

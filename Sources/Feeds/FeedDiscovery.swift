@@ -43,20 +43,20 @@ enum FeedDiscovery {
 
     static func feeds(in text: [UInt8], url: String) -> [String] {
         var tokens = HTMLTokenizer(text[...])
-        var base: WebAddress?
+        var base: URLReference?
         var links: [HTMLTokenizer.Tag] = []
         while links.count < limit, let token = tokens.next() {
             guard case .start(let tag) = token else { continue }
             switch tag.name {
             // The first counts, for what stands before it too (HTML §4.2.3).
             case "base" where base == nil:
-                base = tag.attribute("href").flatMap { WebAddress($0) }?.resolved(against: WebAddress(url))
+                base = tag.attribute("href").flatMap { URLReference($0) }?.resolved(against: URLReference(url))
             case "link": if isFeed(tag) { links.append(tag) }
             case "script", "style", "noscript": tokens.skipContent(of: tag.name)
             default: continue
             }
         }
-        let origin = base.flatMap { $0.isWeb ? $0 : nil } ?? WebAddress(url)
+        let origin = base.flatMap { $0.isWeb ? $0 : nil } ?? URLReference(url)
         var found: [String] = []
         for link in links {
             guard let address = FeedContext.link(link.attribute("href"), base: origin), !found.contains(address) else {

@@ -1,12 +1,12 @@
 import HubProtocol
-import OutboundHTTP
+package import OutboundHTTP
 
 /// Why a call to a hub did not succeed.
 ///
 /// Descriptions are one line and hold no key.
 package enum HubClientError: Error, Sendable, Equatable {
-    /// No reply: host, network, TLS or time.
-    case unreachable(String)
+    /// No reply: host, network, TLS or time; with what is wrong with the hub's certificate, if it is that.
+    case unreachable(String, DistrustCause? = nil)
 
     /// The hub's own refusal, in its words. `code` is the protocol's sub-code (`40103`) where there is one, else the
     /// status.
@@ -34,20 +34,8 @@ package enum HubClientError: Error, Sendable, Equatable {
         switch error {
         case .cancelled, .shutDown: self = .cancelled
         case .malformedReply, .tooLarge: self = .malformedReply(error.description)
-        case .untrusted(_, _, let cause): self = .unreachable("\(error.description)\(Self.advice(cause))")
+        case .untrusted(_, _, let cause): self = .unreachable(error.description, cause)
         default: self = .unreachable(error.description)
-        }
-    }
-
-    /// What helps, as the end of a line.
-    private static func advice(_ cause: DistrustCause) -> String {
-        switch cause {
-        case .unknownAuthority:
-            "; the hub's certificate is signed by an authority that is not trusted here: pass --ca-file PATH with the file "
-                + "that 'newswire hub certificate' shows on the hub's machine"
-        case .otherName: "; the hub's certificate is made out to other names: add this one to the hub's 'host-names'"
-        case .notValidNow: "; the hub's certificate has expired, or a clock is wrong"
-        case .other: ""
         }
     }
 
@@ -83,7 +71,7 @@ package enum HubClientError: Error, Sendable, Equatable {
 extension HubClientError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unreachable(let reason): reason
+        case .unreachable(let reason, _): reason
         case .refused(let status, _, let detail, _): "the hub refused with \(status): \(detail)"
         case .malformedReply(let reason): "unexpected answer: \(reason)"
         case .cancelled: "the call was cancelled"

@@ -1,7 +1,7 @@
 /// The name of a hub: the first path segment of all its addresses.
 ///
 /// Names that differ in case only are the same hub, since clients lower-case what they sign.
-package struct HubName: Sendable, Codable, CustomStringConvertible {
+package struct HubName: TextIdentifier {
     /// Longest name, in characters (protocol §3.8).
     package static let maximumLength = 260
     /// Of a hub that nobody has named (design §10).
@@ -35,17 +35,6 @@ package struct HubName: Sendable, Codable, CustomStringConvertible {
     /// - Throws: As ``init(_:)``.
     package init(pathSegment: String) throws(ProtocolError) {
         try self.init(PercentEncoding.decode(pathSegment) ?? pathSegment)
-    }
-
-    package var description: String { text }
-
-    package init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
     }
 }
 

@@ -46,11 +46,12 @@ extension ProtocolError {
         }
         let name = detail.prefix { $0 != ":" && $0 != " " && $0 != "." }.lowercased()
         if let code = namedCodes[name] { return code }
-        return detail.range(ofASCII: " claim is required for this operation") == nil ? nil : 40100
+        return detail.range(ofASCII: " claim is required for this operation") == nil ? nil : Code.claimRequired
     }
 
     private static let namedCodes = [
-        "missingtoken": 40102, "invalidsignature": 40103, "invalidaudience": 40104, "malformedtoken": 40105,
-        "expiredtoken": 40106, "listenquotaexceeded": ProtocolError.listenQuotaCode,
+        "missingtoken": Code.missingToken, "invalidsignature": Code.invalidSignature,
+        "invalidaudience": Code.invalidAudience, "malformedtoken": Code.malformedToken,
+        "expiredtoken": Code.expiredToken, "listenquotaexceeded": Code.listenQuota,
     ]
 }

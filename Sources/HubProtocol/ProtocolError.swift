@@ -20,6 +20,18 @@ package struct ProtocolError: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension ProtocolError {
+    /// Sub-codes by which a client tells refusals of one status apart (protocol §1.6).
+    package enum Code {
+        package static let claimRequired = 40_100
+        package static let missingToken = 40_102
+        package static let invalidSignature = 40_103
+        package static let invalidAudience = 40_104
+        package static let malformedToken = 40_105
+        package static let expiredToken = 40_106
+        /// For now the hub stores no more for bearers of Listen: the key is good.
+        package static let listenQuota = 40_310
+    }
+
     /// Why a token was refused.
     ///
     /// The text names come first in the detail, because clients and people search for them. Source: protocol §1.6.
@@ -43,34 +55,38 @@ extension ProtocolError {
         case .missingToken:
             ProtocolError(
                 status: 401,
-                code: 40102,
+                code: Code.missingToken,
                 detail: "MissingToken: The request has no SharedAccessSignature token."
             )
         case .malformedToken(let reason):
-            ProtocolError(status: 401, code: 40105, detail: "MalformedToken: \(reason)")
+            ProtocolError(status: 401, code: Code.malformedToken, detail: "MalformedToken: \(reason)")
         case .invalidSignature:
-            ProtocolError(status: 401, code: 40103, detail: "InvalidSignature: The token has an invalid signature.")
+            ProtocolError(
+                status: 401,
+                code: Code.invalidSignature,
+                detail: "InvalidSignature: The token has an invalid signature."
+            )
         case .noNamespaceSignature:
             ProtocolError(
                 status: 401,
-                code: 40103,
+                code: Code.invalidSignature,
                 detail: """
                     InvalidSignature: The token has an invalid signature. This operation wants a rule of the namespace, \
                     such as RootManageSharedAccessKey, whose connection string 'newswire hub keys --namespace' shows.
                     """
             )
         case .expiredToken:
-            ProtocolError(status: 401, code: 40106, detail: "ExpiredToken: The token is expired.")
+            ProtocolError(status: 401, code: Code.expiredToken, detail: "ExpiredToken: The token is expired.")
         case .invalidAudience:
             ProtocolError(
                 status: 401,
-                code: 40104,
+                code: Code.invalidAudience,
                 detail: "InvalidAudience: The token is signed for another resource."
             )
         case .claimRequired(let rights):
             ProtocolError(
                 status: 401,
-                code: 40100,
+                code: Code.claimRequired,
                 detail: "\(rights.strongestName) claim is required for this operation."
             )
         }
@@ -82,9 +98,6 @@ extension ProtocolError {
     package static func quotaExceeded(_ detail: String) -> ProtocolError {
         ProtocolError(status: 403, detail: "QuotaExceeded: \(detail)")
     }
-
-    /// The sub-code, which the detail's first word `ListenQuotaExceeded` stands for, of a `403` by which a hub refuses what a bearer of Listen wants to store, for now: the key is good.
-    package static let listenQuotaCode = 40_310
 
     package static func notFound(_ detail: String) -> ProtocolError {
         ProtocolError(status: 404, code: 40400, detail: detail)

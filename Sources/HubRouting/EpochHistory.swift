@@ -43,9 +43,9 @@ package struct EpochHistory: Sendable {
     /// - Returns: After which sequence the stream goes on, and whether something may be missing before.
     package func resume(
         _ cursor: String?,
-        created: LogSequence,
-        top: LogSequence,
-        droppedThrough: LogSequence
+        created: Int64,
+        top: Int64,
+        droppedThrough: Int64
     ) -> Resumption {
         guard let cursor else {
             guard created < droppedThrough else { return .resume(after: created) }
@@ -82,9 +82,9 @@ package struct EpochHistory: Sendable {
 /// One start of a hub: cursors name it, so that a restored older copy of the file cannot pass for the newer one.
 package struct Epoch: Sendable, Equatable {
     package let name: String
-    package let firstSequence: LogSequence
+    package let firstSequence: Int64
 
-    package init(name: String, firstSequence: LogSequence) {
+    package init(name: String, firstSequence: Int64) {
         self.name = name
         self.firstSequence = firstSequence
     }
@@ -95,15 +95,15 @@ package struct Epoch: Sendable, Equatable {
 /// The copy cannot tell which messages were accepted after it was made, so the loss has a sequence of its own: everything
 /// below it was in the copy, everything above it was accepted after the restore.
 package struct Loss: Sendable, Equatable {
-    package let sequence: LogSequence
+    package let sequence: Int64
     /// The start of the hub that found it.
     package let epoch: String
     /// The newest instant that the copy knew; `nil` when it knew none.
-    package let since: Timestamp?
+    package let since: Int64?
     /// When the hub found it.
-    package let foundAt: Timestamp
+    package let foundAt: Int64
 
-    package init(sequence: LogSequence, epoch: String, since: Timestamp?, foundAt: Timestamp) {
+    package init(sequence: Int64, epoch: String, since: Int64?, foundAt: Int64) {
         self.sequence = sequence
         self.epoch = epoch
         self.since = since

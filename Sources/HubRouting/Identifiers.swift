@@ -6,12 +6,6 @@ package typealias HubKey = Int64
 /// The hub's own number for an installation or a registration, never given to another one.
 package typealias Ordinal = Int64
 
-/// A place in the log; messages and registry changes share one numbering, from 1 on.
-package typealias LogSequence = Int64
-
-/// Milliseconds since 1970.
-package typealias Timestamp = Int64
-
 /// A hub of a server.
 package struct HubRecord: Sendable, Hashable {
     package let id: HubKey

@@ -9,14 +9,14 @@ package struct Registry: Sendable {
         package let ordinal: Ordinal
         package let id: InstallationID
         package let channelDigest: [UInt8]
-        package let createdSequence: LogSequence
+        package let createdSequence: Int64
         package let recipient: Recipient
 
         package init(
             ordinal: Ordinal,
             id: InstallationID,
             channelDigest: [UInt8],
-            createdSequence: LogSequence,
+            createdSequence: Int64,
             recipient: Recipient
         ) {
             self.ordinal = ordinal

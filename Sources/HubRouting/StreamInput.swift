@@ -4,7 +4,7 @@ package import HubProtocol
 package enum StreamInput: Sendable {
     case attach(StreamRequest)
     /// A stream has ended; `ending` is why, `nil` if the client or its connection ended it.
-    case detached(StreamID, of: Ordinal, written: LogSequence, ending: StreamEnd?, at: Timestamp)
+    case detached(StreamID, of: Ordinal, written: Int64, ending: StreamEnd?, at: Int64)
     /// Streams were written everything up to these sequences.
     case progress([StreamProgress])
     /// The store has taken this over.
@@ -23,7 +23,7 @@ package struct StreamRequest: Sendable {
     package let channel: PushChannelSecret?
     /// `Last-Event-ID`: a position, else the beginning of what was sent; `nil` for none.
     package let cursor: String?
-    package let at: Timestamp
+    package let at: Int64
 
     package init(
         id: StreamID,
@@ -31,7 +31,7 @@ package struct StreamRequest: Sendable {
         grant: Grant,
         channel: PushChannelSecret?,
         lastEventID: String?,
-        at: Timestamp
+        at: Int64
     ) {
         self.id = id
         self.installation = installation
@@ -67,24 +67,24 @@ package enum StreamEnd: Sendable {
 package struct StreamProgress: Sendable, Equatable {
     package var ordinal: Ordinal
     /// The stream was written everything up to this sequence.
-    package var written: LogSequence
+    package var written: Int64
     /// The last `Last-Event-ID` it came with.
     package var resumedFrom: String?
-    package var connectedAt: Timestamp?
-    package var disconnectedAt: Timestamp?
+    package var connectedAt: Int64?
+    package var disconnectedAt: Int64?
     /// When a newer stream of the installation last replaced an open one.
-    package var replacedAt: Timestamp?
+    package var replacedAt: Int64?
     /// When the hub last ended a stream because its key or its secret was no longer valid.
-    package var revokedAt: Timestamp?
+    package var revokedAt: Int64?
 
     package init(
         ordinal: Ordinal,
-        written: LogSequence,
+        written: Int64,
         resumedFrom: String? = nil,
-        connectedAt: Timestamp? = nil,
-        disconnectedAt: Timestamp? = nil,
-        replacedAt: Timestamp? = nil,
-        revokedAt: Timestamp? = nil
+        connectedAt: Int64? = nil,
+        disconnectedAt: Int64? = nil,
+        replacedAt: Int64? = nil,
+        revokedAt: Int64? = nil
     ) {
         self.ordinal = ordinal
         self.written = written

@@ -7,9 +7,8 @@ package import HubRouting
 package struct StoredHub: Sendable, Equatable {
     package let record: HubRecord
     package var description: NotificationHubDescription
-    /// Milliseconds since 1970.
-    package let createdAt: Int64
-    package var updatedAt: Int64
+    package let createdAt: Timestamp
+    package var updatedAt: Timestamp
 
     package var settings: HubSettings {
         HubSettings(
@@ -78,14 +77,16 @@ extension Transaction {
     package func insertHub(_ name: HubName, _ description: NotificationHubDescription, at: Int64) throws -> StoredHub {
         try db.execute(sql: "INSERT INTO hub (name, createdAt) VALUES (?, ?)", arguments: [name.text, at])
         let record = HubRecord(id: db.lastInsertedRowID, name: name)
-        let hub = StoredHub(record: record, description: description, createdAt: at, updatedAt: at)
+        let time = Timestamp(milliseconds: at)
+        let hub = StoredHub(record: record, description: description, createdAt: time, updatedAt: time)
         try update(hub)
         return hub
     }
 
     /// Makes a hub of which nothing is said but its rules.
     package func insertHub(_ name: HubName, rules: [AccessRule], at: Int64) throws -> HubRecord {
-        let rules = rules.map { AuthorizationRule($0, createdAt: at, modifiedAt: at) }
+        let time = Timestamp(milliseconds: at)
+        let rules = rules.map { AuthorizationRule($0, createdAt: time, modifiedAt: time) }
         return try insertHub(name, NotificationHubDescription(rules: rules), at: at).record
     }
 
@@ -96,7 +97,7 @@ extension Transaction {
         try execute(
             "UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = ? WHERE hubID = ?",
             [
-                hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units,
+                hub.updatedAt.milliseconds, isUnlimited ? nil : description.registrationTimeToLive.units,
                 try HubRemarks(description).encoded, hub.record.id,
             ]
         )
@@ -111,7 +112,7 @@ extension Transaction {
                 """,
                 [
                     hub.record.id, rule.name, rule.primaryKey, rule.secondaryKey, rule.rights.rawValue, position,
-                    entry.createdAt, entry.modifiedAt,
+                    entry.createdAt.milliseconds, entry.modifiedAt.milliseconds,
                 ]
             )
         }
@@ -264,15 +265,15 @@ extension StoredHub {
                     let (made, modified): (Int64?, Int64?) = (rule["createdAt"], rule["modifiedAt"])
                     return AuthorizationRule(
                         AccessRule(row: rule),
-                        createdAt: made ?? createdAt,
-                        modifiedAt: modified ?? made ?? createdAt
+                        createdAt: Timestamp(milliseconds: made ?? createdAt),
+                        modifiedAt: Timestamp(milliseconds: modified ?? made ?? createdAt)
                     )
                 },
                 userMetadata: remarks.userMetadata,
                 isDisabled: remarks.isDisabled
             ),
-            createdAt: createdAt,
-            updatedAt: row["updatedAt"] ?? createdAt
+            createdAt: Timestamp(milliseconds: createdAt),
+            updatedAt: Timestamp(milliseconds: row["updatedAt"] ?? createdAt)
         )
     }
 }

@@ -50,8 +50,8 @@ extension Transaction {
             "INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 job.hub, job.job.id, try StoredJob.text(job.job.request), job.job.status.rawValue, job.job.progress,
-                job.job.failure, try StoredJob.text(job.job.outputProperties), job.checkpoint, job.job.createdAt,
-                job.job.updatedAt,
+                job.job.failure, try StoredJob.text(job.job.outputProperties), job.checkpoint,
+                job.job.createdAt.milliseconds, job.job.updatedAt.milliseconds,
             ]
         )
     }
@@ -65,7 +65,8 @@ extension Transaction {
             """,
             [
                 job.job.status.rawValue, job.job.progress, job.job.failure,
-                try StoredJob.text(job.job.outputProperties), job.checkpoint, job.job.updatedAt, job.hub, job.job.id,
+                try StoredJob.text(job.job.outputProperties), job.checkpoint, job.job.updatedAt.milliseconds,
+                job.hub, job.job.id,
             ]
         )
     }
@@ -111,8 +112,8 @@ extension StoredJob {
                 progress: row[4],
                 failure: row[5],
                 outputProperties: try output.map { try Self.value([String: String].self, $0) } ?? [:],
-                createdAt: row[8],
-                updatedAt: row[9]
+                createdAt: Timestamp(milliseconds: row[8]),
+                updatedAt: Timestamp(milliseconds: row[9])
             ),
             checkpoint: row[7]
         )

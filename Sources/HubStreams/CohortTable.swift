@@ -43,7 +43,7 @@ struct CohortTable {
     }
 
     /// Appends an entry to a cohort's log; `head` is the last sequence that was handed out before it.
-    mutating func append(_ entry: CohortLog.Entry, to cohort: CohortLog, head: LogSequence) {
+    mutating func append(_ entry: CohortLog.Entry, to cohort: CohortLog, head: Int64) {
         change(cohort) { $0.append(entry, head: head) }
     }
 

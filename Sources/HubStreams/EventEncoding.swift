@@ -52,7 +52,7 @@ package struct EventEncoding: Sendable {
     }
 
     /// Stands in the place of messages that cannot be sent.
-    package func gap(from first: LogSequence, through last: LogSequence, reason: String) -> CohortEntries.Entry {
+    package func gap(from first: Int64, through last: Int64, reason: String) -> CohortEntries.Entry {
         let bytes = gap(after: position(first - 1), resumesAfter: last, reason: reason)
         return CohortEntries.Entry(sequence: last, bytes: bytes, isGap: true)
     }
@@ -69,11 +69,11 @@ package struct EventEncoding: Sendable {
     }
 
     /// A block without data: the stream is complete up to this position.
-    func heartbeat(_ sequence: LogSequence) -> ByteBuffer {
+    func heartbeat(_ sequence: Int64) -> ByteBuffer {
         ByteBuffer(bytes: ServerSentEvent(id: position(sequence)).encoded())
     }
 
-    func gap(after cursor: String?, resumesAfter sequence: LogSequence, reason: String, loss: Loss? = nil) -> ByteBuffer {
+    func gap(after cursor: String?, resumesAfter sequence: Int64, reason: String, loss: Loss? = nil) -> ByteBuffer {
         let gap = StreamGap(after: cursor, resumesAt: sequence + 1, reason: reason, loss: loss?.name)
         let event = ServerSentEvent(id: position(sequence), event: StreamEventName.gap, data: Self.json(gap))
         return ByteBuffer(bytes: event.encoded())
@@ -88,7 +88,7 @@ package struct EventEncoding: Sendable {
         (try? JSONEncoder.sorted.encode(gap)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
-    func position(_ sequence: LogSequence) -> String {
+    func position(_ sequence: Int64) -> String {
         StreamPosition(epoch: epoch, sequence: sequence).text
     }
 }

@@ -5,7 +5,7 @@ package import NIOCore
 /// What the streams of an event loop need of their hub.
 package struct StreamHost: Sendable {
     /// Milliseconds since 1970.
-    let now: @Sendable () -> Timestamp
+    let now: @Sendable () -> Int64
     /// Hands an event to the hub's machine, in order.
     let post: @Sendable (StreamInput) -> Void
     /// Asks for a page of the store; the loop is given it by ``StreamLoop/receive(_:for:)``.
@@ -14,7 +14,7 @@ package struct StreamHost: Sendable {
     let noteOversize: @Sendable (MessageID, Int) -> Void
 
     package init(
-        now: @escaping @Sendable () -> Timestamp,
+        now: @escaping @Sendable () -> Int64,
         post: @escaping @Sendable (StreamInput) -> Void,
         requestPage: @escaping @Sendable (StreamPageRequest) -> Void,
         noteOversize: @escaping @Sendable (MessageID, Int) -> Void
@@ -73,7 +73,7 @@ package final class StreamLoop: @unchecked Sendable {
     var cohorts = CohortTable()
     var work = StreamWork()
     /// Everything up to this sequence has come and was rendered.
-    private(set) var head: LogSequence
+    private(set) var head: Int64
     private var turns = HeavyTurns()
 
     /// - Parameters:
@@ -92,7 +92,7 @@ package final class StreamLoop: @unchecked Sendable {
         reserved: ReservedTagPrefixes,
         encoding: EventEncoding,
         counters: StreamCounters,
-        head: LogSequence,
+        head: Int64,
         host: StreamHost
     ) {
         self.eventLoop = eventLoop
@@ -215,7 +215,7 @@ package final class StreamLoop: @unchecked Sendable {
         return prelude
     }
 
-    private func move(_ session: StreamSession, to recipient: Recipient, at sequence: LogSequence) {
+    private func move(_ session: StreamSession, to recipient: Recipient, at sequence: Int64) {
         guard let old = session.cohort else { return }
         if session.isLive, !session.hasPending {
             session.cursor = max(session.cursor, sequence)
@@ -257,7 +257,7 @@ package final class StreamLoop: @unchecked Sendable {
         detached(session.id, of: ordinal, written: session.cursor, reason)
     }
 
-    private func detached(_ id: StreamID, of ordinal: Ordinal, written: LogSequence, _ reason: StreamEnd?) {
+    private func detached(_ id: StreamID, of ordinal: Ordinal, written: Int64, _ reason: StreamEnd?) {
         host.post(.detached(id, of: ordinal, written: written, ending: reason, at: host.now()))
     }
 
@@ -330,7 +330,7 @@ package final class StreamLoop: @unchecked Sendable {
     }
 
     /// Lets a stream read what it lacks from the store, at least up to a place.
-    func leaveToStore(_ session: StreamSession, through: LogSequence) {
+    func leaveToStore(_ session: StreamSession, through: Int64) {
         settle(session)
         session.dropPersonal()
         if case .catchingUp(let earlier) = session.state {
@@ -350,7 +350,7 @@ package final class StreamLoop: @unchecked Sendable {
         }
     }
 
-    private func askForPage(_ session: StreamSession, through: LogSequence) {
+    private func askForPage(_ session: StreamSession, through: Int64) {
         guard !session.awaitsPage, session.cohort?.isHeavy != true || turns.take(session) else { return }
         session.awaitsPage = true
         host.requestPage(
@@ -413,9 +413,9 @@ package final class StreamLoop: @unchecked Sendable {
     }
 
     /// How far the streams of some installations were written.
-    package func positions(of ordinals: Set<Ordinal>) -> [Ordinal: LogSequence] {
+    package func positions(of ordinals: Set<Ordinal>) -> [Ordinal: Int64] {
         eventLoop.preconditionInEventLoop()
-        var positions: [Ordinal: LogSequence] = [:]
+        var positions: [Ordinal: Int64] = [:]
         for session in sessions.values where session.cohort != nil && ordinals.contains(session.ordinal) {
             settle(session)
             positions[session.ordinal] = session.cursor

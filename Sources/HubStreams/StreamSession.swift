@@ -10,7 +10,7 @@ package final class StreamSession: @unchecked Sendable {
         /// The request waits for its place in the log.
         case requested
         /// Reads from the store up to a place, then looks again; one page is asked for at a time.
-        case catchingUp(through: LogSequence)
+        case catchingUp(through: Int64)
         /// Takes what is in memory.
         case live
         case ended
@@ -27,9 +27,9 @@ package final class StreamSession: @unchecked Sendable {
     var recipient: Recipient?
     package internal(set) var state = State.requested
     /// Everything up to here was handed to the output; it never moves back.
-    package internal(set) var cursor: LogSequence = 0
+    package internal(set) var cursor: Int64 = 0
     /// The sequence of a loss that the gap which it began with stands for.
-    private(set) var toldLoss: LogSequence?
+    private(set) var toldLoss: Int64?
     var cohort: CohortLog?
     /// Messages for this stream alone: sequences above the cursor, in order.
     private(set) var personal: [CohortLog.Entry] = []
@@ -101,7 +101,7 @@ package final class StreamSession: @unchecked Sendable {
     }
 
     /// Forgets the entries up to a place.
-    func dropPersonal(through sequence: LogSequence = .max) {
+    func dropPersonal(through sequence: Int64 = .max) {
         personal.removeAll { $0.sequence <= sequence }
         personalBytes = personal.reduce(0) { $0 + $1.bytes.readableBytes }
     }

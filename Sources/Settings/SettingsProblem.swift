@@ -39,7 +39,7 @@ extension SettingsProblem {
 package struct SettingsError: Error, Sendable, CustomStringConvertible {
     package let problems: [SettingsProblem]
 
-    init(_ problems: [SettingsProblem]) { self.problems = problems }
+    package init(_ problems: [SettingsProblem]) { self.problems = problems }
 
     /// One line a problem.
     package var description: String { problems.map(\.description).joined(separator: "\n") }

@@ -35,12 +35,12 @@ package struct AgentEnvironment: Sendable {
 package struct AgentReporter: Sendable {
     package var warning: @Sendable (String) -> Void
     package var notice: @Sendable (String) -> Void
-    package var hint: @Sendable (String) -> Void
+    package var hint: @Sendable (AgentHint) -> Void
 
     package init(
         warning: @escaping @Sendable (String) -> Void,
         notice: @escaping @Sendable (String) -> Void,
-        hint: @escaping @Sendable (String) -> Void
+        hint: @escaping @Sendable (AgentHint) -> Void
     ) {
         self.warning = warning
         self.notice = notice

@@ -1,29 +1,51 @@
-internal import HostSystem
+package import HostSystem
+package import HubClient
 
-/// Why an agent's command ends without having done its work: one line, what to do, and the exit code.
+/// Why an agent's command ends without having done its work.
 package struct AgentError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Which of the exit codes of `style.md` §3 the command ends with.
-    package enum Exit: Int32, Sendable {
-        case failed = 1
-        case usage = 64
-        case unreachable = 69
-        case tryLater = 75
-        case configuration = 78
-    }
-
-    package let exit: Exit
+    package let exit: ExitStatus
     /// What was tried, on what, and why it failed.
     package let description: String
-    /// What to do, for a `hint:` line.
-    package let hint: String?
+    package let hint: AgentHint?
 
-    package init(_ exit: Exit, _ description: String, hint: String? = nil) {
+    package init(_ exit: ExitStatus, _ description: String, hint: AgentHint? = nil) {
         self.exit = exit
         self.description = description
         self.hint = hint
     }
 
     init(_ error: HostError) {
-        self.init(error.isTemporary ? .tryLater : .configuration, "\(error)")
+        self.init(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
     }
+}
+
+/// What may help after a failure; the command line puts it into words.
+package enum AgentHint: Sendable, Equatable {
+    case hub(HubHint)
+    /// The hub's clock and this machine's differ.
+    case clock
+    /// Two state directories, one of them a copy, have one installation.
+    case copiedState
+    /// The other side has no event streams.
+    case noStreams
+    /// The disk is full.
+    case space
+    case noConnectionString
+    /// Another process listens for the profile.
+    case otherSubscriber
+    case noCategories
+    /// With what the hub has.
+    case unknownCategory(known: [String])
+    case language
+    /// The file with the template cannot be read.
+    case templateFile
+    case template
+    /// The handler is not a program.
+    case handler
+    /// There is no session bus.
+    case noDesktop
+    /// Nothing on the bus shows notifications.
+    case noNotifications
+    /// What shows notifications does not answer, or refuses.
+    case notifications
 }

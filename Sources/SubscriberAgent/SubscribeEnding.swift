@@ -1,3 +1,5 @@
+internal import HostSystem
+
 /// How a `subscribe` ended that did what it was asked.
 package enum SubscribeEnding: Sendable, Equatable {
     /// The task was cancelled, and the handler in progress has ended.
@@ -12,7 +14,7 @@ package enum SubscribeEnding: Sendable, Equatable {
     case replaced
 
     /// 78 for ``replaced``: started again, each would end the other's stream for ever.
-    package var exitCode: Int32 { self == .replaced ? AgentError.Exit.configuration.rawValue : 0 }
+    package var exitCode: Int32 { self == .replaced ? ExitStatus.badConfiguration.rawValue : 0 }
 }
 
 /// What became of a new choice.

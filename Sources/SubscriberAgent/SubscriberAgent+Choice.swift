@@ -15,17 +15,17 @@ extension SubscriberAgent {
     ) async throws(AgentError) -> ChoiceOutcome {
         let connected = try await connect()
         var checked: CategoryChoice?
-        var trouble: HubTrouble?
-        if let choice { (checked, trouble) = try await check(choice, with: connected.client) }
+        var failure: HubFailure?
+        if let choice { (checked, failure) = try await check(choice, with: connected.client) }
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
-        let former = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let former = try await stored(store.record)
         guard let categories = checked?.categories ?? former.categories else { throw nothingChosen }
         try await stored { () async throws(AgentStoreError) in
             try await self.store.choose(categories, template: template)
         }
         var isRegistered = false
-        if trouble == nil {
+        if failure == nil {
             let registrar = registrar(connected.client)
             do {
                 isRegistered = try await registrar.registerLocked()
@@ -33,7 +33,7 @@ extension SubscriberAgent {
                 switch error {
                 case .away, .clockDiffers:
                     warnStored(error)
-                    trouble = error
+                    failure = error
                 case .cancelled:
                     // The hub may have taken it all the same: whoever listens next tells it what holds.
                     try? await store.choose(former.categories, template: former.template)
@@ -52,15 +52,15 @@ extension SubscriberAgent {
             template: template ?? former.template,
             isRegistered: isRegistered,
             isListening: isListening,
-            retryAfter: trouble?.retryAfter
+            retryAfter: failure?.retryAfter
         )
     }
 
     var nothingChosen: AgentError {
         AgentError(
-            .configuration,
+            .badConfiguration,
             "profile '\(configuration.profile)' has chosen no categories yet",
-            hint: "newswire subscribe --categories World,Sports; 'newswire categories' lists them"
+            hint: .noCategories
         )
     }
 
@@ -68,19 +68,19 @@ extension SubscriberAgent {
     private func check(
         _ choice: CategoryChoice,
         with client: HubClient
-    ) async throws(AgentError) -> (CategoryChoice, HubTrouble?) {
+    ) async throws(AgentError) -> (CategoryChoice, HubFailure?) {
         guard !choice.categories.isEmpty else { return (choice, nil) }
         let known: [String]?
         do {
             known = try await client.categories()
         } catch {
-            let trouble = HubTrouble(error)
-            switch trouble {
+            let failure = HubFailure(error)
+            switch failure {
             case .away, .clockDiffers:
-                warnStored(trouble)
-                return (choice, trouble)
+                warnStored(failure)
+                return (choice, failure)
             case .notFound, .foreign, .badCursor, .refused, .cancelled:
-                throw trouble.asAgentError
+                throw failure.asAgentError
             }
         }
         guard let known else {
@@ -90,9 +90,9 @@ extension SubscriberAgent {
         return (try choice.checked(against: known), nil)
     }
 
-    private func warnStored(_ trouble: HubTrouble) {
+    private func warnStored(_ failure: HubFailure) {
         environment.reporter.warning(
-            "\(trouble.asAgentError); the choice is stored, and the hub is told once it can be reached"
+            "\(failure.asAgentError); the choice is stored, and the hub is told once it can be reached"
         )
     }
 }

@@ -10,7 +10,7 @@ extension SubscriberAgent {
     }
 
     func connect() async throws(AgentError) -> Connected {
-        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let record = try await stored(store.record)
         let connection: ConnectionString
         let stored = configuration.directory.file(Self.authorityName)
         let kept = configuration.connection == nil && HostFile.exists(stored) ? stored : nil
@@ -28,7 +28,7 @@ extension SubscriberAgent {
             )
             return Connected(hub: hub.text, allowsPlainHTTP: allowsPlainHTTP, client: client)
         } catch {
-            throw AgentError(.configuration, "\(error)")
+            throw AgentError(.badConfiguration, "\(error)")
         }
     }
 
@@ -39,15 +39,14 @@ extension SubscriberAgent {
         } catch let error as HostError where error.isMissing {
             if let local = configuration.localConnection { return local }
             throw AgentError(
-                .configuration,
+                .badConfiguration,
                 "no connection string for profile '\(configuration.profile)'",
-                hint: "start a hub with 'newswire hub', or give another's Listen string with --connection-file PATH; "
-                    + "'newswire hub keys' there shows it"
+                hint: .noConnectionString
             )
         } catch let error as HostError {
             throw AgentError(error)
         } catch {
-            throw AgentError(.configuration, "cannot use '\(path)': \(error)")
+            throw AgentError(.badConfiguration, "cannot use '\(path)': \(error)")
         }
     }
 

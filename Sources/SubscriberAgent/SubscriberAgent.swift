@@ -85,7 +85,7 @@ package final class SubscriberAgent: Sendable {
                 throw AgentError(
                     .tryLater,
                     "another subscriber listens for profile '\(configuration.profile)' already",
-                    hint: "--categories or --language change its choice; another --profile listens beside it"
+                    hint: .otherSubscriber
                 )
             }
             return .choiceStored(try await choose(choice, template, isListening: true))
@@ -106,7 +106,7 @@ package final class SubscriberAgent: Sendable {
                 let outcome = try await choose(choice, template, isListening: false)
                 beginning = outcome.isRegistered ? .registered : .away(retryAfter: outcome.retryAfter)
             } catch {
-                if Task.isCancelled, error == HubTrouble.cancelled.asAgentError { return .stopped }
+                if Task.isCancelled, error == HubFailure.cancelled.asAgentError { return .stopped }
                 throw error
             }
         }
@@ -137,10 +137,10 @@ package final class SubscriberAgent: Sendable {
         _ onStart: @Sendable () -> Void,
         _ onListening: @escaping @Sendable () -> Void
     ) async throws(AgentError) -> SubscribeEnding {
-        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let record = try await stored(store.record)
         guard record.categories != nil else { throw nothingChosen }
         let client = try await connect().client
-        let waiting = try await stored { () async throws(AgentStoreError) in try await self.store.unsettledCount() }
+        let waiting = try await stored(store.unsettledCount)
         try? await store.purge()
         let flow = InboxFlow(waiting: waiting, limit: store.bounds.unsettled)
         let patience = PatientStore(environment: environment)
@@ -203,17 +203,17 @@ package final class SubscriberAgent: Sendable {
     package func unsubscribe() async throws(AgentError) -> Bool {
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
-        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let record = try await stored(store.record)
         guard record.categories != nil || record.registered != nil else { return false }
         let client = try await connect().client
         do {
             try await client.delete(record.installation, channel: record.channel)
         } catch {
-            let trouble = HubTrouble(error)
+            let failure = HubFailure(error)
             // Not there is what was asked for.
-            guard case .notFound = trouble else { throw trouble.asAgentError }
+            guard case .notFound = failure else { throw failure.asAgentError }
         }
-        try await stored { () async throws(AgentStoreError) in try await self.store.forget() }
+        try await stored(store.forget)
         return true
     }
 
@@ -221,14 +221,14 @@ package final class SubscriberAgent: Sendable {
     ///
     /// - Throws: ``AgentError`` with exit 69 when the hub is away.
     package func categories() async throws(AgentError) -> [CategoryListing] {
-        let record = try await stored { () async throws(AgentStoreError) in try await self.store.record() }
+        let record = try await stored(store.record)
         let chosen = record.categories ?? []
         let client = try await connect().client
         let known: [String]?
         do throws(HubClientError) {
             known = try await client.categories()
         } catch {
-            throw HubTrouble(error).asAgentError
+            throw HubFailure(error).asAgentError
         }
         guard let known else {
             return chosen.map { CategoryListing(name: $0, isChosen: true, isKnown: nil) }
@@ -244,17 +244,17 @@ package final class SubscriberAgent: Sendable {
 
     /// The stored choice; `nil` when there is none.
     package func choice() async throws(AgentError) -> [String]? {
-        try await stored { () async throws(AgentStoreError) in try await self.store.record().categories }
+        try await stored(store.record).categories
     }
 
     /// What the hub makes of messages for this agent.
     package func template() async throws(AgentError) -> TemplateChoice {
-        try await stored { () async throws(AgentStoreError) in try await self.store.record().template }
+        try await stored(store.record).template
     }
 
     /// The id under which the hub knows this agent.
     package func installation() async throws(AgentError) -> InstallationID {
-        try await stored { () async throws(AgentStoreError) in try await self.store.record().installation }
+        try await stored(store.record).installation
     }
 
     /// The newest rows of the inbox, at most `limit`, oldest of them first.

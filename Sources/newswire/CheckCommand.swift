@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import HostSystem
 import Settings
+import StartupChecks
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -20,22 +20,15 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// Variables of ours that are no settings: the secret itself, what a unit hands over, and what a handler finds, which
     /// may run us.
-    static let otherVariables = [HubConnection.stringVariable, "NEWSWIRE_SUBSCRIBE"] + InboxHandler.variables
+    static let otherVariables = [ConnectionSource.stringVariable, "NEWSWIRE_SUBSCRIBE"] + InboxHandler.variables
 
-    /// Reads file and environment, and says everything that is wrong with them.
-    ///
-    /// - Throws: `ExitCode` 78.
-    func load() throws -> Settings {
-        do throws(SettingsError) {
-            return try Settings.load(
-                file: config,
-                environment: ProcessInfo.processInfo.environment,
-                otherVariables: Self.otherVariables
-            )
-        } catch {
-            for problem in error.problems { Console.error("\(problem)") }
-            throw ExitCode(ExitStatus.badConfiguration.rawValue)
-        }
+    /// Reads file and environment.
+    func load() throws(SettingsError) -> Settings {
+        try Settings.load(
+            file: config,
+            environment: ProcessInfo.processInfo.environment,
+            otherVariables: Self.otherVariables
+        )
     }
 }
 

@@ -60,35 +60,6 @@ struct ConnectionOptions: ParsableArguments {
     }
 }
 
-/// Where the connection string stands that is in force.
-enum ConnectionSource {
-    case file(String)
-    /// The text of ``HubConnection/stringVariable``.
-    case variable(String)
-
-    /// The name of the credential in `LoadCredential=connection:…`.
-    private static let credential = "connection"
-    /// What the units' `SetCredential=` puts in the place of a file that is not there: systemd would end them unexplained.
-    static let missing = "missing"
-
-    /// In this order: the flag; the variable with the string itself; `file`, of the configuration; the unit's credential.
-    init?(flag: String?, file: String?, environment: [String: String]) {
-        if let flag {
-            self = .file(flag)
-        } else if let text = environment[HubConnection.stringVariable], !text.isEmpty {
-            self = .variable(text)
-        } else if let file {
-            self = .file(file)
-        } else {
-            // What systemd's LoadCredential= fills; a unit may have other credentials and not this one.
-            guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else { return nil }
-            let path = "\(directory)/\(Self.credential)"
-            guard HostFile.exists(path) else { return nil }
-            self = .file(path)
-        }
-    }
-}
-
 /// How a command reaches its hub, once flags, environment and file are read.
 struct HubConnection: Sendable {
     let hub: HubName
@@ -104,15 +75,13 @@ struct HubConnection: Sendable {
     /// Where a hub of this machine is configured to keep its state.
     let hubState: String?
 
-    static let stringVariable = "NEWSWIRE_CONNECTION_STRING"
-
     /// Finds the connection string that a flag, the environment, the file or the unit's credentials name.
     ///
     /// - Throws: ``Failure`` 78 when it cannot be read.
     func named() throws -> ConnectionString? {
         switch ConnectionSource(flag: fileFlag, file: file, environment: ProcessInfo.processInfo.environment) {
         case .file(let path): try read(path)
-        case .variable(let text): try parse(text, from: Self.stringVariable)
+        case .variable(let text): try parse(text, from: ConnectionSource.stringVariable)
         case nil: nil
         }
     }
@@ -136,23 +105,13 @@ struct HubConnection: Sendable {
 
     /// A client for the hub.
     func client(_ connection: ConnectionString, http: OutboundClient) throws -> HubClient {
-        do {
-            return try HubClient(
-                connection: connection,
-                hub: hub,
-                http: http,
-                allowPlainHTTP: allowPlainHTTP ?? false,
-                certificateAuthorities: try Self.authorities(authorityFile)
-            )
-        } catch let failure as Failure {
-            throw failure
-        } catch {
-            throw Failure(
-                .badConfiguration,
-                "\(error)",
-                hint: "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
-            )
-        }
+        try HubClient(
+            connection: connection,
+            hub: hub,
+            http: http,
+            allowPlainHTTP: allowPlainHTTP ?? false,
+            certificateAuthorities: try Self.authorities(authorityFile)
+        )
     }
 
     /// The file of authorities, which holds at least one.
@@ -199,38 +158,5 @@ struct HubConnection: Sendable {
                 hint: "it reads Endpoint=…;SharedAccessKeyName=…;SharedAccessKey=…; 'newswire hub keys' shows yours"
             )
         }
-    }
-}
-
-/// The files of a hub's state directory.
-enum HubFiles {
-    static let database = "hub.sqlite"
-    static let lock = "hub.lock"
-    /// Counts along with the database, and is not to be copied with it.
-    static let generation = "generation"
-    /// What stands in connection strings for others.
-    static let endpoint = "endpoint"
-
-    /// Connection strings that a hub leaves for programs of the same user.
-    enum Connection: String, CaseIterable {
-        case listen = "listen.connection"
-        case full = "full.connection"
-        /// For managing hubs.
-        case namespace = "namespace.connection"
-    }
-
-    /// The connection file that a hub of this user has written, if there is one; makes nothing.
-    ///
-    /// `state` is where the hub is configured to keep its state.
-    static func existing(_ connection: Connection, state: String?) -> String? {
-        guard let path = directory(state: state).map({ "\($0)/\(connection.rawValue)" }) else { return nil }
-        return FileManager.default.isReadableFile(atPath: path) ? path : nil
-    }
-
-    /// Where a hub of this user keeps its state: a unit's own `$STATE_DIRECTORY` is not the hub's.
-    static func directory(state: String?) -> String? {
-        var environment = ProcessInfo.processInfo.environment
-        environment["STATE_DIRECTORY"] = nil
-        return try? StateDirectory.path(role: "hub", override: state, environment: environment)
     }
 }

@@ -1,4 +1,3 @@
-import ArgumentParser
 import Foundation
 import Glibc
 import HostSystem
@@ -60,47 +59,3 @@ enum Console {
 
 /// The reader of our standard output has gone: the end of the work, and nothing is wrong.
 struct OutputClosed: Error {}
-
-/// The exit codes of the program, after `sysexits.h`.
-enum ExitStatus: Int32 {
-    case failed = 1
-    case usage = 64
-    case hubUnreachable = 69
-    case tryLater = 75
-    case badConfiguration = 78
-}
-
-/// A failure that is said in one line and ends the program.
-struct Failure: Error {
-    let status: ExitStatus
-    let text: String
-    let hint: String?
-
-    init(_ status: ExitStatus, _ text: String, hint: String? = nil) {
-        self.status = status
-        self.text = text
-        self.hint = hint
-    }
-}
-
-/// Runs a subcommand, saying what goes wrong the way all of them do.
-func reportingFailures(_ work: () async throws -> Void) async throws {
-    do {
-        try await work()
-    } catch let failure as Failure {
-        Console.error(failure.text)
-        if let hint = failure.hint { Console.hint(hint) }
-        throw ExitCode(failure.status.rawValue)
-    } catch let error as HostError {
-        Console.error("\(error)")
-        throw ExitCode((error.isTemporary ? ExitStatus.tryLater : .badConfiguration).rawValue)
-    } catch let code as ExitCode {
-        throw code
-    } catch is CancellationError {
-        // A signal asked for the end.
-    } catch is OutputClosed {
-    } catch {
-        Console.error("\(error)")
-        throw ExitCode.failure
-    }
-}

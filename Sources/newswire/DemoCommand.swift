@@ -1,6 +1,7 @@
 import ArgumentParser
+import Demonstration
 import Foundation
-import HubProtocol
+import SubscriberAgent
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,17 +29,33 @@ struct DemoCommand: AsyncParsableCommand {
     var samples: String?
 
     func run() async throws {
-        try await reportingFailures {
-            let samples = try SampleFeeds(directory: samples ?? SampleFeeds.standardDirectory)
-            let scratch = try ScratchDirectory()
-            defer { scratch.remove() }
-            let isOnce = once
-            try await untilStopped {
-                let demo = Demo(samples: samples, scratch: scratch.path)
+        let samples = try SampleFeeds(directory: samples ?? SampleFeeds.standardDirectory)
+        let scratch = try ScratchDirectory()
+        defer { scratch.remove() }
+        let isOnce = once
+        try await untilStopped {
+            try await withHTTP { http in
+                let demo = Demo(samples: samples, scratch: scratch.path, http: http, environment: Self.environment)
                 try await demo.run(staysUp: !isOnce)
             }
         }
     }
+}
+
+extension DemoCommand {
+    private static let environment = DemoEnvironment(
+        print: { line in
+            do {
+                try Console.write(line)
+            } catch let failure as Failure {
+                throw HandlerFailure.failed(failure.text)
+            } catch {
+                throw HandlerFailure.outputClosed
+            }
+        },
+        reporter: AgentOptions.reporter,
+        logger: { Program.logger($0) }
+    )
 }
 
 /// A directory of its own that goes when it is no longer needed.

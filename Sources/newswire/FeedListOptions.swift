@@ -50,12 +50,6 @@ struct FeedListOptions: ParsableArguments {
     }
 }
 
-/// The files of a publisher's state directory.
-enum PublisherFiles {
-    static let database = "publisher.sqlite"
-    static let lock = "publisher.lock"
-}
-
 /// Where the feed lists are, for commands that hand them on or add to them.
 struct FeedFolderOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
@@ -71,12 +65,5 @@ struct FeedFolderOptions: ParsableArguments {
             for problem in error.problems { Console.error("\(problem)") }
             throw ExitCode(ExitStatus.badConfiguration.rawValue)
         }
-    }
-}
-
-extension Failure {
-    /// How a command ends that cannot use the publisher's database.
-    init(store error: PublisherStoreError) {
-        self.init(ExitStatus(rawValue: error.exit.rawValue) ?? .failed, "\(error)", hint: error.advice)
     }
 }

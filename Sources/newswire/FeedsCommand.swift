@@ -73,7 +73,7 @@ struct FeedsListCommand: AsyncParsableCommand {
             } catch let error as FeedChoiceError {
                 throw Failure(.usage, "\(error)")
             } catch let error as PublisherStoreError {
-                throw Failure(store: error)
+                throw Failure(error)
             }
         }
     }
@@ -187,7 +187,7 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
                 try PreviewOutput.print(preview, asJSON: json)
                 if preview.report.failedFeeds > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
             } catch let error as PublisherStoreError {
-                throw Failure(store: error)
+                throw Failure(error)
             }
         }
     }

@@ -26,7 +26,18 @@ struct Newswire: AsyncParsableCommand {
         umask(0o077)
         // Else libdispatch tells the system log, at every start by anybody but root, that it may not raise a thread's priority.
         setenv("LIBDISPATCH_LOG", "NO", 0)
-        await main(nil)
+        do {
+            var command = try await asyncParseAsRoot()
+            try await reportingFailures {
+                if var command = command as? any AsyncParsableCommand {
+                    try await command.run()
+                } else {
+                    try command.run()
+                }
+            }
+        } catch {
+            exit(withError: error)
+        }
     }
 }
 

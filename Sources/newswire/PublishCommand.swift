@@ -132,7 +132,7 @@ struct PublishCommand: AsyncParsableCommand {
             try await stay(feeds, settings, options, store, http, client, lock)
             return PublishReport()
         } catch let error as PublisherStoreError {
-            throw Failure(store: error)
+            throw Failure(error)
         }
     }
 
@@ -198,7 +198,7 @@ struct PublishCommand: AsyncParsableCommand {
             try PreviewOutput.print(preview, asJSON: json)
             return preview.report
         } catch let error as PublisherStoreError {
-            throw Failure(store: error)
+            throw Failure(error)
         }
     }
 
@@ -220,7 +220,7 @@ extension Console {
         switch line.level {
         case .error: error(line.text)
         case .warning: warning(line.text)
-        case .hint: hint(line.text)
+        case .hint: hint(line.hint.map(Failure.text) ?? line.text)
         case .notice: notice(line.text)
         }
     }

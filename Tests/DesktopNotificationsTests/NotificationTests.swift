@@ -28,15 +28,6 @@ import Testing
         #expect(WebLink(address) == nil)
     }
 
-    @Test(arguments: [
-        ("low", DesktopNotification.Urgency.low), ("very-low", .low), ("", .normal), ("normal", .normal),
-        ("whatever", .normal), ("High", .critical), ("breaking", .critical), ("urgent", .critical),
-        ("CRITICAL", .critical),
-    ])
-    func `urgency is read from a word`(word: String, urgency: DesktopNotification.Urgency) {
-        #expect(DesktopNotification.Urgency(word: word) == urgency)
-    }
-
     @Test func `texts are cleaned and cut between characters`() {
         let notification = DesktopNotification(
             key: "k",

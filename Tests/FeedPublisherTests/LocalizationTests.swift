@@ -90,7 +90,7 @@ import Testing
         return composer.adding(announcement, feedTitle: "The \(language)", to: message)
     }
 
-    private func properties(_ message: OutboxMessage) throws -> [String: String] {
+    private func properties(_ message: OutboxMessage) throws -> [MessageProperty: String] {
         #expect(message.body.count <= MessageComposer.maximumBody)
         return try #require(MessageComposer.properties(of: message))
     }
@@ -184,7 +184,7 @@ import Testing
             message = composer.adding(announcement(name), feedTitle: "f", to: message)
         }
         let found = try properties(message)
-        let sizes = names.map { found["News_\($0)"]?.utf8.count ?? 0 }
+        let sizes = names.map { found[MessageProperty(.news, of: $0)]?.utf8.count ?? 0 }
         #expect((sizes.max() ?? 0) - (sizes.min() ?? 0) <= 30, "\(sizes)")
         #expect((sizes.min() ?? 0) > 60, "\(sizes)")
         #expect(found["messageParam"]?.isEmpty == false && found["title"]?.isEmpty == false)

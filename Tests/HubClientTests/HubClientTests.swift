@@ -258,17 +258,23 @@ extension HubClientTests {
         #expect(error?.isPermanent == false)
     }
 
-    @Test(arguments: [
-        (DistrustCause.unknownAuthority, "--ca-file"), (.otherName, "'host-names'"), (.notValidNow, "expired"),
-    ])
-    func `a hub that proves nothing is unreachable, and the line says what to do`(
-        cause: DistrustCause,
-        says: String
-    ) {
+    @Test(arguments: [DistrustCause.unknownAuthority, .otherName, .notValidNow, .other])
+    func `a hub that proves nothing is unreachable, and the hint has the cause`(cause: DistrustCause) {
         let error = HubClientError(OutboundError.untrusted(host: "h:1", reason: "no", cause: cause))
-        #expect(error.description.hasPrefix("cannot trust 'h:1': no; "))
-        #expect(error.description.contains(says))
+        #expect(error.description == "cannot trust 'h:1': no")
+        #expect(error.hint == .certificate(cause))
         #expect(!error.isPermanent)
+    }
+
+    @Test(
+        arguments: [
+            (401, ProtocolError.Code.claimRequired, .listenersKey), (401, ProtocolError.Code.invalidSignature, .key),
+            (403, 403, .rights), (404, 40_400, .hubName), (400, 400, .noHub), (503, 50_004, nil), (429, 42_900, nil),
+        ] as [(Int, Int, HubHint?)]
+    )
+    func `the code decides what may help`(status: Int, code: Int, hint: HubHint?) {
+        let error = HubClientError.refused(status: status, code: code, detail: "ExpiredToken", retryAfter: nil)
+        #expect(error.hint == hint)
     }
 
     @Test func `cancelling a call is told as that`() async throws {

@@ -23,8 +23,10 @@ import Testing
         return (try NamespaceClient(connection: connection, http: http), server)
     }
 
+    private static let start = Timestamp(milliseconds: 0)
+
     private static func entry(_ name: String) -> ManagementEntry {
-        let rule = AuthorizationRule(root, createdAt: 0, modifiedAt: 0)
+        let rule = AuthorizationRule(root, createdAt: start, modifiedAt: start)
         let description = NotificationHubDescription(
             registrationTimeToLive: RegistrationTimeToLive(.seconds(86_400)),
             rules: [rule],
@@ -35,8 +37,8 @@ import Testing
             root: "https://h",
             query: "",
             namespace: "h",
-            createdAt: 0,
-            updatedAt: 0
+            createdAt: start,
+            updatedAt: start
         )
     }
 
@@ -46,7 +48,7 @@ import Testing
         let (client, server) = try client { request in
             let skip = request.query.contains("$skip=0") ? 0 : 20
             let page = (0..<25).map { "h\($0)" }.dropFirst(skip).prefix(20)
-            let feed = ManagementFeed(title: "t", address: "a", updatedAt: 0, entries: page.map(Self.entry))
+            let feed = ManagementFeed(title: "t", address: "a", updatedAt: Self.start, entries: page.map(Self.entry))
             return .status(200, body: feed.xml)
         }
         let hubs = try await client.hubs()

@@ -1,8 +1,17 @@
+import Foundation
 import Testing
 
 @testable import HubProtocol
 
 @Suite struct StreamTests {
+    @Test func `a place in the log is ordered, has a next one, and is a bare number in JSON`() throws {
+        let place = LogSequence(rawValue: 41)
+        #expect(place < place.next && place.next.rawValue == 42)
+        let json = try JSONEncoder().encode([LogSequence.start, place])
+        #expect(String(decoding: json, as: UTF8.self) == "[0,41]")
+        #expect(try JSONDecoder().decode([LogSequence].self, from: json) == [.start, place])
+    }
+
     @Test func `a position has one spelling`() {
         let position = StreamPosition(epoch: "a1", sequence: 42)
         #expect(position.text == "a1-42")

@@ -43,7 +43,7 @@ struct HubMachineTests {
         var rules = HubMachineTests.rules
         var isDisabled = false
         var isStopping = false
-        var sequence: LogSequence = 0
+        var sequence: Int64 = 0
         var ordinal: Ordinal = 0
         var stream: UInt64 = 0
         var scheduled: [Int] = []

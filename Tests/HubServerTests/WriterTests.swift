@@ -14,7 +14,7 @@ struct WriterTests {
         let scratch = try Scratch()
         let (store, hub) = try await store(scratch)
         let batches = Counter()
-        let heads = Kept<[LogSequence]>([])
+        let heads = Kept<[Int64]>([])
         let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { output, _ in
             batches.add()
             if let head = output.hubs[hub.id]?.status.head { heads.change { $0.append(head) } }
@@ -31,8 +31,8 @@ struct WriterTests {
             running.cancel()
             try await running.value
             #expect(batches.count == 2)
-            #expect(heads.value == [LogSequence(HubWriter.maximumBatch), LogSequence(HubWriter.maximumBatch + 10)])
-            #expect(Set(answered) == Set(1...LogSequence(HubWriter.maximumBatch + 10)))
+            #expect(heads.value == [Int64(HubWriter.maximumBatch), Int64(HubWriter.maximumBatch + 10)])
+            #expect(Set(answered) == Set(1...Int64(HubWriter.maximumBatch + 10)))
         }
     }
 
@@ -231,7 +231,7 @@ extension NamespaceMachine {
 
 extension HubWriter {
     /// Accepts a message to nobody.
-    func append(to hub: HubRecord) async throws -> LogSequence {
+    func append(to hub: HubRecord) async throws -> Int64 {
         try await perform(on: hub, bytes: 1) { transaction, _ in
             let (id, message) = (MessageID.random(), try Message(body: Array("{}".utf8)))
             let record = try MessageRecord(id: id, tags: nil, body: message.body)

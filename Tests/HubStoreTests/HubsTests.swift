@@ -19,8 +19,8 @@ struct HubsTests {
         rules: ["z", "a"].enumerated().map { index, name in
             AuthorizationRule(
                 AccessRule(name: name, primaryKey: "p\(name)", secondaryKey: "s\(name)", rights: .send),
-                createdAt: Int64(index),
-                modifiedAt: Int64(index) + 10
+                createdAt: Timestamp(milliseconds: Int64(index)),
+                modifiedAt: Timestamp(milliseconds: Int64(index) + 10)
             )
         },
         userMetadata: "über < alles",
@@ -36,7 +36,7 @@ struct HubsTests {
         #expect(try await store.hub(id: made.record.id) == made)
         var changed = made
         changed.description = NotificationHubDescription(rules: [Self.description.rules[1]])
-        changed.updatedAt = 9
+        changed.updatedAt = Timestamp(milliseconds: 9)
         let wanted = changed
         try await store.change { try $0.update(wanted) }
         try store.close()
@@ -44,7 +44,7 @@ struct HubsTests {
         let hubs = try await store.storedHubs()
         #expect(hubs.map(\.record.name.text) == ["news", "Other"])
         #expect(hubs[1] == wanted)
-        #expect(hubs[1].createdAt == 5)
+        #expect(hubs[1].createdAt.milliseconds == 5)
         #expect(try await store.allAccessRules().hubs[made.record.id]?.map(\.name) == ["a"])
     }
 
@@ -58,11 +58,17 @@ struct HubsTests {
             try $0.put(new, hub: hub, at: 70)
             try $0.put(changed, hub: hub, at: 80)
         }
+        func rule(_ rule: AccessRule, _ createdAt: Int64, _ modifiedAt: Int64) -> AuthorizationRule {
+            AuthorizationRule(
+                rule,
+                createdAt: Timestamp(milliseconds: createdAt),
+                modifiedAt: Timestamp(milliseconds: modifiedAt)
+            )
+        }
         let rules = try await store.hub(id: hub)?.description.rules
         #expect(
             rules == [
-                AuthorizationRule(changed, createdAt: 0, modifiedAt: 80), Self.description.rules[1],
-                AuthorizationRule(new, createdAt: 70, modifiedAt: 70),
+                rule(changed, 0, 80), Self.description.rules[1], rule(new, 70, 70),
             ]
         )
     }

@@ -12,13 +12,13 @@ import Testing
 struct StreamLoopTests {
     private let eventLoop = EmbeddedEventLoop()
     private let probe = Probe()
-    private let ended = Kept<[LogSequence]>([])
+    private let ended = Kept<[Int64]>([])
     private let endings = Kept<[StreamEnd?]>([])
     private let pages = Kept<[StreamPageRequest]>([])
     /// Milliseconds since 1970.
-    private let clock = Kept<Timestamp>(1_000_000)
+    private let clock = Kept<Int64>(1_000_000)
 
-    private func loop(head: LogSequence, limits: StreamLimits = StreamLimits()) -> StreamLoop {
+    private func loop(head: Int64, limits: StreamLimits = StreamLimits()) -> StreamLoop {
         let host = StreamHost(
             now: { [clock] in clock.value },
             post: { [ended, endings] input in
@@ -56,8 +56,8 @@ struct StreamLoopTests {
     private func attachment(
         ordinal: Ordinal = 1,
         tag: String = "World",
-        after: LogSequence,
-        through: LogSequence,
+        after: Int64,
+        through: Int64,
         needsReplay: Bool = false,
         validUntil: Int64 = .max
     ) throws -> StreamAttachment {
@@ -76,8 +76,8 @@ struct StreamLoopTests {
         _ output: Probe? = nil,
         ordinal: Ordinal = 1,
         tag: String = "World",
-        after: LogSequence,
-        through: LogSequence,
+        after: Int64,
+        through: Int64,
         needsReplay: Bool = false,
         isPoll: Bool = false,
         validUntil: Int64 = .max
@@ -95,7 +95,7 @@ struct StreamLoopTests {
         return session
     }
 
-    private func message(_ sequence: LogSequence, tag: String = "World") throws -> RoutedMessage {
+    private func message(_ sequence: Int64, tag: String = "World") throws -> RoutedMessage {
         let message = try Message(
             audience: .matching(TagExpression(parsing: tag)),
             body: MessageProperties(["title": "m\(sequence)"]).encoded()
@@ -104,7 +104,7 @@ struct StreamLoopTests {
     }
 
     /// What a page holds of a message.
-    private func bytes(_ sequence: LogSequence) -> ByteBuffer { ByteBuffer(string: "id: e-\(sequence)\ndata: {}\n\n") }
+    private func bytes(_ sequence: Int64) -> ByteBuffer { ByteBuffer(string: "id: e-\(sequence)\ndata: {}\n\n") }
 
     @Test func `of many streams those that are asked for tell how far they are`() throws {
         let loop = loop(head: 5)

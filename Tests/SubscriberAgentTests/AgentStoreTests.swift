@@ -159,6 +159,7 @@ import Testing
         let rows = try await store.records(last: 9, states: [.pending])
         #expect(rows.map(\.id) == ["m1"])
         #expect(rows.map(\.supersession) == [nil])
+        #expect(rows.map(\.receivedAt.milliseconds) == [1])
         try await store.receive([telling(2, "a"), telling(3, "a", #","status":"update""#)], cursor: nil, at: .sample)
         let marks = try await store.records(last: 9, states: [.pending]).map(\.supersession)
         #expect(marks == [nil, .replaced, nil])
@@ -270,10 +271,10 @@ import Testing
     }
 
     @Test func `the purge does not look at the clock`() async throws {
-        try await store.receive([.sample(1)], cursor: nil, at: Date(timeIntervalSince1970: 0))
+        try await store.receive([.sample(1)], cursor: nil, at: Timestamp(milliseconds: 0))
         let row = try #require(try await store.startNext())
         try await store.settle(.done(row.ordinal))
-        try await store.receive([.sample(2)], cursor: nil, at: .sample.addingTimeInterval(10 * 365 * 86_400))
+        try await store.receive([.sample(2)], cursor: nil, at: Timestamp.sample + .seconds(10 * 365 * 86_400))
         try await store.purge()
         #expect(try await store.records(last: 9, states: InboxRecord.State.allCases).count == 2)
     }

@@ -132,7 +132,7 @@ import Testing
         let error = await #expect(throws: AgentError.self) {
             _ = try await agent.chooseCategories(CategoryChoice(typed: "Sports"))
         }
-        #expect(error?.exit == .configuration)
+        #expect(error?.exit == .badConfiguration)
         #expect(try await agent.choice() == ["World"])
     }
 
@@ -161,7 +161,7 @@ import Testing
         let error = await #expect(throws: AgentError.self) {
             _ = try await stage.agent(hub: other).chooseCategories(CategoryChoice(typed: "Sports"))
         }
-        #expect(error?.exit == .configuration)
+        #expect(error?.exit == .badConfiguration)
         #expect(stage.scratch.read(SubscriberAgent.connectionName) == stored)
         #expect(stored.contains("SharedAccessKeyName=Listen;"))
     }
@@ -204,7 +204,7 @@ import Testing
         _ = try await agent.chooseCategories(CategoryChoice(typed: "World"))
         hub.set { $0.deleteReplies = [ScriptedHub.error(503, "busy")] }
         let error = await #expect(throws: AgentError.self) { _ = try await agent.unsubscribe() }
-        #expect(error?.exit == .unreachable)
+        #expect(error?.exit == .hubUnreachable)
         #expect(try await agent.choice() == ["World"])
     }
 
@@ -241,9 +241,9 @@ import Testing
             logger: Logger(label: "test")
         )
         let error = await #expect(throws: AgentError.self) { _ = try await agent.categories() }
-        #expect(error?.exit == .configuration)
+        #expect(error?.exit == .badConfiguration)
         #expect(error?.description == "no connection string for profile 'home'")
-        #expect(error?.hint != nil)
+        #expect(error?.hint == .noConnectionString)
     }
 
     @Test func `a full disk is for later, and what is no file is not`() {
@@ -251,7 +251,7 @@ import Testing
         #expect(AgentError(full).exit == .tryLater)
         #expect(AgentStoreError(full, path: "/x").asAgentError.exit == .tryLater)
         let refused = HostError("cannot open", "/x", code: EACCES)
-        #expect(AgentError(refused).exit == .configuration)
+        #expect(AgentError(refused).exit == .badConfiguration)
         #expect(AgentStoreError(refused, path: "/x").asAgentError.exit == .failed)
     }
 

@@ -218,7 +218,7 @@ import Testing
             let agent = try stage.agent()
             let task = try stage.start(agent, handler: .exec(program: program))
             let error = await #expect(throws: AgentError.self) { _ = try await task.value }
-            #expect(error?.exit == .configuration)
+            #expect(error?.exit == .badConfiguration)
             #expect(error?.description == "cannot run handler '\(program)': \(reason)")
         }
         #expect(hub.server.requests.isEmpty)

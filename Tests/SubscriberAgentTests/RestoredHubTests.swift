@@ -1,4 +1,5 @@
 import Foundation
+import HostSystem
 import HubProtocol
 import HubTestServer
 import ServerSentEvents
@@ -121,7 +122,7 @@ import Testing
         hub.set { $0.streamReplies = [ScriptedHub.error(400, "again")] }
         hub.streams[1].cut()
         let error = await #expect(throws: AgentError.self) { try await first.value }
-        #expect(error?.exit == .configuration)
+        #expect(error?.exit == .badConfiguration)
         #expect(try await agent.store.record().cursor == "e-2")
     }
 
@@ -141,6 +142,6 @@ import Testing
         hub.set { $0.streamReplies = [ScriptedHub.error(400, "no")] }
         let task = try stage.start(agent)
         let error = await #expect(throws: AgentError.self) { try await task.value }
-        #expect(error?.exit == .configuration)
+        #expect(error?.exit == .badConfiguration)
     }
 }

@@ -159,7 +159,7 @@ import Testing
         hub.set { $0.putReplies = [ScriptedHub.error(401, "InvalidSignature: The token has an invalid signature.")] }
         hub.streams[1].send("event: revoked\ndata: {}\n\n")
         let error = await #expect(throws: AgentError.self) { _ = try await task.value }
-        #expect(error?.exit == .configuration)
+        #expect(error?.exit == .badConfiguration)
         #expect(error?.description.contains("InvalidSignature") == true)
     }
 
@@ -263,7 +263,7 @@ import Testing
         hub.set { $0.streamReplies = Array(repeating: ScriptedHub.error(404, "no such route"), count: 9) }
         let task = try stage.start(try stage.agent())
         let error = await #expect(throws: AgentError.self) { _ = try await task.value }
-        #expect(error?.exit == .configuration)
+        #expect(error?.exit == .badConfiguration)
         #expect(hub.state.streamReplies.count == 6)
     }
 
@@ -289,7 +289,7 @@ import Testing
         try await agent.store.choose(["World"])
         hub.set { $0.putReplies = [ScriptedHub.error(status, detail)] }
         let error = await #expect(throws: AgentError.self) { _ = try await stage.start(agent, nil).value }
-        #expect(error?.exit == .configuration)
+        #expect(error?.exit == .badConfiguration)
         #expect(error?.description == "the hub refused the key: \(status) \(detail)")
         #expect(world.warnings.isEmpty)
     }
@@ -299,13 +299,13 @@ import Testing
         try await agent.store.choose(["World"])
         hub.set { $0.putReplies = [ScriptedHub.error(409, "SubCode=40900. Conflict.")] }
         let error = await #expect(throws: AgentError.self) { _ = try await stage.start(agent, nil).value }
-        #expect(error == HubTrouble.foreignError)
+        #expect(error == HubFailure.foreignError)
     }
 
     @Test func `without a choice there is nothing to listen to`() async throws {
         let agent = try stage.agent()
         let error = await #expect(throws: AgentError.self) { _ = try await stage.start(agent, nil).value }
-        #expect(error?.exit == .configuration)
+        #expect(error?.exit == .badConfiguration)
         #expect(hub.server.requests.isEmpty)
     }
 

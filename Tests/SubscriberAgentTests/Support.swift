@@ -1,5 +1,6 @@
 import Foundation
 import HostSystem
+import HubProtocol
 import HubTestServer
 import Synchronization
 import Testing
@@ -55,6 +56,7 @@ final class FakeWorld: Sendable {
         var sleeps: [Duration] = []
         var warnings: [String] = []
         var notices: [String] = []
+        var hints: [AgentHint] = []
     }
 
     let state = Mutex(State())
@@ -88,11 +90,12 @@ final class FakeWorld: Sendable {
                     self.state.withLock { $0.notices.append(line) }
                     self.changes.notify()
                 },
-                hint: { _ in }
+                hint: { hint in self.state.withLock { $0.hints.append(hint) } }
             )
         )
     }
 
+    var hints: [AgentHint] { state.withLock { $0.hints } }
     var warnings: [String] { state.withLock { $0.warnings } }
     var notices: [String] { state.withLock { $0.notices } }
     /// What was waited for, but for the end of a handler at a stop.
@@ -189,6 +192,6 @@ extension Arrival {
     }
 }
 
-extension Date {
-    static let sample = Date(timeIntervalSince1970: 1_750_000_000)
+extension Timestamp {
+    static let sample = Timestamp(milliseconds: 1_750_000_000_000)
 }

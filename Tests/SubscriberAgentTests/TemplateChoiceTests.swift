@@ -62,7 +62,7 @@ import Testing
         let path = try file(text)
         let error = #expect(throws: AgentError.self) { try TemplateChoice(file: path) }
         #expect(error?.exit == .usage)
-        #expect(error?.description.contains(path) == true && error?.hint != nil)
+        #expect(error?.description.contains(path) == true && error?.hint == .template)
         #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
     }
 
@@ -138,7 +138,7 @@ import Testing
         let agent = try stage.agent()
         let task = try subscribe(agent, nil, try french())
         let error = await #expect(throws: AgentError.self) { _ = try await task.value }
-        #expect(error?.exit == .configuration && error?.hint?.contains("--categories") == true)
+        #expect(error?.exit == .badConfiguration && error?.hint == .noCategories)
         #expect(try await agent.template() == .standard)
         #expect(hub.state.puts.isEmpty)
     }
@@ -251,8 +251,8 @@ import Testing
         try await queue.write { database in
             try database.execute(
                 sql: """
-                    INSERT INTO agent (only, installation, channel, categories, registered)
-                        VALUES (1, 'agent-1', '\(secret)', '["World"]', '["World"]');
+                    INSERT INTO agent (only, installation, channel, categories, registered, plain_http)
+                        VALUES (1, 'agent-1', '\(secret)', '["World"]', '["World"]', 1);
                     INSERT INTO mark (ordinal, id, template) VALUES (1, 'm1', 'newswire');
                     INSERT INTO inbox (ordinal, kind, id, template, body, title, message, link, category, received_at, state)
                         VALUES (1, 'message', 'm1', 'newswire', '{}', '', '', '', '', 0, 'pending');
@@ -262,7 +262,7 @@ import Testing
         try queue.close()
         let store = try AgentStore(path: path)
         let record = try await store.record()
-        #expect(record.template == .standard && !record.needsRegistration)
+        #expect(record.template == .standard && !record.needsRegistration && record.allowsPlainHTTP)
         #expect(try await store.records(last: 1, states: [.pending]).map(\.id) == ["m1"])
         store.close()
     }

@@ -1,12 +1,11 @@
 /// An access rule of a hub with the times that its description tells.
 package struct AuthorizationRule: Sendable, Equatable {
     package let rule: AccessRule
-    /// Milliseconds since 1970.
-    package let createdAt: Int64
+    package let createdAt: Timestamp
     /// When its keys or rights last changed.
-    package let modifiedAt: Int64
+    package let modifiedAt: Timestamp
 
-    package init(_ rule: AccessRule, createdAt: Int64, modifiedAt: Int64) {
+    package init(_ rule: AccessRule, createdAt: Timestamp, modifiedAt: Timestamp) {
         self.rule = rule
         self.createdAt = createdAt
         self.modifiedAt = modifiedAt
@@ -21,8 +20,8 @@ extension AuthorizationRule {
         let rights = rule.rights.names.map { "<AccessRights>\($0)</AccessRights>" }.joined()
         return "<AuthorizationRule i:type=\"SharedAccessAuthorizationRule\">"
             + "<ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights>\(rights)</Rights>"
-            + "<CreatedTime>\(ServiceTime.precise(createdAt))</CreatedTime>"
-            + "<ModifiedTime>\(ServiceTime.precise(modifiedAt))</ModifiedTime>"
+            + "<CreatedTime>\(createdAt.precise)</CreatedTime>"
+            + "<ModifiedTime>\(modifiedAt.precise)</ModifiedTime>"
             + "<KeyName>\(XMLText.escaped(rule.name))</KeyName>"
             + "<PrimaryKey>\(XMLText.escaped(rule.primaryKey))</PrimaryKey>"
             + "<SecondaryKey>\(XMLText.escaped(rule.secondaryKey))</SecondaryKey></AuthorizationRule>"

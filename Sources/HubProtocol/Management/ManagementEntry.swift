@@ -8,9 +8,8 @@ package struct ManagementEntry: Sendable, Equatable {
     /// The address of the resource, with its query; also its link.
     let address: String
     let title: String
-    /// Milliseconds since 1970.
-    let publishedAt: Int64
-    let updatedAt: Int64
+    let publishedAt: Timestamp
+    let updatedAt: Timestamp
     /// `nil` where the service names none.
     let author: String?
     /// The description element.
@@ -21,8 +20,8 @@ package struct ManagementEntry: Sendable, Equatable {
         let author = author.map { "<author><name>\(XMLText.escaped($0))</name></author>" } ?? ""
         return "<entry xmlns=\"\(AtomNames.atom)\"><id>\(XMLText.escaped(address))</id>"
             + "<title type=\"text\">\(XMLText.escaped(title))</title>"
-            + "<published>\(ServiceTime.second(publishedAt))</published>"
-            + "<updated>\(ServiceTime.second(updatedAt))</updated>"
+            + "<published>\(publishedAt.wholeSecond)</published>"
+            + "<updated>\(updatedAt.wholeSecond)</updated>"
             + "\(author)<link rel=\"self\" href=\"\(link)\"/>"
             + "<content type=\"application/xml\">\(content)</content></entry>"
     }
@@ -35,11 +34,10 @@ package struct ManagementFeed: Sendable, Equatable {
     package let title: String
     /// The address that was asked for, with its query.
     package let address: String
-    /// Milliseconds since 1970.
-    package let updatedAt: Int64
+    package let updatedAt: Timestamp
     package let entries: [ManagementEntry]
 
-    package init(title: String, address: String, updatedAt: Int64, entries: [ManagementEntry]) {
+    package init(title: String, address: String, updatedAt: Timestamp, entries: [ManagementEntry]) {
         self.title = title
         self.address = address
         self.updatedAt = updatedAt
@@ -48,7 +46,7 @@ package struct ManagementFeed: Sendable, Equatable {
 
     package var xml: String {
         "<feed xmlns=\"\(AtomNames.atom)\"><title type=\"text\">\(XMLText.escaped(title))</title>"
-            + "<id>\(XMLText.escaped(address))</id><updated>\(ServiceTime.second(updatedAt))</updated>"
+            + "<id>\(XMLText.escaped(address))</id><updated>\(updatedAt.wholeSecond)</updated>"
             + "<link rel=\"self\" href=\"\(XMLText.escapedAttribute(address))\"/>"
             + entries.map(\.xml).joined() + "</feed>"
     }
@@ -63,17 +61,16 @@ package struct PublicServiceList: Sendable, Equatable {
     /// The host, with its port if it has one.
     package let host: String
     package let hubs: [HubName]
-    /// Milliseconds since 1970.
-    package let at: Int64
+    package let at: Timestamp
 
-    package init(host: String, hubs: [HubName], at: Int64) {
+    package init(host: String, hubs: [HubName], at: Timestamp) {
         self.host = host
         self.hubs = hubs
         self.at = at
     }
 
     package var xml: String {
-        let updated = "<updated>\(ServiceTime.second(at))</updated>"
+        let updated = "<updated>\(at.wholeSecond)</updated>"
         let entries = hubs.map { hub in
             "<entry><id>\(XMLText.escaped("https://\(host)/\(hub)"))</id>"
                 + "<title type=\"text\">\(XMLText.escaped(hub.text))</title>\(updated)<link rel=\"alternate\" "
@@ -87,27 +84,18 @@ package struct PublicServiceList: Sendable, Equatable {
     }
 }
 
-/// Instants as the service writes them, from whole milliseconds since 1970.
-enum ServiceTime {
+/// Instants as the service writes them in descriptions.
+extension Timestamp {
     /// `2020-07-02T18:03:10Z`.
-    static func second(_ milliseconds: Int64) -> String {
-        ISODateTime.format(Date(timeIntervalSince1970: Double(milliseconds.flooredSeconds)))
-    }
+    var wholeSecond: String { ISODateTime.format(Date(timeIntervalSince1970: Double(seconds))) }
 
     /// `2020-07-02T18:03:10.772Z`, without zeros at the end of the fraction.
-    static func precise(_ milliseconds: Int64) -> String {
-        let fraction = milliseconds - milliseconds.flooredSeconds * 1_000
-        guard fraction != 0 else { return second(milliseconds) }
+    var precise: String {
+        let fraction = milliseconds - seconds * 1_000
+        guard fraction != 0 else { return wholeSecond }
         var digits = CivilTime.padded(Int(fraction), 3)
         while digits.last == "0" { digits.removeLast() }
-        return second(milliseconds).dropLast() + ".\(digits)Z"
-    }
-}
-
-extension Int64 {
-    fileprivate var flooredSeconds: Int64 {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: 1_000)
-        return remainder < 0 ? quotient - 1 : quotient
+        return wholeSecond.dropLast() + ".\(digits)Z"
     }
 }
 

@@ -166,12 +166,12 @@ extension NotificationHubChange {
     ///
     /// - Parameters:
     ///   - stored: `nil` to make one.
-    ///   - now: Milliseconds since 1970.
+    ///   - now: The time that new and changed rules get.
     /// - Returns: The whole description.
     /// - Throws: ``ProtocolError`` 400 for a credential or a rule that lacks something, and for too many of them.
     package func applied(
         to stored: NotificationHubDescription?,
-        at now: Int64
+        at now: Timestamp
     ) throws(ProtocolError) -> NotificationHubDescription {
         var hub = stored ?? NotificationHubDescription()
         if let registrationTimeToLive { hub.registrationTimeToLive = registrationTimeToLive }
@@ -213,7 +213,10 @@ extension NotificationHubChange {
 }
 
 extension NotificationHubChange.Rule {
-    fileprivate func applied(to stored: [AuthorizationRule], at now: Int64) throws(ProtocolError) -> AuthorizationRule {
+    fileprivate func applied(
+        to stored: [AuthorizationRule],
+        at now: Timestamp
+    ) throws(ProtocolError) -> AuthorizationRule {
         let former = stored.first { $0.rule.name == name }
         guard let rights = rights ?? former?.rule.rights else { throw .badRequest("Rule '\(name)' has no rights.") }
         let rule = AccessRule(

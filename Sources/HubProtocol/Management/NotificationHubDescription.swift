@@ -62,16 +62,16 @@ package struct NotificationHubDescription: Sendable, Equatable {
     ///   - root: `https://host`, without a slash at the end.
     ///   - query: Of the request, with its question mark; empty without one.
     ///   - namespace: What the server goes by.
-    ///   - createdAt: Milliseconds since 1970.
-    ///   - updatedAt: Milliseconds since 1970.
+    ///   - createdAt: When the hub was made.
+    ///   - updatedAt: When its description last changed.
     /// - Returns: The hub's entry.
     package func entry(
         of name: HubName,
         root: String,
         query: String,
         namespace: String,
-        createdAt: Int64,
-        updatedAt: Int64
+        createdAt: Timestamp,
+        updatedAt: Timestamp
     ) -> ManagementEntry {
         ManagementEntry(
             address: "\(root)/\(name)\(query)",

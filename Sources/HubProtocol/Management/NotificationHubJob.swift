@@ -56,9 +56,8 @@ package struct NotificationHubJob: Sendable, Equatable {
     package var failure: String?
     /// Where its files are, by what they are.
     package var outputProperties: [String: String]
-    /// Milliseconds since 1970.
-    package let createdAt: Int64
-    package var updatedAt: Int64
+    package let createdAt: Timestamp
+    package var updatedAt: Timestamp
 
     package init(
         id: String,
@@ -67,8 +66,8 @@ package struct NotificationHubJob: Sendable, Equatable {
         progress: Int = 0,
         failure: String? = nil,
         outputProperties: [String: String] = [:],
-        createdAt: Int64,
-        updatedAt: Int64
+        createdAt: Timestamp,
+        updatedAt: Timestamp
     ) {
         self.id = id
         self.request = request
@@ -82,10 +81,8 @@ package struct NotificationHubJob: Sendable, Equatable {
 
     /// A new id as the service makes them: what is left of the calendar of .NET, in units of 100 ns, and a random part; so
     /// the newest job comes first where ids are sorted.
-    ///
-    /// `now` is in milliseconds since 1970.
-    package static func newID(at now: Int64) -> String {
-        let ticks = 621_355_968_000_000_000 + now * 10_000
+    package static func newID(at now: Timestamp) -> String {
+        let ticks = 621_355_968_000_000_000 + now.milliseconds * 10_000
         return "\(3_155_378_975_999_999_999 - ticks)\(UUID().uuidString.lowercased())"
     }
 
@@ -160,8 +157,8 @@ extension NotificationHubJob {
         parts.append(Self.xml(request.inputProperties, "InputProperties"))
         if let failure { parts.append("<Failure>\(XMLText.escaped(failure))</Failure>") }
         parts.append(Self.xml(outputProperties, "OutputProperties"))
-        parts.append("<CreatedAt>\(ServiceTime.precise(createdAt))</CreatedAt>")
-        parts.append("<UpdatedAt>\(ServiceTime.precise(updatedAt))</UpdatedAt>")
+        parts.append("<CreatedAt>\(createdAt.precise)</CreatedAt>")
+        parts.append("<UpdatedAt>\(updatedAt.precise)</UpdatedAt>")
         return "<NotificationHubJob xmlns=\"\(AtomNames.serviceBus)\""
             + " xmlns:i=\"\(AtomNames.instance)\">\(parts.joined())</NotificationHubJob>"
     }

@@ -2,7 +2,7 @@
 ///
 /// The service makes ids of two positive 63-bit numbers and the small number of a partition; a client may also write to
 /// an id of that form which it made up (protocol §3.2).
-package struct RegistrationID: Hashable, Sendable, Codable, CustomStringConvertible {
+package struct RegistrationID: TextIdentifier, Hashable {
     /// Longest id, in characters: two numbers of 19 digits, one of up to 10, and the dashes between them.
     package static let maximumLength = 50
 
@@ -29,17 +29,6 @@ package struct RegistrationID: Hashable, Sendable, Codable, CustomStringConverti
     package static func random(using generator: inout some RandomNumberGenerator) -> RegistrationID {
         let numbers = (0..<2).map { _ in Int64.random(in: 1...Int64.max, using: &generator) }
         return RegistrationID(unchecked: "\(numbers[0])-\(numbers[1])-1")
-    }
-
-    package var description: String { text }
-
-    package init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
     }
 
     private init(unchecked text: String) { self.text = text }

@@ -139,7 +139,7 @@ struct DeliveryInquiry: Sendable {
         _ message: AcceptedMessage,
         _ id: MessageID,
         _ outcomes: [DeviceOutcome],
-        _ recounted: [LogSequence: RecipientCounts]
+        _ recounted: [Int64: RecipientCounts]
     ) throws -> MessageReport {
         let sequence = message.logged.sequence
         let record = message.logged.record

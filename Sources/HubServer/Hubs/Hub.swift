@@ -113,7 +113,7 @@ extension Hub {
         )
     }
 
-    func noteUnreadable(_ sequence: LogSequence, _ error: any Error) {
+    func noteUnreadable(_ sequence: Int64, _ error: any Error) {
         guard !hasSaidUnreadable.exchange(true, ordering: .relaxed) else { return }
         logger.error(
             "a message, or what an installation wanted when it came, cannot be read: streams are told of a gap",

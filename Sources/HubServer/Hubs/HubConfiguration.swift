@@ -82,5 +82,7 @@ package struct HubConfiguration: Sendable {
     }
 
     /// Milliseconds since 1970.
-    var nowMilliseconds: Int64 { Int64((now().timeIntervalSince1970 * 1000).rounded()) }
+    var nowMilliseconds: Int64 { timestamp.milliseconds }
+
+    var timestamp: Timestamp { Timestamp(now()) }
 }

@@ -50,7 +50,8 @@ final class HubManagement: Sendable {
                     "There are \(Self.maximumHubs) hubs here, which is the most; delete one first."
                 )
             }
-            let stored = try transaction.insertHub(name, try change.applied(to: nil, at: at), at: at)
+            let description = try change.applied(to: nil, at: Timestamp(milliseconds: at))
+            let stored = try transaction.insertHub(name, description, at: at)
             return (stored, [.created(stored.record, stored.settings, try transaction.extent())])
         }
         logger.notice("a hub was made", metadata: ["hub.name": "\(name)"])
@@ -61,7 +62,7 @@ final class HubManagement: Sendable {
     ///
     /// - Throws: 404 when it was deleted meanwhile.
     func update(_ hub: Hub, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
-        let at = configuration.nowMilliseconds
+        let at = configuration.timestamp
         return try await hub.perform(bytes: bytes) { transaction, _ in
             guard var stored = try transaction.hub(id: hub.record.id) else {
                 throw ProtocolError.noHub(hub.record.name.text)

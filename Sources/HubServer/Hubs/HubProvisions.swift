@@ -97,9 +97,10 @@ extension HubProvisions.Hub {
         guard count <= AuthorizationRule.maximumCount else {
             throw HubProvisionError.tooManyRules(hub: name, count: count)
         }
+        let time = Timestamp(milliseconds: now)
         let description = NotificationHubDescription(
             registrationTimeToLive: registrationTimeToLive ?? .unlimited,
-            rules: (standard + rules).map { AuthorizationRule($0, createdAt: now, modifiedAt: now) }
+            rules: (standard + rules).map { AuthorizationRule($0, createdAt: time, modifiedAt: time) }
         )
         return try transaction.insertHub(name, description, at: now)
     }
@@ -109,6 +110,7 @@ extension HubProvisions.Hub {
         _ transaction: Transaction,
         at now: Int64
     ) throws -> HubProvisions.Note {
+        let time = Timestamp(milliseconds: now)
         var note = HubProvisions.Note(hub: name)
         if let registrationTimeToLive, registrationTimeToLive != stored.description.registrationTimeToLive {
             stored.description.registrationTimeToLive = registrationTimeToLive
@@ -118,7 +120,7 @@ extension HubProvisions.Hub {
             note.rules.append(rule.name)
             let place = stored.description.rules.firstIndex { $0.rule.name == rule.name }
             let former = place.map { stored.description.rules.remove(at: $0) }
-            let entry = AuthorizationRule(rule, createdAt: former?.createdAt ?? now, modifiedAt: now)
+            let entry = AuthorizationRule(rule, createdAt: former?.createdAt ?? time, modifiedAt: time)
             stored.description.rules.insert(entry, at: place ?? stored.description.rules.endIndex)
         }
         let count = stored.description.rules.count
@@ -126,7 +128,7 @@ extension HubProvisions.Hub {
             throw HubProvisionError.tooManyRules(hub: name, count: count)
         }
         guard note.hasTimeToLive || !note.rules.isEmpty else { return note }
-        stored.updatedAt = now
+        stored.updatedAt = time
         try transaction.update(stored)
         return note
     }

@@ -116,7 +116,7 @@ struct Installations {
     /// Removes expired installations, by a clock that can be trusted, at most `limit` of them.
     ///
     /// - Returns: Number of installations that were found.
-    func removeExpired(at now: Timestamp, limit: Int) async throws -> Int {
+    func removeExpired(at now: Int64, limit: Int) async throws -> Int {
         let expired = try await hub.store.expiredInstallations(hub: hub.record.id, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }
         // It may be valid for longer by now.
@@ -165,7 +165,7 @@ extension Transaction {
         replacing current: StoredInstallation?,
         isCharged: Bool,
         hub: HubKey,
-        at: Timestamp,
+        at: Int64,
         deleted: RegistrationID? = nil
     ) throws -> InstallationEffect {
         let digest = try installation.streamChannelDigest(keeping: current)
@@ -196,7 +196,7 @@ extension Transaction {
     func remove(
         _ current: StoredInstallation,
         hub: HubKey,
-        at: Timestamp,
+        at: Int64,
         deleted: RegistrationID? = nil
     ) throws -> InstallationEffect {
         let (sequence, changes) = try delete(current, hub: hub, at: at, deleted: deleted)
@@ -226,7 +226,7 @@ extension Registry.Entry {
 
 extension StoredInstallation {
     /// When it is removed automatically; `nil` for never.
-    var expiresAt: Timestamp? {
+    var expiresAt: Int64? {
         installation.expirationTime.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
     }
 

@@ -66,7 +66,7 @@ struct ImportStep: Sendable {
         return .put(try Registration(description: record.bytes, maximumTags: maximumTags))
     }
 
-    func stage(_ transaction: Transaction, _ view: borrowing HubView, at: Timestamp) throws -> Outcome {
+    func stage(_ transaction: Transaction, _ view: borrowing HubView, at: Int64) throws -> Outcome {
         var outcome = Outcome()
         for (record, wanted) in records {
             do {
@@ -100,7 +100,7 @@ struct ImportStep: Sendable {
         of record: RegistrationRecords.Record,
         _ transaction: Transaction,
         _ view: borrowing HubView,
-        at: Timestamp
+        at: Int64
     ) throws -> ([UInt8], [HubEffect]) {
         switch wanted {
         case .delete(let id):

@@ -191,7 +191,7 @@ struct JobRun {
                 checkpoint.failed.pending = outcome.failed.text
                 checkpoint.failed.lines += outcome.failed.count
                 job.job.progress = progress
-                job.job.updatedAt = at
+                job.job.updatedAt = Timestamp(milliseconds: at)
                 job.checkpoint = try checkpoint.text
                 try transaction.update(job)
                 return ((job, checkpoint), outcome.effects)
@@ -224,7 +224,7 @@ struct JobRun {
 
     /// Notes how far the job is.
     private mutating func note() async throws {
-        stored.job.updatedAt = hub.configuration.nowMilliseconds
+        stored.job.updatedAt = hub.configuration.timestamp
         stored.checkpoint = try checkpoint.text
         let job = stored
         try await patiently { [hub] in

@@ -40,7 +40,7 @@ final class JobService: Service {
         if request.kind != .exportRegistrations {
             _ = try JobFileName(request.importFileURI ?? "", in: files.path)
         }
-        let at = configuration.nowMilliseconds
+        let at = configuration.timestamp
         let job = StoredJob(
             hub: hub.record.id,
             job: NotificationHubJob(

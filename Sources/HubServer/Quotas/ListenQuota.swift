@@ -15,7 +15,7 @@ package struct ListenQuota: Sendable {
     /// - Parameters:
     ///   - changes: What the caller wants to do.
     ///   - usage: What the hub holds.
-    /// - Throws: 403 with ``ProtocolError/listenQuotaCode`` when a change would go beyond the quota; one that makes
+    /// - Throws: 403 with ``ProtocolError/Code/listenQuota`` when a change would go beyond the quota; one that makes
     ///   nothing larger is always taken.
     func check(_ changes: [TargetChange], _ usage: ListenUsage) throws(ProtocolError) {
         for change in changes { try check(change, usage) }
@@ -44,7 +44,7 @@ extension ProtocolError {
     fileprivate static func listenQuotaExceeded(_ reason: String, setting: String) -> ProtocolError {
         ProtocolError(
             status: 403,
-            code: listenQuotaCode,
+            code: Code.listenQuota,
             detail: "ListenQuotaExceeded: \(reason), which is the most. Delete some, or raise 'hub: \(setting)'."
         )
     }

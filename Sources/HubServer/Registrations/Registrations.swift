@@ -65,7 +65,7 @@ struct Registrations {
         if condition: ETagCondition,
         mayManage: Bool,
         isImport: Bool = false,
-        at: Timestamp,
+        at: Int64,
         _ transaction: Transaction,
         _ view: borrowing HubView
     ) throws -> (StoredRegistration, TargetChange) {
@@ -125,7 +125,7 @@ struct Registrations {
     func stageDeletion(
         of id: RegistrationID,
         if condition: ETagCondition,
-        at: Timestamp,
+        at: Int64,
         _ transaction: Transaction
     ) throws -> (former: Registration?, effects: [HubEffect]) {
         let hub = hub.record.id
@@ -162,7 +162,7 @@ struct Registrations {
     /// Ends registrations whose time has come, by a clock that can be trusted, at most `limit` of them.
     ///
     /// - Returns: How many were found.
-    func endExpired(at now: Timestamp, limit: Int) async throws -> Int {
+    func endExpired(at now: Int64, limit: Int) async throws -> Int {
         let hub = hub.record.id
         let expired = try await self.hub.store.expiredRegistrations(hub: hub, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }

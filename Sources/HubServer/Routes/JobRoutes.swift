@@ -25,7 +25,7 @@ enum JobRoutes {
             let feed = ManagementFeed(
                 title: "jobs",
                 address: request.address.url,
-                updatedAt: request.hubs.configuration.nowMilliseconds,
+                updatedAt: request.hubs.configuration.timestamp,
                 entries: jobs.map { $0.job.entry(of: "\(request.root)/\(hub.record.name)", query: request.suffix) }
             )
             return .atom(feed.xml, ManagementFeed.contentType)

@@ -63,7 +63,7 @@ enum NamespaceRoutes {
             let feed = ManagementFeed(
                 title: "NotificationHubs",
                 address: request.address.url,
-                updatedAt: request.hubs.configuration.nowMilliseconds,
+                updatedAt: request.hubs.configuration.timestamp,
                 entries: page.map { request.entry(of: $0, query: request.version) }
             )
             return .atom(feed.xml, ManagementFeed.contentType)
@@ -72,7 +72,7 @@ enum NamespaceRoutes {
             let list = PublicServiceList(
                 host: "\(request.authority)",
                 hubs: request.hubs.directory.all.map(\.hub.record.name),
-                at: request.hubs.configuration.nowMilliseconds
+                at: request.hubs.configuration.timestamp
             )
             return .atom(list.xml, PublicServiceList.contentType)
         },

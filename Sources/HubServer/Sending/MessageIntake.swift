@@ -57,7 +57,7 @@ struct MessageIntake {
 
     private func take(
         _ incoming: IncomingMessage,
-        at: Timestamp,
+        at: Int64,
         _ transaction: Transaction,
         _ view: borrowing HubView
     ) throws -> (Acceptance, HubEffect) {

@@ -50,7 +50,7 @@ struct ScheduledMessages {
     /// - Parameter now: By a clock that can be trusted.
     /// - Returns: True if there may be more.
     /// - Throws: 503 when the hub cannot write, 404 when it was deleted.
-    func releaseDue(at now: Timestamp) async throws -> Bool {
+    func releaseDue(at now: Int64) async throws -> Bool {
         let releases = try await hub.perform { transaction, view in
             let due = try transaction.dueMessages(hub: hub.record.id, at: now, limit: Self.releasedAtOnce)
             var releases: [Release] = []
@@ -77,7 +77,7 @@ struct ScheduledMessages {
     /// Gives a message its place in the log; one that cannot be read has it all the same, so that streams are sent a gap.
     private func release(
         _ scheduled: ScheduledMessage,
-        at: Timestamp,
+        at: Int64,
         _ transaction: Transaction,
         _ view: borrowing HubView
     ) throws -> Release {
@@ -109,7 +109,7 @@ extension Result {
 
 extension HubEffect {
     /// Messages wait no longer; `nextDue` is that of the next one that does.
-    fileprivate static func unscheduled(_ gone: [ScheduledMessage], nextDue: Timestamp?) -> HubEffect {
+    fileprivate static func unscheduled(_ gone: [ScheduledMessage], nextDue: Int64?) -> HubEffect {
         .unscheduled(messages: gone.count, bytes: gone.reduce(0) { $0 + $1.record.bytes }, nextDue: nextDue)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct NotificationHubChangeTests {
     private static let service = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
-    private static let now: Int64 = 1_593_712_990_000
+    private static let now = Timestamp(milliseconds: 1_593_712_990_000)
 
     private static func entry(_ inner: String, namespace: String = service) -> [UInt8] {
         """
@@ -128,7 +128,7 @@ import Testing
         #expect(made[.mpns] != nil, "MPNS works without a certificate")
         #expect(made.userMetadata == " kept  as it is ")
         #expect(made.isDisabled == true)
-        let again = try NotificationHubChange(xml: made.xml.bytes).applied(to: made, at: Self.now + 5)
+        let again = try NotificationHubChange(xml: made.xml.bytes).applied(to: made, at: Self.now + .milliseconds(5))
         #expect(again == made)
     }
 
@@ -184,13 +184,13 @@ import Testing
                     + Self.rule("Senders", ["Send", "Listen"], "<SecondaryKey>mine</SecondaryKey>")
                     + Self.rule("DefaultListenSharedAccessSignature", ["Listen"]) + "</AuthorizationRules>"
             )
-        ).applied(to: made, at: Self.now + 60_000)
+        ).applied(to: made, at: Self.now + .seconds(60))
         #expect(changed.rules.map(\.rule.name) == ["Senders", AccessRule.defaultListenName])
         let senders = changed.rules[0]
         #expect(senders.rule.rights == [.listen, .send])
         #expect(senders.rule.primaryKey == made.rules[2].rule.primaryKey)
         #expect(senders.rule.secondaryKey == "mine")
-        #expect(senders.createdAt == Self.now && senders.modifiedAt == Self.now + 60_000)
+        #expect(senders.createdAt == Self.now && senders.modifiedAt == Self.now + .seconds(60))
         #expect(changed.rules[1] == made.rules[0], "nothing of it has changed, its time neither")
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct NotificationHubDescriptionTests {
     /// 2020-07-02 18:03:10.772 UTC.
-    static let time: Int64 = 1_593_712_990_772
+    static let time = Timestamp(milliseconds: 1_593_712_990_772)
 
     private static let listen = AccessRule(
         name: AccessRule.defaultListenName,
@@ -51,7 +51,7 @@ import Testing
             query: "?api-version=2017-04&x",
             namespace: "ns1",
             createdAt: Self.time,
-            updatedAt: Self.time + 1_000
+            updatedAt: Self.time + .seconds(1)
         )
         #expect(
             entry.xml == """
@@ -105,7 +105,7 @@ import Testing
                 <link rel="alternate" href="http://h:8443/b.2"/></entry></feed>
                 """
         )
-        #expect(PublicServiceList(host: "h", hubs: [], at: 0).xml.contains("<entry>") == false)
+        #expect(PublicServiceList(host: "h", hubs: [], at: Self.time).xml.contains("<entry>") == false)
     }
 
     @Test func `every element has the place where dotNET looks for it`() throws {

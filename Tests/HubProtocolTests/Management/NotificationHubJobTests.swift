@@ -5,7 +5,7 @@ import Testing
 @Suite struct NotificationHubJobTests {
     private static let service = "http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"
     private static let instance = "http://www.w3.org/2001/XMLSchema-instance"
-    private static let time: Int64 = 1_593_713_008_200
+    private static let time = Timestamp(milliseconds: 1_593_713_008_200)
 
     private static func entry(_ inner: String) -> [UInt8] {
         """
@@ -53,7 +53,7 @@ import Testing
             failure: "disk & co",
             outputProperties: ["FailedFilePath": "/h/1/Failed.txt", "Extra": "x", "OutputFilePath": "/h/1/Output.txt"],
             createdAt: Self.time,
-            updatedAt: Self.time + 800
+            updatedAt: Self.time + .milliseconds(800)
         )
         let arrays = "http://schemas.microsoft.com/2003/10/Serialization/Arrays"
         func pair(_ key: String, _ value: String) -> String {
@@ -77,8 +77,8 @@ import Testing
         var job = NotificationHubJob(
             id: "1",
             request: .init(kind: .exportRegistrations, outputContainerURI: "c"),
-            createdAt: 0,
-            updatedAt: 0
+            createdAt: Self.time,
+            updatedAt: Self.time
         )
         job.progress = progress
         #expect(job.xml.contains("<Progress>\(text)</Progress>") == !text.isEmpty)

@@ -150,9 +150,10 @@ import Testing
 
     @Test func `ids of jobs are as the service makes them, the newest first`() {
         // 2020-07-02T18:03:27.575Z, of which a recorded id tells (protocol §8.1).
-        let id = NotificationHubJob.newID(at: 1_593_713_007_575)
+        let now = Timestamp(milliseconds: 1_593_713_007_575)
+        let id = NotificationHubJob.newID(at: now)
         #expect(id.hasPrefix("2518085877924249999") && id.utf8.count == 19 + 36)
-        #expect(NotificationHubJob.newID(at: 1_593_713_007_576) < id)
-        #expect(NotificationHubJob.newID(at: 1_593_713_007_575) != id)
+        #expect(NotificationHubJob.newID(at: now + .milliseconds(1)) < id)
+        #expect(NotificationHubJob.newID(at: now) != id)
     }
 }

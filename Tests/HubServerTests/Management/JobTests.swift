@@ -268,7 +268,7 @@ struct JobTests {
             let id = hub.hub.record.id
             func insert(_ count: Int, _ status: NotificationHubJob.Status, from first: Int64) async throws {
                 let jobs = (0..<count).map { number in
-                    let at = first + Int64(number)
+                    let at = Timestamp(milliseconds: first + Int64(number))
                     return StoredJob(
                         hub: id,
                         job: NotificationHubJob(
@@ -429,11 +429,12 @@ struct JobTests {
         try await TestHub.run(scratch) { test in
             _ = try await test.make("other")
             let hub = try test.service.directory.hub(named: "other")
+            let at = Timestamp(milliseconds: 1)
             let job = NotificationHubJob(
-                id: NotificationHubJob.newID(at: 1),
+                id: NotificationHubJob.newID(at: at),
                 request: .init(kind: .importCreateRegistrations, outputContainerURI: "c", importFileURI: "missing"),
-                createdAt: 1,
-                updatedAt: 1
+                createdAt: at,
+                updatedAt: at
             )
             let files = JobFiles(hub.configuration.jobsFolder, hub: hub.record.name)
             #expect(try await test.manage("DELETE", "/other").status == 200)

@@ -25,13 +25,13 @@ struct ListenQuotaTests {
             #expect(try await hub.put(Agent("a")).status == 200)
             #expect(try await hub.send("PUT", "installations/p", as: hub.listen, Self.phone("p")).status == 200)
             let refused = try await hub.put(Agent("c"))
-            #expect(refused.status == 403 && refused.error?.code == ProtocolError.listenQuotaCode, "\(refused.body)")
+            #expect(refused.status == 403 && refused.error?.code == ProtocolError.Code.listenQuota, "\(refused.body)")
             #expect(refused.headers["retry-after"] == nil && refused.body.contains("listen-registrations"))
             let registration = Registration(id: .random(), platform: .apns, pushChannel: .handle("AA11"))
             let error = try await #require(throws: ProtocolError.self) {
                 try await hub.hub.registrations.put(registration, if: .none, bytes: 0, grant: hub.listenGrant)
             }
-            #expect(error.status == 403 && error.code == ProtocolError.listenQuotaCode)
+            #expect(error.status == 403 && error.code == ProtocolError.Code.listenQuota)
             #expect(try await hub.put(Agent("m"), as: hub.full).status == 200, "Manage is never refused")
             // What is there may change, and what goes makes room.
             let moved = Self.phone("p", tags: #""Sports""#)

@@ -50,7 +50,7 @@ extension TestHub {
     func accept(_ title: String, tags: String? = nil, message: String? = nil, key: String? = nil) async throws
         -> MessageID
     {
-        var properties = ["title": title]
+        var properties: [MessageProperty: String] = ["title": title]
         if let message { properties["messageParam"] = message }
         return try await hub.messages.accept(
             IncomingMessage(

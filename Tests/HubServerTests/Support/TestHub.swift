@@ -81,7 +81,7 @@ struct TestHub: Sendable {
 
     var member: HubDirectory.Member { service.directory.all[0] }
     var hub: Hub { member.hub }
-    var head: LogSequence { hub.status.head }
+    var head: Int64 { hub.status.head }
 
     /// Runs a hub for the length of `body`, then stops it as a signal would.
     static func run<Output: Sendable>(
@@ -268,7 +268,7 @@ extension TestHub {
 
     /// Sends a message in template format.
     func post(
-        _ properties: [String: String] = ["title": "t"],
+        _ properties: [MessageProperty: String] = ["title": "t"],
         tags: String? = nil,
         key: String? = nil
     ) async throws -> Reply {

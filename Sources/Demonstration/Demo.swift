@@ -1,0 +1,314 @@
+import FeedPublisher
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+import HubServer
+package import Logging
+package import OutboundHTTP
+import Settings
+package import SubscriberAgent
+
+/// What a demo says, and to whom.
+package struct DemoEnvironment: Sendable {
+    /// A line of data; throws ``HandlerFailure``.
+    package let print: @Sendable (String) throws -> Void
+    package let reporter: AgentReporter
+    package let logger: @Sendable (_ label: String) -> Logger
+
+    package init(
+        print: @escaping @Sendable (String) throws -> Void,
+        reporter: AgentReporter,
+        logger: @escaping @Sendable (_ label: String) -> Logger
+    ) {
+        self.print = print
+        self.reporter = reporter
+        self.logger = logger
+    }
+}
+
+/// Why a demo did not show what it should have.
+package struct DemoError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// The whole pipeline in one process, over real HTTP on this machine: feeds, publisher, hub, two agents.
+package struct Demo: Sendable {
+    private struct Subscriber: Sendable {
+        let name: String
+        let categories: [String]
+        let agent: SubscriberAgent
+        let print: @Sendable (String) throws -> Void
+
+        func listen(onListening: @escaping @Sendable () -> Void) async throws {
+            _ = try await agent.subscribe(
+                choosing: try CategoryChoice(categories),
+                handler: .print,
+                output: LabelledOutput(label: name, print: print),
+                onListening: onListening
+            )
+        }
+    }
+
+    private static let choices = [("newsdesk", ["World", "Politics", "Technology"]), ("sofa", ["Sports", "Science"])]
+    private static let broadcast = "That was the demo"
+    /// The demo is given up after this.
+    private static let patience = Duration.seconds(60)
+
+    private let samples: SampleFeeds
+    private let scratch: String
+    private let http: OutboundClient
+    private let environment: DemoEnvironment
+
+    /// - Parameters:
+    ///   - samples: What the feeds say.
+    ///   - scratch: A directory that the demo may fill.
+    ///   - http: What hub and feeds are called with.
+    ///   - environment: Where its lines go.
+    package init(samples: SampleFeeds, scratch: String, http: OutboundClient, environment: DemoEnvironment) {
+        self.samples = samples
+        self.scratch = scratch
+        self.http = http
+        self.environment = environment
+    }
+
+    /// Runs until the samples were delivered, or on until the task is cancelled.
+    package func run(staysUp: Bool) async throws {
+        let hubPort = Signal<Int>()
+        let feedPort = Signal<Int>()
+        let hub = try await makeHub()
+        try await firstToEnd([
+            { try await hub.run { hubPort.send($0) } },
+            { try await samples.serve { feedPort.send($0) } },
+            {
+                let ports = (hub: try await hubPort.value(), feeds: try await feedPort.value())
+                try await show(hub, ports, staysUp: staysUp)
+            },
+        ])
+    }
+
+    private func show(
+        _ hub: HubService,
+        _ ports: (hub: Int, feeds: Int),
+        staysUp: Bool
+    ) async throws {
+        let endpoint = "http://127.0.0.1:\(ports.hub)/"
+        let strings = try hub.connectionStrings(endpoint: endpoint)
+        guard let listen = strings.first, let full = strings.last else {
+            throw DemoError("the demo's hub has no rules")
+        }
+        try environment.print("hub         ready at \(endpoint)")
+        let client = try HubClient(connection: full, hub: try HubName(HubName.standard), http: http)
+        let subscribers = try Self.choices.map { try subscriber($0.0, $0.1, listen) }
+        let listening = subscribers.map { _ in Signal<Void>() }
+        var work: [@Sendable () async throws -> Void] = zip(subscribers, listening).map { subscriber, listening in
+            { try await subscriber.listen { listening.send(()) } }
+        }
+        work.append {
+            for (subscriber, listening) in zip(subscribers, listening) {
+                try await listening.value()
+                let names = subscriber.categories.joined(separator: ", ")
+                try environment.print("agent       \(subscriber.name) chose \(names)")
+            }
+            try await firstToEnd([
+                { try await announce(client, feedPort: ports.feeds, to: subscribers) },
+                {
+                    try await Task.sleep(for: Self.patience)
+                    throw DemoError("not everything arrived within \(Self.patience.components.seconds) s")
+                },
+            ])
+            guard staysUp else { return }
+            try stayUp(full)
+            try await Task.sleep(for: .seconds(Int32.max))
+        }
+        try await firstToEnd(work)
+    }
+
+    // MARK: - Hub and agents
+
+    private func makeHub() async throws -> HubService {
+        var configuration = HubConfiguration(
+            databasePath: "\(scratch)/\(HubFiles.database)",
+            hubName: try HubName(HubName.standard)
+        )
+        configuration.port = 0
+        return try await HubService(configuration, logger: environment.logger("newswire.hub"))
+    }
+
+    private func subscriber(
+        _ name: String,
+        _ categories: [String],
+        _ connection: ConnectionString
+    ) throws -> Subscriber {
+        let directory = try StateDirectory.locate(
+            role: "agent",
+            profile: name,
+            override: "\(scratch)/\(name)",
+            environment: [:]
+        )
+        let agent = try SubscriberAgent(
+            AgentConfiguration(directory: directory, profile: name, connection: connection),
+            environment: AgentEnvironment(reporter: environment.reporter),
+            http: http,
+            logger: environment.logger("newswire.agent")
+        )
+        return Subscriber(name: name, categories: categories, agent: agent, print: environment.print)
+    }
+
+    // MARK: - News
+
+    private func announce(
+        _ client: HubClient,
+        feedPort: Int,
+        to subscribers: [Subscriber]
+    ) async throws {
+        let lists = try feedLists(port: feedPort)
+        let store = try PublisherStore(path: "\(scratch)/publisher.sqlite")
+        defer { try? store.close() }
+        let baseline = try await publish(lists, store, client)
+        let found = "\(baseline.recorded) entries recorded, \(baseline.sent) announced"
+        try environment.print("publisher   first pass: \(found)")
+        samples.moveOn()
+        let start = Timestamp(Date())
+        let pass = try await publish(lists, store, client)
+        try environment.print("publisher   second pass: \(pass.announced) new entries, \(pass.sent) messages sent")
+        // Streams are in order: whoever has this has everything that came before it.
+        let last = MessageProperties([.title: Self.broadcast, .messageParam: Self.broadcast])
+        _ = try await client.send(last.encoded(), tags: nil, idempotencyKey: "demo")
+        var isComplete = true
+        for subscriber in subscribers {
+            let received = try await inbox(of: subscriber)
+            isComplete = try report(subscriber, received, since: start) && isComplete
+        }
+        guard isComplete else { throw DemoError("the agents did not receive what they were owed") }
+        try environment.print("every expected message arrived once, and no other")
+    }
+
+    private func publish(
+        _ lists: FeedLists,
+        _ store: PublisherStore,
+        _ client: HubClient
+    ) async throws -> PublishReport {
+        var options = PublishOptions()
+        options.force = true
+        options.publisher = "demo"
+        let pass = PublishPass(
+            lists: lists,
+            store: store,
+            http: http,
+            hub: client,
+            options: options,
+            reporter: PublishReporter(line: { environment.reporter.warning($0.text) })
+        )
+        let report = try await pass.run()
+        guard report.exit == .done else { throw DemoError("the publisher ended with \(report.exit)") }
+        return report
+    }
+
+    private func feedLists(port: Int) throws -> FeedLists {
+        let texts = samples.samples.map { sample in
+            let text = """
+                category: \(sample.category)
+                feeds:
+                  - url: http://127.0.0.1:\(port)/\(sample.name)
+                    every: 5m
+                    local: true
+                """
+            return (file: "\(sample.name).yaml", text: text)
+        }
+        return try FeedLists.parse(texts)
+    }
+
+    /// Everything a subscriber has, once it has the last message.
+    private func inbox(of subscriber: Subscriber) async throws -> [InboxRecord] {
+        while true {
+            let records = try await subscriber.agent.inbox(last: 1_000)
+            if records.contains(where: { $0.content.title == Self.broadcast }) { return records }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    // MARK: - What is said
+
+    /// Prints what a subscriber got.
+    ///
+    /// - Returns: Whether that is what it was owed.
+    private func report(_ subscriber: Subscriber, _ records: [InboxRecord], since start: Timestamp) throws -> Bool {
+        let expected = try subscriber.categories.flatMap(samples.news) + [Self.broadcast]
+        let received = records.map(\.content.title)
+        let slowest = records.map { ($0.receivedAt - start).milliseconds }.max() ?? 0
+        let count = "\(received.count) of \(expected.count) messages"
+        try environment.print("\(subscriber.name): \(count), the last \(slowest) ms after the feeds were asked")
+        for record in records {
+            let delay = (record.receivedAt - start).milliseconds
+            let category = record.content.category.isEmpty ? "everybody" : record.content.category
+            try environment.print("  \(delay) ms  \(TerminalText.safe("\(category): \(record.content.title)"))")
+        }
+        return expected.sorted() == received.sorted()
+    }
+
+    private func stayUp(_ connection: ConnectionString) throws {
+        let file = "\(scratch)/\(HubFiles.Connection.full.rawValue)"
+        try PrivateFile.write("\(connection)\n", to: file)
+        let program = CommandLine.arguments.first ?? "newswire"
+        try environment.print(
+            """
+
+            The demo stays up until Ctrl-C. In another terminal, try:
+              export NEWSWIRE_CONNECTION_FILE=\(file)
+              \(program) subscribe --state \(scratch)/me --categories World,Sports
+            and in a third one:
+              export NEWSWIRE_CONNECTION_FILE=\(file)
+              \(program) send --tags Sports --message "Extra time in the final"
+              \(program) categories --state \(scratch)/me
+              \(program) inbox --state \(scratch)/me
+            """
+        )
+    }
+}
+
+/// Prints an agent's lines with its name before them.
+private struct LabelledOutput: HandlerOutput {
+    let label: String
+    let print: @Sendable (String) throws -> Void
+
+    func write(_ bytes: [UInt8], within limit: Duration) async throws(HandlerFailure) {
+        let name = label.padding(toLength: 11, withPad: " ", startingAt: 0)
+        do {
+            for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") { try print("\(name) \(line)") }
+        } catch {
+            throw error as? HandlerFailure ?? .failed("\(error)")
+        }
+    }
+}
+
+/// A value that is sent once and waited for by one task.
+private final class Signal<Value: Sendable>: Sendable {
+    private let stream: AsyncStream<Value>
+    private let continuation: AsyncStream<Value>.Continuation
+
+    init() {
+        (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
+    }
+
+    func send(_ value: Value) {
+        continuation.yield(value)
+    }
+
+    /// - Throws: `CancellationError`.
+    func value() async throws -> Value {
+        for await value in stream { return value }
+        throw CancellationError()
+    }
+}
+
+/// Runs all until the first one ends, whose end is the end of all.
+private func firstToEnd(_ work: [@Sendable () async throws -> Void]) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for each in work { group.addTask { try await each() } }
+        defer { group.cancelAll() }
+        try await group.next()
+    }
+}

@@ -1,0 +1,32 @@
+internal import HubClient
+
+/// What is wrong with the hub, as lines for people.
+struct HubProblem: Sendable, Equatable {
+    /// Stable word; the same kind again in the next pass is not news.
+    let kind: String
+    let line: String
+    let hint: HubHint?
+    /// Whether waiting cannot help.
+    let isConfiguration: Bool
+
+    /// Puts an error into words, with the hub's address and the number of messages that wait meanwhile.
+    init(_ error: HubClientError, at hub: String, pending: Int) {
+        let waiting = pending == 1 ? "1 message waits" : "\(pending) messages wait"
+        hint = error.hint
+        switch error {
+        case .refused(let status, let code, let detail, _) where error.isPermanent:
+            let reason = detail.hasSuffix(".") ? String(detail.dropLast()) : detail
+            kind = "refused \(code)"
+            line = "hub '\(hub)' refuses this publisher with \(status): \(reason); \(waiting)"
+            isConfiguration = true
+        case .refused(let status, _, _, _):
+            kind = "busy"
+            line = "hub '\(hub)' is too busy (it answers \(status)); \(waiting) for a later pass"
+            isConfiguration = false
+        case .unreachable, .malformedReply, .cancelled:
+            kind = "away"
+            line = "hub '\(hub)' is away: \(error); \(waiting) for a later pass"
+            isConfiguration = false
+        }
+    }
+}

@@ -1,9 +1,0 @@
-/// What a message is to those of its story that went out before; most are the first and have none.
-package enum MessageStatus: String, Sendable, CaseIterable {
-    /// Tells more, or something else.
-    case update
-    /// Puts right what was wrong.
-    case correction
-    /// Takes back what was said: a retraction, or the end of an alert.
-    case withdrawn
-}

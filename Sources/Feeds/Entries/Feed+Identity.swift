@@ -1,0 +1,144 @@
+internal import FoundationEssentials
+
+/// What entries of one feed are told apart by, best first.
+///
+/// A feed in which one identifier stands on every entry needs the next rule. Store the rule in use with the feed and
+/// pass it to the next ``Feed/identity(startingAt:)``, or the keys would change when such a feed shrinks.
+package enum IdentityRule: Int, Sendable, Comparable, CaseIterable {
+    case id, link, titleAndDate, titleAndText
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The keys of one entry of a document.
+package struct EntryIdentity: Sendable, Equatable {
+    /// Position in ``Feed/entries``.
+    package let index: Int
+    package let key: EntryKey
+    /// Of the identifier without scheme and `www.`: finds an entry again whose publisher moved to `https` or to
+    /// another spelling of the host.
+    ///
+    /// `nil` when the entry has no identifier of its own.
+    package let loose: EntryKey?
+    /// Of the link, normalised for comparison, the same in every feed.
+    ///
+    /// `nil` when entries of this document share it, or when it is the feed's own page: such a link says nothing
+    /// about one story.
+    package let link: EntryKey?
+}
+
+extension EntryKey {
+    /// The key of a link as ``EntryIdentity/link`` has it; `nil` when the text is no address.
+    package init?(link: String) {
+        guard let link = URLReference(link)?.comparable else { return nil }
+        self.init("link", link)
+    }
+
+    /// The key of an alert by its ``Alert/reference``, the same in every feed and in the references of other alerts.
+    ///
+    /// The time in it counts as a time: senders write one zone here and another there.
+    package init(alert reference: String) {
+        let parts = reference.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, let sent = FeedDate.parse(parts[2]) else {
+            self.init("alert", reference)
+            return
+        }
+        self.init("alert", parts[0], parts[1], String(Int64(sent.timeIntervalSince1970)))
+    }
+
+    /// The key of one feed's entry among those of all feeds.
+    package init(_ key: EntryKey, feed: Int64) {
+        self.init("entry", String(feed), key.description)
+    }
+}
+
+extension Feed {
+    /// Entries that may carry one key before the rule that made it is given up.
+    ///
+    /// Repeats of an edited entry are legal (RFC 4287 §4.1.1) and few; a feed that puts its home page into every
+    /// `guid` repeats it for all.
+    private static let toleratedRepeats = 3
+
+    /// The keys of all distinct entries, by the best rule that fits this document.
+    package func keys() -> [EntryIdentity] {
+        identity(startingAt: .id).entries
+    }
+
+    /// The keys of all distinct entries, and the rule that was fit.
+    ///
+    /// Of entries with one key the newest by ``Entry/updated`` counts, else the first. Entries without anything to
+    /// tell them by are left out.
+    ///
+    /// - Parameter rule: The best rule to try: what the last document of this feed was read with.
+    /// - Returns: The rule to store with the feed, and the entries in document order.
+    package func identity(startingAt rule: IdentityRule) -> (rule: IdentityRule, entries: [EntryIdentity]) {
+        let links = entries.map { comparableLink(of: $0) }
+        let rules = IdentityRule.allCases.filter { $0 >= rule }
+        for rule in rules.dropLast() {
+            let keys = entries.indices.map { key(of: entries[$0], link: links[$0], by: rule) }
+            if isFit(keys) { return (rule, identities(keys, links: links)) }
+        }
+        let keys = entries.indices.map { key(of: entries[$0], link: links[$0], by: .titleAndText) }
+        return (.titleAndText, identities(keys, links: links))
+    }
+
+    private func isFit(_ keys: [EntryKey?]) -> Bool {
+        let counts = keys.compactMap(\.self).reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        guard let most = counts.values.max() else { return true }
+        let isSharedByAll = most > 1 && most == keys.count && !entries.contains { $0.updated != nil }
+        return most <= Self.toleratedRepeats && !isSharedByAll
+    }
+
+    private func identities(_ keys: [EntryKey?], links: [String?]) -> [EntryIdentity] {
+        var chosen: [EntryKey: Int] = [:]
+        var order: [EntryKey] = []
+        for (index, key) in keys.enumerated() {
+            guard let key else { continue }
+            guard let other = chosen[key] else {
+                chosen[key] = index
+                order.append(key)
+                continue
+            }
+            if let new = entries[index].updated, let old = entries[other].updated, new > old { chosen[key] = index }
+        }
+        let picked = order.compactMap { key in chosen[key].map { (key, $0) } }
+        let linkCounts = picked.reduce(into: [String: Int]()) { counts, pick in
+            if let link = links[pick.1] { counts[link, default: 0] += 1 }
+        }
+        return picked.map { key, index in
+            EntryIdentity(
+                index: index,
+                key: key,
+                loose: entries[index].id.map { EntryKey("loose", Self.withoutScheme($0)) },
+                link: links[index].flatMap { linkCounts[$0] == 1 ? EntryKey("link", $0) : nil }
+            )
+        }
+    }
+
+    /// An entry that lacks what the rule reads is told by the next rule.
+    private func key(of entry: Entry, link: String?, by rule: IdentityRule) -> EntryKey? {
+        if rule <= .id, let id = entry.id { return EntryKey("id", id) }
+        if rule <= .link, let link { return EntryKey("link", link) }
+        let title = entry.title ?? ""
+        if rule <= .titleAndDate, let date = entry.date {
+            return EntryKey("title and date", title, String(Int64(date.timeIntervalSince1970)))
+        }
+        guard entry.title != nil || entry.summary != nil else { return entry.id.map { EntryKey("id", $0) } }
+        return EntryKey("title and text", title, entry.summary ?? "")
+    }
+
+    private func comparableLink(of entry: Entry) -> String? {
+        guard let link = entry.link.flatMap(URLReference.init)?.comparable else { return nil }
+        return link == self.link.flatMap(URLReference.init)?.comparable ? nil : link
+    }
+
+    private static func withoutScheme(_ id: String) -> String {
+        var rest = id[...]
+        if let end = rest.firstRange(of: "://"), rest[..<end.lowerBound].utf8.count <= 8 {
+            rest = rest[end.upperBound...]
+        }
+        if rest.lowercased().hasPrefix("www.") { rest = rest.dropFirst(4) }
+        while rest.hasSuffix("/") { rest = rest.dropLast() }
+        return String(rest)
+    }
+}

@@ -1,0 +1,129 @@
+internal import Markup
+
+/// What the readers of XML formats share: where the document came from, and how its elements become values.
+struct FeedContext {
+    /// Files kept of one entry.
+    private static let maximumEnclosures = 100
+
+    let tree: XMLTree
+    /// Where the document came from; `nil` when that is not known.
+    private let addressText: String?
+    /// The page of a feed that sits on another host than its page does.
+    private var pageText: String?
+    /// Most documents have no `xml:base`, and need no search for one at every link.
+    private let usesBase: Bool
+
+    // Most documents use none of these vocabularies, and need no search for them in every entry.
+    let hasAlerts: Bool
+    let hasMedia: Bool
+    let hasPlaces: Bool
+
+    init(url: String, tree: XMLTree) {
+        self.tree = tree
+        addressText = URLReference.isPlainWeb(url) ? url : URLReference(url)?.text
+        usesBase = tree.uses("xml:base")
+        hasAlerts = tree.uses(AlertReader.names)
+        hasMedia = tree.uses(MediaRSS.names)
+        hasPlaces = tree.uses(GeoRSS.names)
+    }
+
+    /// Takes a channel's page for the base of what has no `xml:base`, where the feed itself sits on another host: behind
+    /// a feed proxy.
+    mutating func takePage(_ link: String?) {
+        guard let link = Self.link(link, base: nil) else { return }
+        if let addressText, URLReference.sharesHost(addressText, link) { return }
+        pageText = link
+    }
+
+    /// Taken apart when a relative address asks for it; in most documents none does.
+    private var address: URLReference? { addressText.flatMap(URLReference.init) }
+
+    /// The base found last: the links of an entry share one.
+    private final class LastBase {
+        var owner: XMLElement?
+        var base: URLReference?
+    }
+
+    private let last = LastBase()
+
+    /// The nearest `xml:base`, each resolved against the outer one and the document's address (RFC 3986 §5.1).
+    private func xmlBase(of element: XMLElement) -> URLReference? {
+        guard usesBase else { return nil }
+        var owner: XMLElement? = element
+        while let candidate = owner, candidate.attribute("xml:base") == nil { owner = candidate.parent }
+        guard let owner else { return nil }
+        if last.owner?.isSame(as: owner) == true { return last.base }
+        let outer = owner.parent.flatMap(xmlBase) ?? address
+        var found = outer
+        if let text = FeedText.trimmed(owner.attribute("xml:base")),
+            let inner = URLReference(text)?.resolved(against: outer), inner.isWeb
+        {
+            found = inner
+        }
+        last.owner = owner
+        last.base = found
+        return found
+    }
+
+    /// What a reference is relative to.
+    ///
+    /// A page tells the host that a path begins at; in which of its folders a bare name lies it does not.
+    private func base(of element: XMLElement, for reference: String) -> URLReference? {
+        let isPath = reference.hasPrefix("/") && !reference.hasPrefix("//")
+        return xmlBase(of: element) ?? (isPath ? pageText.flatMap(URLReference.init) : nil) ?? address
+    }
+
+    /// The base of addresses in an element's text.
+    func baseText(of element: XMLElement) -> String? {
+        xmlBase(of: element)?.text ?? pageText ?? addressText
+    }
+
+    /// An absolute `http` or `https` URL; `nil` for anything else.
+    func link(_ text: String?, at element: XMLElement) -> String? {
+        guard let text = FeedText.trimmed(text) else { return nil }
+        return URLReference.isPlainWeb(text) ? text : Self.link(text, base: base(of: element, for: text))
+    }
+
+    static func link(_ text: String?, base: URLReference?) -> String? {
+        guard let text = FeedText.trimmed(text) else { return nil }
+        if URLReference.isPlainWeb(text) { return text }
+        guard let address = URLReference(text)?.resolved(against: base), address.isWeb else { return nil }
+        return address.text
+    }
+
+    /// HTML: the characters of an element, or its markup where somebody forgot to escape it.
+    func html(_ element: XMLElement?) -> FeedText? {
+        guard let element else { return nil }
+        return FeedText(
+            element.hasChildElements ? element.innerMarkup(limit: FeedText.maximumBytes)[...] : element.bytes,
+            .html
+        )
+    }
+
+    func titleText(_ element: XMLElement?) -> FeedText? {
+        guard let element else { return nil }
+        if element.hasChildElements { return html(element) }
+        return FeedText(element.bytes, .undecided)
+    }
+
+    func title(_ element: XMLElement?) -> String? {
+        titleText(element)?.plain(limit: FeedText.titleLimit)
+    }
+
+    /// The nearest `xml:lang`.
+    func language(of element: XMLElement) -> String? {
+        FeedText.trimmed(element.attribute("xml:lang")) ?? element.parent.flatMap { language(of: $0) }
+    }
+
+    /// Each address once.
+    static func distinct(_ enclosures: [Enclosure]) -> [Enclosure] {
+        guard enclosures.count > 1 else { return enclosures }
+        var seen: Set<String> = []
+        return enclosures.filter { seen.count < maximumEnclosures && seen.insert($0.url).inserted }
+    }
+
+    /// Bytes; `nil` for what is no number, and for zero, which publishers write for "unknown".
+    static func length(_ text: String?) -> Int? {
+        FeedText.trimmed(text).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+}

@@ -1,0 +1,91 @@
+internal import Markup
+
+/// Reads a feed document of any format.
+package enum FeedReader {
+    /// Largest body read, in bytes, after decompression.
+    ///
+    /// Ordinary feeds have 10 KB to 2 MB, podcast archives up to 10 MB.
+    package static let maximumBytes = 16 * 1_048_576
+    /// Entries kept of one document, the first ones: publishers put the newest first.
+    package static let maximumEntries = 5_000
+
+    /// How far into a document its namespaces are looked for where no element uses them.
+    private static let headBytes = 2_048
+    /// Hubs kept; one is enough to subscribe.
+    private static let maximumHubs = 8
+
+    /// Reads a document, deciding its format by what it holds, never by its name and hardly by its media type.
+    ///
+    /// - Parameters:
+    ///   - bytes: The body; gzip that its transport said nothing of is undone.
+    ///   - url: Where it came from after redirects.
+    ///   - contentLocation: The HTTP header field: before the URL the base of relative addresses.
+    ///   - contentType: The HTTP header field; only its `charset` counts.
+    /// - Returns: The feed, as far as the document goes.
+    /// - Throws: ``FeedError`` when there is no feed in it. A damaged feed is read as far as it goes and says so in
+    ///   ``Feed/malformed`` and ``Feed/isComplete``.
+    package static func read(
+        _ bytes: [UInt8],
+        url: String,
+        contentLocation: String? = nil,
+        contentType: String?
+    ) throws(FeedError) -> Feed {
+        let url = FeedContext.link(contentLocation, base: URLReference(url)) ?? url
+        let (text, fault) = try text(of: bytes, contentType: contentType)
+        guard let first = text.first(where: { $0 > 0x20 }) else { throw .empty }
+        var feed = first == 0x7B || first == 0x5B ? try readJSON(text, url: url) : try readXML(text, url: url)
+        if feed.malformed == nil { feed.malformed = fault }
+        feed.hubs = Array(feed.hubs.prefix(maximumHubs))
+        return feed
+    }
+
+    /// The document decompressed and in UTF-8, and why it could not be decoded cleanly.
+    static func text(of bytes: [UInt8], contentType: String?) throws(FeedError) -> (text: [UInt8], fault: String?) {
+        guard bytes.count <= maximumBytes else { throw .tooLarge(limit: maximumBytes) }
+        let bytes = try Decompression.plain(bytes, limit: maximumBytes)
+        return CharacterDecoding.utf8(bytes, charset: contentType.flatMap(charset))
+    }
+
+    private static func readJSON(_ text: [UInt8], url: String) throws(FeedError) -> Feed {
+        var scanner = JSONScanner(text)
+        guard let root = scanner.document() else { throw .unreadable(reason: scanner.fault ?? "no JSON value") }
+        guard JSONFeedReader.accepts(root) else { throw .notAFeed(root: "a JSON value without items") }
+        var feed = JSONFeedReader(root: root, url: url).feed()
+        feed.malformed = scanner.fault
+        feed.isComplete = scanner.isComplete
+        return feed
+    }
+
+    private static func readXML(_ text: [UInt8], url: String) throws(FeedError) -> Feed {
+        guard !FeedDiscovery.isPage(text) else { throw .html(discovered: FeedDiscovery.feeds(in: text, url: url)) }
+        let tree = XMLScanner.tree(of: text, vocabulary: FeedNames.vocabulary)
+        guard let root = tree.root else {
+            throw .unreadable(reason: tree.fault?.description ?? "the document has no element")
+        }
+        let context = FeedContext(url: url, tree: tree)
+        var feed: Feed
+        if RSSReader.accepts(root) {
+            feed = RSSReader(root: root, context: context).feed()
+        } else if AtomReader.accepts(root) {
+            feed = AtomReader(root: root, context: context).feed()
+        } else if AlertReader.accepts(root) {
+            feed = AlertReader.feed(root: root, context: context)
+        } else if SitemapReader.accepts(root, head: String(decoding: text.prefix(headBytes), as: UTF8.self)) {
+            feed = SitemapReader.feed(root: root, context: context)
+        } else {
+            throw .notAFeed(root: FeedText.name(root.localName) ?? "")
+        }
+        feed.malformed = tree.fault?.description
+        feed.isComplete = tree.isComplete
+        return feed
+    }
+
+    private static func charset(in contentType: String) -> String? {
+        for parameter in contentType.split(separator: ";").dropFirst() {
+            let parts = parameter.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, FeedText.trimmed(String(parts[0]))?.lowercased() == "charset" else { continue }
+            return FeedText.trimmed(parts[1].filter { $0 != "\"" && $0 != "'" })
+        }
+        return nil
+    }
+}

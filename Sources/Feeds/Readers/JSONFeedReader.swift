@@ -1,0 +1,79 @@
+internal import FoundationEssentials
+
+/// Reads JSON Feed 1.0 and 1.1.
+///
+/// A field of the wrong type is skipped, its item kept.
+struct JSONFeedReader {
+    private let base: URLReference?
+    private let root: JSONValue
+
+    init(root: JSONValue, url: String) {
+        base = URLReference(url)
+        self.root = root
+    }
+
+    static func accepts(_ root: JSONValue) -> Bool {
+        let version = root["version"]?.text() ?? ""
+        return version.lowercased().contains("jsonfeed.org") || root["items"] != nil
+    }
+
+    func feed() -> Feed {
+        let number = root["version"]?.text()?.split(separator: "/").last.map(String.init)
+        var feed = Feed(format: FeedFormat(.json, version: number.flatMap { ["1", "1.0"].contains($0) ? "1.0" : $0 }))
+        feed.title = FeedText.title(text(root, "title"), .plain)
+        feed.link = link(root, "home_page_url")
+        feed.language = FeedText.trimmed(text(root, "language"))
+        feed.selfURL = link(root, "feed_url")
+        feed.hubs = (root["hubs"]?.list ?? []).filter { text($0, "type")?.lowercased() == "websub" }
+            .compactMap { link($0, "url") }
+        let author = author(of: root)?.name
+        feed.entries = (root["items"]?.list ?? []).prefix(FeedReader.maximumEntries).compactMap { item in
+            guard case .object = item else { return nil }
+            return entry(item, feedAuthor: author)
+        }
+        return feed
+    }
+
+    private func entry(_ item: JSONValue, feedAuthor: String?) -> Entry {
+        var entry = Entry()
+        entry.id = FeedText.trimmed(item["id"]?.text(numbers: true))
+        entry.title = text(item, "title")
+        entry.link = link(item, "url") ?? link(item, "external_url") ?? FeedContext.link(entry.id, base: nil)
+        let html = text(item, "content_html").map { FeedText($0, .html) }
+        let texts = [text(item, "summary"), text(item, "content_text")].compactMap { $0.map { FeedText($0, .plain) } }
+        entry.summaryTexts = texts + [html].compactMap(\.self)
+        entry.published = text(item, "date_published").flatMap(FeedDate.parse)
+        entry.updated = text(item, "date_modified").flatMap(FeedDate.parse)
+        entry.categories = FeedText.distinct((item["tags"]?.list ?? []).map { FeedText.name($0.text()) })
+        entry.enclosures = FeedContext.distinct((item["attachments"]?.list ?? []).compactMap(enclosure))
+        entry.byline = author(of: item)
+        entry.inheritedAuthor = feedAuthor
+        entry.ownImage =
+            link(item, "image") ?? link(item, "banner_image") ?? entry.enclosures.first(where: EntryImage.isImage)?.url
+        entry.pictureTexts = [html].compactMap(\.self)
+        entry.pictureBase = base?.text
+        return entry
+    }
+
+    private func enclosure(_ attachment: JSONValue) -> Enclosure? {
+        link(attachment, "url").map {
+            Enclosure(
+                url: $0,
+                type: FeedText.trimmed(text(attachment, "mime_type")),
+                length: FeedContext.length(attachment["size_in_bytes"]?.text(numbers: true))
+            )
+        }
+    }
+
+    /// 1.1 has `authors`, 1.0 had `author`.
+    private func author(of value: JSONValue) -> Person? {
+        ((value["authors"]?.list ?? []) + (value["author"]?.list ?? [])).lazy
+            .compactMap { text($0, "name").flatMap { Person($0) } }.first
+    }
+
+    private func text(_ value: JSONValue, _ name: String) -> String? { value[name]?.text() }
+
+    private func link(_ value: JSONValue, _ name: String) -> String? {
+        FeedContext.link(text(value, name), base: base)
+    }
+}

@@ -1,0 +1,201 @@
+internal import DomainNames
+
+/// A URL reference in its five parts, resolved as RFC 3986 §5.2 says.
+///
+/// Tolerant where publishers are sloppy: spaces and other characters that no URL holds are percent-encoded instead of
+/// refused, and host names are written in their ASCII form (RFC 5891).
+struct URLReference: Sendable, Equatable {
+    /// Longest address taken; browsers and servers refuse longer ones.
+    static let maximumBytes = 8_192
+
+    private(set) var scheme: String?
+    private(set) var authority: String?
+    private(set) var path: String
+    private(set) var query: String?
+    private(set) var fragment: String?
+
+    /// Splits a reference, which may be relative; `nil` when it is longer than ``maximumBytes``.
+    init?(_ reference: String) {
+        guard reference.utf8.count <= Self.maximumBytes else { return nil }
+        let cleaned = Self.cleaned(reference)
+        var rest = cleaned[...]
+        if let hash = rest.firstIndex(of: "#") {
+            fragment = Self.escaped(rest[rest.index(after: hash)...])
+            rest = rest[..<hash]
+        }
+        if let mark = rest.firstIndex(of: "?") {
+            query = Self.escaped(rest[rest.index(after: mark)...])
+            rest = rest[..<mark]
+        }
+        if let colon = rest.firstIndex(of: ":"), Self.isScheme(rest[..<colon]) {
+            scheme = rest[..<colon].lowercased()
+            rest = rest[rest.index(after: colon)...]
+        }
+        if rest.hasPrefix("//") {
+            rest = rest.dropFirst(2)
+            let end = rest.firstIndex(of: "/") ?? rest.endIndex
+            authority = Self.ascii(rest[..<end])
+            rest = rest[end...]
+        }
+        path = Self.escaped(rest)
+    }
+
+    /// Whether a text is an absolute `http` or `https` URL that this type would write as it stands, as most are.
+    static func isPlainWeb(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard bytes.count <= maximumBytes, bytes.starts(with: "http".utf8) else { return false }
+            let rest = bytes.dropFirst(bytes.count > 4 && bytes[4] == 0x73 ? 5 : 4)
+            guard rest.starts(with: "://".utf8) else { return false }
+            let host = rest.dropFirst(3).prefix { isLetter($0) || 0x30...0x39 ~= $0 || $0 == 0x2D || $0 == 0x2E }
+            guard let next = bytes[host.endIndex...].first ?? (host.isEmpty ? nil : 0x2F) else { return false }
+            return !host.isEmpty && next == 0x2F && bytes[host.endIndex...].allSatisfy(isPlain)
+        }
+    }
+
+    /// Whether two absolute addresses name one host, with or without `www.`.
+    static func sharesHost(_ one: String, _ other: String) -> Bool {
+        func origin(_ text: String) -> Substring.UTF8View {
+            let text = text.utf8
+            guard let colon = text.firstIndex(of: 0x3A) else { return text[...] }
+            return text[..<(text[colon...].dropFirst(3).firstIndex(of: 0x2F) ?? text.endIndex)]
+        }
+        if origin(one).elementsEqual(origin(other)) { return true }
+        func host(_ text: String) -> Substring {
+            let host = URLReference(text)?.host ?? ""
+            return host.hasPrefix("www.") ? host.dropFirst(4) : host[...]
+        }
+        return host(one) == host(other)
+    }
+
+    /// An `http` or `https` URL with a host: the only kind shown to people.
+    var isWeb: Bool {
+        guard scheme == "http" || scheme == "https", let authority, !(host ?? "").isEmpty else { return false }
+        return !authority.utf8.contains { $0 <= 0x20 || [0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7F].contains($0) }
+    }
+
+    var host: String? {
+        guard var host = authority?[...] else { return nil }
+        if let at = host.lastIndex(of: "@") { host = host[host.index(after: at)...] }
+        if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
+            host = host[..<colon]
+        }
+        return host.lowercased()
+    }
+
+    private var port: Substring? {
+        guard let authority, let colon = authority.lastIndex(of: ":") else { return nil }
+        let digits = authority[authority.index(after: colon)...]
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+        return (scheme == "http" && digits == "80") || (scheme == "https" && digits == "443") ? nil : digits
+    }
+
+    /// Resolves this reference against a base that is absolute.
+    func resolved(against base: URLReference?) -> URLReference {
+        guard scheme == nil, let base else { return self }
+        var result = self
+        result.scheme = base.scheme
+        guard authority == nil else { return result }
+        result.authority = base.authority
+        if path.isEmpty {
+            result.path = base.path
+            result.query = query ?? base.query
+        } else if path.hasPrefix("/") {
+            result.path = Self.withoutDots(path)
+        } else {
+            let folder = base.path.lastIndex(of: "/").map { base.path[...$0] } ?? "/"
+            result.path = Self.withoutDots(folder + path)
+        }
+        return result
+    }
+
+    var text: String {
+        var text = scheme.map { $0 + ":" } ?? ""
+        if let authority { text += "//" + authority }
+        text += path
+        if let query { text += "?" + query }
+        if let fragment { text += "#" + fragment }
+        return text
+    }
+
+    /// The same for addresses that lead to one page as far as can be told: without scheme, `www.`, default port,
+    /// campaign parameters, trailing slash and fragment (except one that a script routes by, `#!` or `#/`).
+    var comparable: String {
+        var host = self.host ?? ""
+        if host.hasPrefix("www.") { host.removeFirst(4) }
+        var text = host + (port.map { ":" + $0 } ?? "") + path
+        while text.hasSuffix("/") { text.removeLast() }
+        let kept = (query ?? "").split(separator: "&").filter { !Self.isTracking($0) }
+        if !kept.isEmpty { text += "?" + kept.joined(separator: "&") }
+        if let fragment, fragment.hasPrefix("!") || fragment.hasPrefix("/") { text += "#" + fragment }
+        return text
+    }
+
+    /// An authority with its host in ASCII; unchanged where that cannot be.
+    private static func ascii(_ authority: Substring) -> String {
+        guard authority.utf8.contains(where: { $0 >= 0x80 }) else { return String(authority) }
+        let start = authority.lastIndex(of: "@").map { authority.index(after: $0) } ?? authority.startIndex
+        let end = authority[start...].lastIndex(of: ":") ?? authority.endIndex
+        guard let host = DomainName.ascii(String(authority[start..<end])) else { return String(authority) }
+        return String(authority[..<start] + host + authority[end...])
+    }
+
+    private static func isTracking(_ parameter: Substring) -> Bool {
+        let name = parameter.prefix { $0 != "=" }.lowercased()
+        return name.hasPrefix("utm_") || name == "fbclid" || name == "gclid"
+    }
+
+    private static func isScheme(_ text: Substring) -> Bool {
+        guard let first = text.utf8.first, isLetter(first) else { return false }
+        return text.utf8.allSatisfy { isLetter($0) || 0x30...0x39 ~= $0 || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte | 0x20 }
+
+    /// RFC 3986 §5.2.4.
+    private static func withoutDots(_ path: some StringProtocol) -> String {
+        var kept: [Substring] = []
+        let segments = String(path).split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (position, segment) in segments.enumerated() {
+            let isLast = position == segments.count - 1
+            switch segment {
+            case ".": if isLast { kept.append("") }
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            default: kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+
+    /// Trims, and drops line breaks and tabs (WHATWG URL §4.4).
+    private static func cleaned(_ reference: String) -> String {
+        let bytes = reference.utf8.drop { $0 <= 0x20 }
+        let end = bytes.lastIndex { $0 > 0x20 }.map { bytes.index(after: $0) } ?? bytes.startIndex
+        return String(decoding: bytes[..<end].filter { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
+    }
+
+    /// Percent-encodes what no path, query or fragment holds (RFC 3987 §3.1).
+    private static func escaped(_ text: Substring) -> String {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            if isPlain(byte) {
+                result.append(byte)
+            } else {
+                result += [0x25, hexDigit(byte >> 4), hexDigit(byte & 15)]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x00...0x20, 0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B, 0x7C, 0x7D, 0x7F...: false
+        default: true
+        }
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
+}

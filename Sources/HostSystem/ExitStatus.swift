@@ -1,0 +1,9 @@
+/// The exit codes of the program, after `sysexits.h`; units restart it after none of `usage` and `badConfiguration`.
+package enum ExitStatus: Int32, Sendable {
+    case done = 0
+    case failed = 1
+    case usage = 64
+    case hubUnreachable = 69
+    case tryLater = 75
+    case badConfiguration = 78
+}

@@ -1,0 +1,31 @@
+import HubProtocol
+package import OutboundHTTP
+
+/// What may help after a call to a hub that failed; the command line puts it into words.
+package enum HubHint: Sendable, Equatable {
+    /// What is wrong with the hub's certificate.
+    case certificate(DistrustCause)
+    /// The key is for those who listen.
+    case listenersKey
+    case key
+    /// The rule has not the right that the call needs.
+    case rights
+    /// The hub's name, or the endpoint.
+    case hubName
+    /// No hub answers there.
+    case noHub
+}
+
+extension HubClientError {
+    package var hint: HubHint? {
+        switch self {
+        case .unreachable(_, let cause): cause.map { .certificate($0) }
+        case .refused(401, ProtocolError.Code.claimRequired, _, _): .listenersKey
+        case .refused(401, _, _, _): .key
+        case .refused(403, _, _, _): .rights
+        case .refused(404, _, _, _): .hubName
+        case .refused where isPermanent: .noHub
+        case .refused, .malformedReply, .cancelled: nil
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// Percent-encoding over UTF-8, with the unreserved set of RFC 3986 §2.3.
+package enum PercentEncoding {
+    /// Escapes all but `A–Z a–z 0–9 - _ . ~`, with lower- or upper-case hexadecimal digits.
+    package static func encode(_ text: String, uppercase: Bool = true) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count * 2)
+        append(text.utf8, to: &bytes, uppercase: uppercase)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8], uppercase: Bool = true) {
+        for byte in text {
+            if isUnreserved(byte) {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(Hexadecimal.digit(byte >> 4, uppercase: uppercase))
+                bytes.append(Hexadecimal.digit(byte & 0xF, uppercase: uppercase))
+            }
+        }
+    }
+
+    /// Resolves escapes once; a literal `+` stays what it is.
+    ///
+    /// - Returns: `nil` when an escape is cut or the result is not UTF-8.
+    package static func decode(_ text: some StringProtocol) -> String? {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        var rest = text.utf8.makeIterator()
+        while let byte = rest.next() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.next().flatMap(Hexadecimal.value), let low = rest.next().flatMap(Hexadecimal.value)
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}
+
+/// Hexadecimal digits as ASCII bytes.
+enum Hexadecimal {
+    static func digit(_ value: UInt8, uppercase: Bool = false) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: uppercase ? "A" : "a") + value - 10
+    }
+
+    static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        for byte in bytes {
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 0xF))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

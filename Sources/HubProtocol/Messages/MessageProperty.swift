@@ -1,0 +1,77 @@
+/// The name of something that a message says, with the names that publisher, hub and agents agree on.
+///
+/// It names a property of a `template` message, and a member of the object that agents get. Senders may use other names:
+/// templates can name any.
+package struct MessageProperty: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral,
+    CustomStringConvertible
+{
+    package static let title: Self = "title"
+    /// The text, as senders name it.
+    package static let messageParam: Self = "messageParam"
+    /// The text, as agents get it.
+    package static let message: Self = "message"
+    package static let summary: Self = "summary"
+    /// The address of the story's page.
+    package static let link: Self = "link"
+    /// The address of its page in the agent's language.
+    package static let localizedLink: Self = "localizedLink"
+    package static let image: Self = "image"
+    package static let secureID: Self = "secureId"
+    package static let category: Self = "category"
+    /// The title of the feed.
+    package static let feed: Self = "feed"
+    /// The titles of other feeds with the same story.
+    package static let alsoFrom: Self = "alsoFrom"
+    package static let author: Self = "author"
+    /// When the entry was published, in ISO 8601.
+    package static let published: Self = "published"
+    /// A ``MessageUrgency``.
+    package static let urgency: Self = "urgency"
+    /// The name of the story; later messages of one story replace earlier ones.
+    package static let story: Self = "story"
+    /// A ``MessageStatus``.
+    package static let status: Self = "status"
+    /// Names of the stories whose messages this one replaces, with spaces between.
+    package static let replaces: Self = "replaces"
+
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package init(stringLiteral name: String) { rawValue = name }
+
+    package var description: String { rawValue }
+
+    /// The members of a JSON object that are texts; none of anything else.
+    package static func texts(of body: String) -> [MessageProperty: String] {
+        guard case .object(let members) = try? JSONReader.read(Array(body.utf8)).content else { return [:] }
+        let texts = members.compactMap { member in member.value.string.map { (Self(rawValue: member.name), $0) } }
+        return Dictionary(texts) { first, _ in first }
+    }
+}
+
+/// What a message is to those of its story that went out before; most are the first and have none.
+package enum MessageStatus: String, Sendable, CaseIterable {
+    /// Tells more, or something else.
+    case update
+    /// Puts right what was wrong.
+    case correction
+    /// Takes back what was said: a retraction, or the end of an alert.
+    case withdrawn
+}
+
+/// How soon a message wants to be seen.
+package enum MessageUrgency: String, Sendable, CaseIterable {
+    case low, normal
+    /// An alert to be acted upon: on a desktop it stays until it is dismissed.
+    case critical
+
+    /// Reads the words that senders use, whatever their case; an unknown word is normal.
+    package init(word: String) {
+        switch word.lowercased() {
+        case "low", "very-low", "0": self = .low
+        case "critical", "high", "urgent", "breaking", "2": self = .critical
+        default: self = .normal
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/// A place in a hub's log: the number of a message, in the order in which the hub accepted it; a cursor is one.
+package struct LogSequence: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
+    /// Before the first message.
+    package static let start = LogSequence(rawValue: 0)
+
+    /// At least 0.
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// The place of the next message.
+    package var next: LogSequence { LogSequence(rawValue: rawValue + 1) }
+
+    package static func < (one: LogSequence, other: LogSequence) -> Bool { one.rawValue < other.rawValue }
+
+    package var description: String { "\(rawValue)" }
+}

@@ -1,0 +1,24 @@
+/// The template that a subscriber agent registers unless told otherwise.
+package enum AgentTemplate {
+    package static let name = "newswire"
+
+    /// Members as in the native `stream` format, so that both kinds of message read alike (design §6).
+    package static let body = object([(.title, .title), (.message, .messageParam), (.link, .link)])
+
+    /// The same members, with title, text and page in one language: a message that lacks it renders as nothing.
+    ///
+    /// A translation's own page comes beside `link`, which is all that other senders give.
+    package static func body(in language: LanguageName) -> String {
+        object([
+            (.title, language.titleProperty), (.message, language.newsProperty), (.link, .link),
+            (.localizedLink, language.linkProperty),
+        ])
+    }
+
+    /// Members with the properties that they show, and those that go by the name of their property.
+    private static func object(_ texts: [(member: MessageProperty, property: MessageProperty)]) -> String {
+        let others: [MessageProperty] = [.category, .image, .secureID, .urgency, .story, .status, .replaces]
+        let members = (texts + others.map { ($0, $0) }).map { #""\#($0.member)":"$(\#($0.property))""# }
+        return "{\(members.joined(separator: ","))}"
+    }
+}

@@ -1,0 +1,48 @@
+/// What a rendered template says to people.
+package enum RenderedText {
+    /// Members that say how a message is shown, where it leads or what it takes the place of, and nothing by themselves.
+    private static let attributes: Set<MessageProperty> = [
+        .link, .localizedLink, .category, .image, .urgency, .story, .status, .replaces,
+    ]
+
+    /// Whether a message put no text at all into the template that it was rendered with.
+    ///
+    /// Text is every string of the object, at any depth, but for ``attributes``. One that the template gives without any
+    /// message, as a literal does, tells nothing of this one.
+    ///
+    /// - Parameters:
+    ///   - body: A JSON object; what is none is not empty, for somebody has to look at it.
+    ///   - template: What it was rendered with, where that is known.
+    /// - Returns: Whether there is nothing to be shown.
+    package static func isEmpty(_ body: String, of template: String?) -> Bool {
+        guard let texts = texts(of: body) else { return false }
+        let said = texts.filter { !$0.value.isEmpty }
+        guard !said.isEmpty, let template else { return said.isEmpty }
+        guard let blank = (try? Template(parsing: template))?.render(MessageProperties([:])),
+            let literals = Self.texts(of: blank)
+        else { return false }
+        return said.allSatisfy { literals[$0.key] == $0.value }
+    }
+
+    /// By where they stand.
+    private static func texts(of body: String) -> [[String]: String]? {
+        guard let node = try? JSONReader.read(Array(body.utf8)), case .object = node.content else { return nil }
+        var texts: [[String]: String] = [:]
+        gather(node, at: [], into: &texts)
+        return texts
+    }
+
+    /// No deeper than the reader goes.
+    private static func gather(_ node: JSONNode, at path: [String], into texts: inout [[String]: String]) {
+        switch node.content {
+        case .string(let text): texts[path] = text
+        case .array(let elements):
+            for (index, element) in elements.enumerated() { gather(element, at: path + ["\(index)"], into: &texts) }
+        case .object(let members):
+            for member in members where !attributes.contains(MessageProperty(rawValue: member.name)) {
+                gather(member.value, at: path + [member.name], into: &texts)
+            }
+        case .null, .bool, .number: break
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package import FoundationEssentials
+
+/// A point in time in whole milliseconds since 1970, as files and columns hold it.
+package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// The nearest millisecond, within three million years of 1970.
+    package init(_ date: Date) {
+        milliseconds = Int64(max(-1e17, min(1e17, (date.timeIntervalSince1970 * 1_000).rounded())))
+    }
+
+    package var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
+
+    /// Whole seconds since 1970, rounded down.
+    package var seconds: Int64 {
+        let (quotient, remainder) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    /// The time later by so many milliseconds, or the last or first that there is.
+    package func advanced(byMilliseconds difference: Int64) -> Timestamp {
+        let (sum, isOutside) = milliseconds.addingReportingOverflow(difference)
+        return Timestamp(milliseconds: isOutside ? (difference < 0 ? .min : .max) : sum)
+    }
+
+    package static func + (time: Timestamp, duration: Duration) -> Timestamp {
+        time.advanced(byMilliseconds: duration.milliseconds)
+    }
+
+    package static func - (time: Timestamp, duration: Duration) -> Timestamp {
+        time.advanced(byMilliseconds: -duration.milliseconds)
+    }
+
+    /// The time from `other` until `one`; negative if `other` is the later.
+    package static func - (one: Timestamp, other: Timestamp) -> Duration {
+        .milliseconds(one.milliseconds.subtractingReportingOverflow(other.milliseconds).partialValue)
+    }
+
+    package static func < (one: Timestamp, other: Timestamp) -> Bool { one.milliseconds < other.milliseconds }
+
+    package init(from decoder: any Decoder) throws {
+        milliseconds = try decoder.singleValueContainer().decode(Int64.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(milliseconds)
+    }
+
+    package var description: String { "\(milliseconds)" }
+}
+
+extension Duration {
+    /// Whole milliseconds.
+    package var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}

@@ -1,0 +1,150 @@
+import CCurl
+import HostSystem
+import Synchronization
+
+/// The door to the one thread on which libcurl runs.
+///
+/// The thread exists while there is work and ``Limits/idleLifetime`` longer, and takes kept connections and handles with it:
+/// a process that asks once in an hour holds nothing in between.
+final class TransferLoop: Sendable {
+    enum Command {
+        case start(Transfer)
+        case cancel(Transfer)
+        case resume(Transfer)
+
+        /// Ends the transfer soon even if bytes go on coming.
+        case boundRest(Transfer)
+    }
+
+    /// What the thread takes over when it looks.
+    struct Mail {
+        var commands: [Command]
+        var isClosed: Bool
+    }
+
+    struct Limits: Sendable {
+        var maximumConnections: Int
+        var maximumConnectionsPerOrigin: Int
+
+        /// How long kept connections and the thread outlive the last transfer.
+        var idleLifetime: Duration
+    }
+
+    private struct State {
+        /// The running worker's handle, to wake it; `nil` without a worker.
+        ///
+        /// Used under the lock only, so that it cannot be freed between look and use.
+        var multi: UnsafeMutableRawPointer?
+        var commands: [Command] = []
+        var isClosed = false
+        var closeWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let limits: Limits
+    private let state = Mutex(State())
+
+    init(limits: Limits) {
+        self.limits = limits
+    }
+
+    func start(_ transfer: Transfer) {
+        let refusal = state.withLock { state -> OutboundError? in
+            guard !state.isClosed else { return .shutDown }
+            if state.multi == nil, let reason = startWorker(&state) {
+                return .unreachable(host: transfer.plan.address.displayHost, reason: reason)
+            }
+            post(.start(transfer), &state)
+            return nil
+        }
+        if let refusal { transfer.finish(refusal) }
+    }
+
+    /// Without a worker there is no unfinished transfer that the command could be about.
+    func send(_ command: Command) {
+        state.withLock { state in
+            if state.multi != nil { post(command, &state) }
+        }
+    }
+
+    /// Ends every transfer and refuses new ones.
+    ///
+    /// Returns at once; see ``closed()``.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            if let multi = state.multi { curl_multi_wakeup(multi) }
+        }
+    }
+
+    /// Returns when the thread has ended all transfers and closed all connections.
+    func closed() async {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                guard state.multi != nil else { return true }
+                state.closeWaiters.append(continuation)
+                return false
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+
+    private func post(_ command: Command, _ state: inout State) {
+        state.commands.append(command)
+        if let multi = state.multi { curl_multi_wakeup(multi) }
+    }
+
+    /// - Returns: Why there is no worker, or `nil` when there is one.
+    private func startWorker(_ state: inout State) -> String? {
+        guard Self.isReady else { return "libcurl did not start" }
+        guard let multi = curl_multi_init() else { return "out of memory or descriptors" }
+        // The worker's alone once its thread runs.
+        nonisolated(unsafe) let owned = multi
+        do {
+            try BackgroundThread.start { TransferWorker(multi: owned, loop: self, limits: self.limits).run() }
+        } catch {
+            curl_multi_cleanup(multi)
+            return error.reason
+        }
+        state.multi = multi
+        return nil
+    }
+
+    private static let isReady = ccurl_global_init() == CURLE_OK
+}
+
+// MARK: - The worker's side
+
+extension TransferLoop {
+    func takeMail() -> Mail {
+        state.withLock { state in
+            let mail = Mail(commands: state.commands, isClosed: state.isClosed)
+            state.commands = []
+            return mail
+        }
+    }
+
+    /// Lets an idle worker go, unless there is mail for it.
+    ///
+    /// From then on it is nobody's.
+    func releaseIdleWorker() -> Bool {
+        state.withLock { state in
+            guard state.commands.isEmpty, !state.isClosed else { return false }
+            state.multi = nil
+            return true
+        }
+    }
+
+    /// The last act of a worker that ends because of ``close()``, after everything else is freed except the handle.
+    ///
+    /// - Returns: Commands that came too late, and who waits for the end.
+    func releaseClosedWorker() -> (late: [Command], waiters: [CheckedContinuation<Void, Never>]) {
+        state.withLock { state in
+            state.multi = nil
+            defer {
+                state.commands = []
+                state.closeWaiters = []
+            }
+            return (state.commands, state.closeWaiters)
+        }
+    }
+}

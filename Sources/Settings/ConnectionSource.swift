@@ -1,0 +1,38 @@
+internal import HostSystem
+
+/// Where the connection string stands that is in force.
+package enum ConnectionSource {
+    case file(String)
+    /// The text of ``stringVariable``.
+    case variable(String)
+
+    package static let stringVariable = "NEWSWIRE_CONNECTION_STRING"
+    /// The name of the credential in `LoadCredential=connection:…`.
+    private static let credential = "connection"
+    /// What the units' `SetCredential=` puts in the place of a file that is not there: systemd would end them unexplained.
+    package static let missing = "missing"
+
+    /// In this order: the flag; the variable with the string itself; `file`, of the configuration; the unit's credential.
+    package init?(flag: String?, file: String?, environment: [String: String]) {
+        if let flag {
+            self = .file(flag)
+        } else if let text = environment[Self.stringVariable], !text.isEmpty {
+            self = .variable(text)
+        } else if let file {
+            self = .file(file)
+        } else {
+            // A unit may have other credentials and not this one.
+            guard let path = Credentials.path(Self.credential, environment), HostFile.exists(path) else { return nil }
+            self = .file(path)
+        }
+    }
+}
+
+/// The secrets that systemd's `LoadCredential=` hands to a unit.
+package enum Credentials {
+    /// - Returns: `nil` outside a unit with credentials.
+    package static func path(_ name: String, _ environment: [String: String]) -> String? {
+        guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else { return nil }
+        return "\(directory)/\(name)"
+    }
+}

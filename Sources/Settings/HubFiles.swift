@@ -1,0 +1,81 @@
+import Foundation
+package import HostSystem
+package import HubProtocol
+
+/// The files of a hub's state directory.
+package enum HubFiles {
+    package static let database = "hub.sqlite"
+    package static let lock = "hub.lock"
+    /// Counts along with the database, and is not to be copied with it.
+    package static let generation = "generation"
+    /// What stands in connection strings for others.
+    package static let endpoint = "endpoint"
+
+    /// Connection strings that a hub leaves for programs of the same user.
+    package enum Connection: String, CaseIterable, Sendable {
+        case listen = "listen.connection"
+        case full = "full.connection"
+        /// For managing hubs.
+        case namespace = "namespace.connection"
+    }
+
+    /// The connection file that a hub of this user has written, if there is one; makes nothing.
+    ///
+    /// `state` is where the hub is configured to keep its state.
+    package static func existing(_ connection: Connection, state: String?) -> String? {
+        guard let path = directory(state: state).map({ "\($0)/\(connection.rawValue)" }) else { return nil }
+        return FileManager.default.isReadableFile(atPath: path) ? path : nil
+    }
+
+    /// Where a hub of this user keeps its state: a unit's own `$STATE_DIRECTORY` is not the hub's.
+    package static func directory(state: String?) -> String? {
+        var environment = ProcessInfo.processInfo.environment
+        environment["STATE_DIRECTORY"] = nil
+        return try? StateDirectory.path(role: "hub", override: state, environment: environment)
+    }
+
+    /// Writes the connection files of the standard rules; a rule that is gone leaves none, since its string is of no use.
+    package static func write(
+        hub: [ConnectionString],
+        namespace: [ConnectionString],
+        to state: StateDirectory
+    ) throws(HostError) {
+        let named: [(file: Connection, string: ConnectionString?)] = [
+            (.listen, hub.first { $0.keyName == AccessRule.defaultListenName }),
+            (.full, hub.first { $0.keyName == AccessRule.defaultFullName }),
+            (.namespace, namespace.first { $0.keyName == AccessRule.rootName }),
+        ]
+        for (file, string) in named {
+            let path = state.file(file.rawValue)
+            if let string {
+                try PrivateFile.write("\(string)\n", to: path)
+            } else {
+                try HostFile.remove(path)
+            }
+        }
+    }
+
+    /// What SDKs and other machines call, as of the last start.
+    package static func endpoint(in directory: String) throws(HostError) -> String {
+        let path = "\(directory)/\(endpoint)"
+        guard HostFile.exists(path) else { return "sb://localhost:8787/" }
+        return try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// What programs of this machine call, as of the last start.
+    package static func localEndpoint(in state: StateDirectory) throws -> String {
+        for file in [Connection.namespace, .listen, .full] {
+            let path = state.file(file.rawValue)
+            guard HostFile.exists(path) else { continue }
+            let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
+            return try ConnectionString(parsing: text).endpoint
+        }
+        return "http://127.0.0.1:8787/"
+    }
+}
+
+/// The files of a publisher's state directory.
+package enum PublisherFiles {
+    package static let database = "publisher.sqlite"
+    package static let lock = "publisher.lock"
+}

@@ -1,0 +1,179 @@
+import Certificates
+import FeedPublisher
+import Foundation
+import HostSystem
+import HubProtocol
+import HubServer
+package import Settings
+import SubscriberAgent
+
+/// Everything a start would stumble upon, found without changing anything.
+package struct ConfigurationCheck {
+    private let settings: Settings
+    private let programs: [SettingSection]
+    private let feeds: String?
+    private let environment: [String: String]
+
+    /// `feeds` is the folder of the lists, where it is not the configured one.
+    package init(settings: Settings, programs: [SettingSection], feeds: String?, environment: [String: String]) {
+        self.settings = settings
+        self.programs = programs
+        self.feeds = feeds
+        self.environment = environment
+    }
+
+    package func problems() -> [String] {
+        programs.flatMap { program in
+            switch program {
+            case .hub: hubProblems()
+            case .publisher: publisherProblems()
+            case .agent: agentProblems()
+            }
+        }
+    }
+
+    private func hubProblems() -> [String] {
+        certificateProblems() + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
+            + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
+                databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)
+                    + (LocalCertificates.problem(in: directory).map { ["\($0)"] } ?? [])
+                    + HubFiles.Connection.allCases.flatMap { file in
+                        let path = "\(directory)/\(file.rawValue)"
+                        // The hub's own address may be one that plain HTTP does not reach from elsewhere.
+                        return HostFile.exists(path) ? connectionProblems(path, allowsPlainHTTP: true) : []
+                    }
+            }
+    }
+
+    /// Of a certificate that somebody else makes; the hub's own is made at the first start.
+    private func certificateProblems() -> [String] {
+        switch (settings.value(HubSettings.tlsCertificate), settings.value(HubSettings.tlsKey)) {
+        case (nil, nil): return []
+        case (_, nil): return [Self.incomplete("tls-certificate", "tls-key")]
+        case (nil, _): return [Self.incomplete("tls-key", "tls-certificate")]
+        case (let certificate?, let key?):
+            do throws(CertificateProblem) {
+                let facts = try CertificateFiles(certificate: certificate, key: key).identity(at: Date()).facts
+                let missing = settings.value(HubSettings.hostNames)?.filter { !facts.covers($0) } ?? []
+                let names = missing.map { "'\($0)'" }.joined(separator: ", ")
+                return Self.permissionProblems(key)
+                    + (missing.isEmpty ? [] : ["the certificate in '\(certificate)' is not made out to \(names)"])
+            } catch {
+                return ["\(error)"]
+            }
+        }
+    }
+
+    /// What is wrong where one of two settings is set.
+    package static func incomplete(_ given: String, _ missing: String) -> String {
+        "'\(given)' is set and '\(missing)' is not; both are needed, or neither"
+    }
+
+    /// Of a file that holds a key; a group may read it: that is how one file serves several programs.
+    static func permissionProblems(_ path: String) -> [String] {
+        guard let mode = try? HostFile.permissions(path), mode & 0o027 != 0 else { return [] }
+        return [
+            "'\(path)' holds a key and its mode is \(String(mode, radix: 8)): others can read or change it; chmod 600 it"
+        ]
+    }
+
+    private func publisherProblems() -> [String] {
+        feedProblems() + connectionProblems(PublisherSettings.connection)
+            + stateProblems(.publisher, override: settings.value(PublisherSettings.state)) { directory in
+                databaseProblem("\(directory)/\(PublisherFiles.database)", PublisherStore.problem)
+            }
+    }
+
+    private func agentProblems() -> [String] {
+        var problems = connectionProblems(AgentSettings.connection)
+        if let program = settings.value(AgentSettings.exec), program.contains("/"), access(program, X_OK) != 0 {
+            problems.append(
+                "the agent's handler '\(program)' cannot be run: \(String(cString: strerror(errno)).lowercased())"
+            )
+        }
+        return problems
+            + stateProblems(.agent, override: nil) { directory in
+                let profiles = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+                let folders = [directory] + profiles.sorted().map { "\(directory)/\($0)" }
+                return folders.flatMap { folder in
+                    let stored = "\(folder)/\(SubscriberAgent.connectionName)"
+                    return databaseProblem("\(folder)/\(AgentDatabase.fileName)", AgentDatabase.problem)
+                        + (HostFile.exists(stored) ? connectionProblems(stored, allowsPlainHTTP: true) : [])
+                }
+            }
+    }
+
+    /// A machine without a publisher has no lists: only those that are named, or there, are read.
+    private func feedProblems() -> [String] {
+        let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
+        let directory = settings.value(PublisherSettings.feeds, flag: feeds)
+        guard isNamed || HostFile.exists(directory) else { return [] }
+        do {
+            _ = try FeedLists.load(directory: directory)
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+
+    private func stateProblems(
+        _ role: SettingSection,
+        override: String?,
+        _ look: (_ directory: String) -> [String]
+    ) -> [String] {
+        let path: String
+        do {
+            path = try StateDirectory.path(role: role.rawValue, override: override, environment: environment)
+        } catch {
+            return ["\(error)"]
+        }
+        // The first start makes it.
+        guard HostFile.exists(path) else { return [] }
+        guard access(path, R_OK | W_OK | X_OK) == 0 else {
+            return ["the \(role.rawValue)'s state directory '\(path)' must be writable by this user"]
+        }
+        return look(path)
+    }
+
+    private func databaseProblem(_ path: String, _ problem: (String) -> String?) -> [String] {
+        guard HostFile.exists(path) else { return [] }
+        return problem(path).map { ["cannot use database '\(path)': \($0)"] } ?? []
+    }
+
+    // MARK: Connection strings
+
+    private func connectionProblems(_ connection: ConnectionSettings) -> [String] {
+        let allowsPlainHTTP = settings.value(connection.allowPlainHTTP)
+        let file = settings.value(connection.connectionFile)
+        let authorities = settings.value(connection.authorityFile).flatMap { CertificateFiles.authorityProblem($0) }
+        let problems: [String] =
+            switch ConnectionSource(flag: nil, file: file, environment: environment) {
+            case .file(let path): connectionProblems(path, allowsPlainHTTP: allowsPlainHTTP)
+            case .variable(let text):
+                stringProblem(text, "$\(ConnectionSource.stringVariable)", allowsPlainHTTP: allowsPlainHTTP)
+            case nil: []
+            }
+        return problems + (authorities.map { ["\($0)"] } ?? [])
+    }
+
+    private func connectionProblems(_ path: String, allowsPlainHTTP: Bool) -> [String] {
+        do throws(HostError) {
+            let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
+            return Self.permissionProblems(path) + stringProblem(text, "'\(path)'", allowsPlainHTTP: allowsPlainHTTP)
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    private func stringProblem(_ text: String, _ place: String, allowsPlainHTTP: Bool) -> [String] {
+        guard text != ConnectionSource.missing else {
+            return ["the file that the unit's LoadCredential= names is not there; has the hub ever run?"]
+        }
+        do throws(ConnectionStringError) {
+            _ = try ConnectionString(parsing: text).baseURL(allowingPlainHTTP: allowsPlainHTTP)
+            return []
+        } catch {
+            return ["the connection string in \(place) cannot be used: \(error)"]
+        }
+    }
+}

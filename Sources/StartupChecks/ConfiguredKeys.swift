@@ -1,0 +1,102 @@
+import Foundation
+import HostSystem
+import HubProtocol
+package import HubServer
+package import Settings
+
+/// Reads the keys of the rules that the configuration asks for, from their files and the unit's credentials.
+package struct ConfiguredKeys {
+    private let environment: [String: String]
+
+    package init(environment: [String: String]) { self.environment = environment }
+
+    /// - Throws: ``SettingsError`` with all that is wrong.
+    package func provisions(of hubs: ConfiguredHubs) throws(SettingsError) -> HubProvisions {
+        var reading = Reading(environment: environment)
+        let provisions = reading.provisions(of: hubs)
+        guard reading.problems.isEmpty else { throw SettingsError(reading.problems) }
+        return provisions
+    }
+
+    /// All that is wrong with the keys and their files, for `newswire check`.
+    func problems(of hubs: ConfiguredHubs) -> [String] {
+        var reading = Reading(environment: environment)
+        _ = reading.provisions(of: hubs)
+        return reading.problems.map(\.description) + reading.exposed
+    }
+
+    private struct Reading {
+        let environment: [String: String]
+        var problems: [SettingsProblem] = []
+        /// Files that others can read.
+        var exposed: [String] = []
+
+        init(environment: [String: String]) { self.environment = environment }
+
+        mutating func provisions(of hubs: ConfiguredHubs) -> HubProvisions {
+            var provisions = HubProvisions()
+            provisions.namespaceRules = rules(hubs.rules)
+            for hub in hubs.hubs {
+                provisions.hubs.append(
+                    HubProvisions.Hub(
+                        name: hub.name,
+                        registrationTimeToLive: hub.registrationTimeToLive.map { RegistrationTimeToLive($0) },
+                        rules: rules(hub.rules)
+                    )
+                )
+            }
+            return provisions
+        }
+
+        private mutating func rules(_ rules: [ConfiguredRule]) -> [AccessRule] {
+            var known: [AccessRule] = []
+            for rule in rules {
+                let primary = key(rule.primaryKeyFile, rule)
+                // Exactly these keys: without a second one the first is both.
+                let secondary = rule.secondaryKeyFile.map { key($0, rule) } ?? primary
+                guard let primary, let secondary else { continue }
+                known.append(
+                    AccessRule(name: rule.name, primaryKey: primary, secondaryKey: secondary, rights: rule.rights)
+                )
+            }
+            return known
+        }
+
+        private mutating func key(_ file: String, _ rule: ConfiguredRule) -> String? {
+            guard let path = path(file) else {
+                problem(rule, "'\(file)' needs a unit with LoadCredential=; there is no $CREDENTIALS_DIRECTORY")
+                return nil
+            }
+            do throws(HostError) {
+                let key = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
+                exposed += ConfigurationCheck.permissionProblems(path)
+                guard !key.contains("SharedAccessKey=") else {
+                    problem(rule, "'\(path)' holds a connection string; put its key alone there")
+                    return nil
+                }
+                do throws(ProtocolError) {
+                    try AccessRule.checkKey(key, of: rule.name)
+                    return key
+                } catch {
+                    problem(
+                        rule,
+                        "the key in '\(path)' cannot be used: it needs 1 to 256 visible characters without ';'"
+                    )
+                    return nil
+                }
+            } catch {
+                problem(rule, "\(error)")
+                return nil
+            }
+        }
+
+        private func path(_ file: String) -> String? {
+            guard file.hasPrefix(ConfiguredRule.credentials) else { return file }
+            return Credentials.path(String(file.dropFirst(ConfiguredRule.credentials.count)), environment)
+        }
+
+        private mutating func problem(_ rule: ConfiguredRule, _ text: String) {
+            problems.append(rule.origin.problem("rule '\(rule.name)': \(text)"))
+        }
+    }
+}

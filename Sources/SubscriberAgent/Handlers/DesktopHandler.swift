@@ -1,0 +1,140 @@
+import DesktopNotifications
+import HubProtocol
+
+/// Shows rows on the desktop beside what else is done with them, and says once when that cannot be done.
+///
+/// The desktop is no handler of its own: a row that it does not take has not failed, it is printed instead.
+actor DesktopHandler {
+    /// Rows that are shown one by one when many are waiting: the newest (design §8).
+    static let newest = 5
+
+    private let notifier: DesktopNotifier
+    private let reporter: AgentReporter
+    /// What becomes of rows that are not shown, as the end of a sentence.
+    private let fallback: String
+    private var isAway = false
+    /// Older rows that were not shown, since newer ones are waiting.
+    private var passedOver = 0
+    /// A row comes back when another handler has failed on it; the desktop has done its part then.
+    private var lastShown: Int64?
+
+    init(notifier: DesktopNotifier, reporter: AgentReporter, beside handler: InboxHandler) {
+        self.notifier = notifier
+        self.reporter = reporter
+        switch handler {
+        case .print: fallback = "messages are printed instead"
+        case .json, .exec: fallback = "messages are handed on without them"
+        }
+    }
+
+    /// Says at the start, and not with the first message, that there is no desktop.
+    func start() async {
+        do {
+            try await notifier.connect()
+        } catch {
+            failed(error)
+        }
+    }
+
+    /// Shows what was counted and lets the desktop go.
+    func close() async {
+        do throws(DesktopError) {
+            try await showPassedOver(within: DesktopNotifier.timeout)
+        } catch {
+            failed(error)
+        }
+        await notifier.close()
+    }
+
+    /// Shows a row, or counts it among those that one notification stands for; `waiting` rows are behind it.
+    ///
+    /// A row whose successor is in the inbox already is not shown: nobody should read that a house burns when the next
+    /// line says that it does not. What is critical and what takes the place of what can be seen is shown at once, however
+    /// many wait.
+    ///
+    /// - Returns: Whether the desktop has it.
+    func show(_ record: InboxRecord, waiting: Int, within limit: Duration) async -> Bool {
+        if record.ordinal == lastShown { return true }
+        do {
+            let notification = DesktopNotification(record)
+            let isLate = waiting >= Self.newest
+            try await notifier.connect(within: limit)
+            if !isLate { try await showPassedOver(within: limit) }
+            if record.supersession == nil {
+                var isWanted = !isLate || notification.urgency == .critical
+                if !isWanted { isWanted = await notifier.replacesShown(notification) }
+                if isWanted {
+                    try await notifier.show(notification, within: limit)
+                } else {
+                    passedOver += 1
+                }
+            }
+        } catch {
+            failed(error)
+            return false
+        }
+        lastShown = record.ordinal
+        if isAway { reporter.notice("notifications can be shown again") }
+        isAway = false
+        return true
+    }
+
+    private func showPassedOver(within limit: Duration) async throws(DesktopError) {
+        guard passedOver > 0 else { return }
+        try await notifier.show(DesktopNotification(passedOver: passedOver), within: limit)
+        passedOver = 0
+    }
+
+    private func failed(_ error: DesktopError) {
+        if !isAway {
+            reporter.warning("cannot show notifications: \(error); \(fallback)")
+            reporter.hint(Self.hint(error))
+        }
+        isAway = true
+    }
+
+    private static func hint(_ error: DesktopError) -> AgentHint {
+        switch error {
+        case .noBus, .disconnected: .noDesktop
+        case .noService: .noNotifications
+        case .timedOut, .refused: .notifications
+        }
+    }
+}
+
+extension DesktopNotification {
+    /// Messages of one `story`, and repeats of one message, take each other's place.
+    init(_ record: InboxRecord) {
+        let content = record.content
+        let standing = record.standing
+        let title = content.title.isEmpty ? content.message : content.title
+        let text = content.message == title ? "" : content.message
+        self.init(
+            key: standing.story.isEmpty ? "message:\(record.id)" : Self.key(ofStory: standing.story),
+            summary: (record.isRedelivery ? "(again) " : "") + (title.isEmpty ? "(no text)" : title),
+            body: text.isEmpty ? content.category : text,
+            urgency: Self.urgency(MessageProperty.texts(of: record.body)[.urgency]),
+            link: WebLink(content.link),
+            replaces: standing.replaces.map(Self.key)
+        )
+    }
+
+    private static func urgency(_ word: String?) -> Urgency {
+        switch MessageUrgency(word: word ?? "") {
+        case .low: .low
+        case .normal: .normal
+        case .critical: .critical
+        }
+    }
+
+    private static func key(ofStory name: String) -> String { "story:\(name)" }
+
+    /// One for all that came while nobody was looking.
+    init(passedOver count: Int) {
+        self.init(
+            key: "passed over",
+            summary: count == 1 ? "One earlier message" : "\(count) earlier messages",
+            body: "'newswire inbox' lists them"
+        )
+    }
+}

@@ -1,0 +1,115 @@
+import Glibc
+import HostSystem
+
+/// One try of a handler on one row.
+struct HandlerRunner: Sendable {
+    /// Longest value of one of our variables, in bytes: Linux takes 128 KiB for one string, name included.
+    static let maximumVariable = 65_536
+    /// What of our own environment handlers do not get: our secrets, and our standing with systemd.
+    static let withheld = [
+        "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID",
+    ]
+
+    let handler: InboxHandler
+    /// Has its turn before the handler, and takes the place of printing.
+    let desktop: DesktopHandler?
+    let output: any HandlerOutput
+    let timeout: Duration
+    /// Ours.
+    let environment: [String: String]
+
+    /// Hands a row on; `waiting` rows are behind it.
+    func run(_ record: InboxRecord, waiting: Int = 0) async throws(HandlerFailure) {
+        let line = InboxLine(record)
+        let isShown = await desktop?.show(record, waiting: waiting, within: timeout) ?? false
+        switch handler {
+        case .print where isShown: break
+        case .print: try await output.write(Array("\(line.text)\n".utf8), within: timeout)
+        case .json: try await output.write(Array("\(line.json)\n".utf8), within: timeout)
+        case .exec(let program, let arguments):
+            try await run([program] + arguments, record, input: "\(line.json)\n")
+        }
+    }
+
+    /// Finds out before the first row whether the program is there.
+    ///
+    /// - Throws: ``AgentError`` with exit 78.
+    func check() throws(AgentError) {
+        guard case .exec(let program, _) = handler else { return }
+        let candidates =
+            program.contains("/")
+            ? [program] : (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(program)" }
+        guard !program.isEmpty, candidates.contains(where: Self.isExecutable) else {
+            let reason = candidates.contains { access($0, F_OK) == 0 } ? "not an executable file" : "no such program"
+            throw AgentError(
+                .badConfiguration,
+                "cannot run handler '\(TerminalText.safe(program))': \(reason)",
+                hint: .handler
+            )
+        }
+    }
+
+    /// The variables of a row, over what is passed on of our own.
+    func variables(for record: InboxRecord) -> [String: String] {
+        var variables = Self.passedOn(environment)
+        let line = InboxLine(record)
+        variables["NEWSWIRE_ID"] = Self.clipped(record.id)
+        variables["NEWSWIRE_TITLE"] = Self.clipped(record.content.title)
+        variables["NEWSWIRE_MESSAGE"] = Self.clipped(record.content.message)
+        variables["NEWSWIRE_LINK"] = Self.clipped(record.content.link)
+        variables["NEWSWIRE_CATEGORY"] = Self.clipped(record.content.category)
+        // A part of a JSON text is none; all of it is on standard input anyway.
+        variables["NEWSWIRE_BODY"] = record.body.utf8.count <= Self.maximumVariable ? record.body : ""
+        for (name, value) in [("STORY", line.story), ("STATUS", line.status), ("REPLACES", line.replaces)] {
+            if let value { variables["NEWSWIRE_\(name)"] = Self.clipped(value) }
+        }
+        if let superseded = line.superseded { variables["NEWSWIRE_SUPERSEDED"] = superseded }
+        if record.isRedelivery { variables["NEWSWIRE_REDELIVERY"] = "1" }
+        if record.kind == .gap { variables["NEWSWIRE_GAP"] = "1" }
+        return variables
+    }
+
+    /// What of our own environment programs get that we start.
+    static func passedOn(_ environment: [String: String]) -> [String: String] {
+        environment.filter { name, _ in !name.hasPrefix("NEWSWIRE_") && !withheld.contains(name) }
+    }
+
+    private func run(_ arguments: [String], _ record: InboxRecord, input: String) async throws(HandlerFailure) {
+        let process = ChildProcess(
+            arguments: arguments,
+            environment: variables(for: record),
+            input: input,
+            timeout: timeout,
+            output: .inherit
+        )
+        let outcome: ChildProcess.Outcome
+        do {
+            outcome = try await process.run()
+        } catch {
+            throw .failed("\(error)")
+        }
+        if outcome.isSuccess { return }
+        switch outcome.interruption {
+        case .timedOut: throw .timedOut(timeout)
+        case .cancelled: throw .stopped
+        case nil: throw .failed("'\(TerminalText.safe(arguments.first ?? ""))' \(outcome)")
+        }
+    }
+
+    private static func isExecutable(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+    }
+
+    /// Without NULs, which cannot stand in an environment, and cut between characters where it is too long.
+    private static func clipped(_ text: String) -> String {
+        var kept = String.UnicodeScalarView()
+        var bytes = 0
+        for scalar in text.unicodeScalars where scalar.value != 0 {
+            bytes += UTF8.width(scalar)
+            guard bytes <= maximumVariable else { break }
+            kept.append(scalar)
+        }
+        return String(kept)
+    }
+}

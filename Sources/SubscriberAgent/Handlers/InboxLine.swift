@@ -1,0 +1,63 @@
+import FoundationEssentials
+import HostSystem
+package import HubProtocol
+
+/// One row as handlers write it.
+package struct InboxLine: Sendable, Encodable {
+    package let id: String
+    package let title: String
+    package let message: String
+    package let link: String
+    package let category: String
+    /// ISO 8601, UTC, milliseconds.
+    package let receivedAt: String
+    /// Present, and true, when a handler may have worked on this row before.
+    package let redelivery: Bool?
+    /// Present where the message has a story: its name.
+    package let story: String?
+    /// Present where the message takes the place of others: `update`, `correction` or `withdrawn`.
+    package let status: String?
+    /// Present where the message takes the place of others: the names of their stories, with spaces between.
+    package let replaces: String?
+    /// Present where a later message in the inbox has taken its place already: `replaced` or `withdrawn`.
+    package let superseded: String?
+    /// Present where messages were missed, in place of one.
+    package let gap: StreamGap?
+
+    package init(_ record: InboxRecord) {
+        id = record.id
+        title = record.content.title
+        message = record.content.message
+        link = record.content.link
+        category = record.content.category
+        receivedAt = ISODateTime.formatMilliseconds(record.receivedAt.date)
+        redelivery = record.isRedelivery ? true : nil
+        let standing = record.standing
+        story = standing.story.isEmpty ? nil : standing.story
+        status = standing.status?.rawValue
+        replaces = standing.replaces.isEmpty ? nil : standing.replaces.joined(separator: " ")
+        superseded = record.supersession?.rawValue
+        gap = record.kind == .gap ? try? JSONDecoder().decode(StreamGap.self, from: Data(record.body.utf8)) : nil
+    }
+
+    /// A JSON object in one line, without the line end.
+    package var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
+    /// `[World] message  link`, harmless on a terminal.
+    package var text: String {
+        var parts: [String] = []
+        if redelivery == true { parts.append("(again)") }
+        if let superseded { parts.append("(\(superseded) later)") }
+        if let status { parts.append("(\(status))") }
+        if !category.isEmpty { parts.append("[\(TerminalText.safe(category))]") }
+        let body = message.isEmpty || gap != nil ? title : message
+        parts.append(TerminalText.safe(body.isEmpty ? "(no text)" : body))
+        if let gap { parts.append("(\(TerminalText.safe(gap.reason)))") }
+        if !link.isEmpty { parts.append(TerminalText.safe(link)) }
+        return parts.joined(separator: " ")
+    }
+}

@@ -1,0 +1,32 @@
+import HubProtocol
+
+/// The members of a message that agents know, as plain strings; absent ones are empty.
+///
+/// The same for the agent's own template and for native messages of format `stream` (design §6).
+package struct MessageContent: Sendable, Equatable {
+    package var title: String
+    package var message: String
+    package var link: String
+    package var category: String
+
+    package init(title: String = "", message: String = "", link: String = "", category: String = "") {
+        self.title = title
+        self.message = message
+        self.link = link
+        self.category = category
+    }
+
+    /// Reads what it can; members of another type than string count as absent, since any template may have been used.
+    ///
+    /// A translation's own page comes before the story's.
+    package init(body: String) {
+        let members = MessageProperty.texts(of: body)
+        let links = [members[.localizedLink], members[.link]].compactMap(\.self)
+        self.init(
+            title: members[.title] ?? "",
+            message: members[.message] ?? "",
+            link: links.first { !$0.isEmpty } ?? "",
+            category: members[.category] ?? ""
+        )
+    }
+}

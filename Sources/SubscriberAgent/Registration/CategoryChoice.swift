@@ -1,0 +1,80 @@
+import HostSystem
+import HubProtocol
+
+/// Categories as a person typed them: valid tags, each once, in the order typed.
+package struct CategoryChoice: Sendable, Equatable {
+    /// Most categories of one agent: as many tags as an installation takes.
+    package static let maximumCount = Installation.maximumTags
+
+    package let categories: [String]
+
+    /// Splits at commas; blanks around a name and empty names do not count, and nothing at all means broadcasts only.
+    ///
+    /// - Throws: ``AgentError`` with exit 64 for a name that cannot be a category, or too many of them.
+    package init(typed text: String) throws(AgentError) {
+        try self.init(text.split(separator: ",").map(String.init))
+    }
+
+    package init(_ names: [String]) throws(AgentError) {
+        var seen: Set<String> = []
+        var categories: [String] = []
+        for name in names {
+            let name = name.trimmingBlanks
+            guard !name.isEmpty else { continue }
+            let tag: Tag
+            do {
+                tag = try Tag(name)
+            } catch {
+                throw AgentError(.usage, "cannot choose '\(name)': \(error.detail)")
+            }
+            guard !tag.isServerAssigned, !ReservedTagPrefixes.standard.contains(tag) else {
+                throw AgentError(.usage, "cannot choose '\(name)': it is a reserved tag, not a category")
+            }
+            if seen.insert(tag.folded).inserted { categories.append(tag.text) }
+        }
+        guard categories.count <= Self.maximumCount else {
+            throw AgentError(.usage, "cannot choose \(categories.count) categories: at most \(Self.maximumCount)")
+        }
+        self.categories = categories
+    }
+
+    /// The same choice in the hub's spelling.
+    ///
+    /// - Throws: ``AgentError`` with exit 64, naming what the hub does not know, the nearest that it does, and all of them.
+    func checked(against known: [String]) throws(AgentError) -> CategoryChoice {
+        let spelling = Self.spellings(of: known)
+        var checked: [String] = []
+        for category in categories {
+            guard let spelled = spelling[Self.folded(category)] else {
+                let nearest = NearestName.of(category, among: known).map { ", did you mean '\($0)'?" } ?? ""
+                let hint = AgentHint.unknownCategory(known: known)
+                throw AgentError(.usage, "unknown category '\(category)'\(nearest)", hint: hint)
+            }
+            checked.append(spelled)
+        }
+        return CategoryChoice(checked: checked)
+    }
+
+    /// Those of `chosen` that are not among `known`.
+    static func retired(_ chosen: [String], known: [String]) -> [String] {
+        let spelling = spellings(of: known)
+        return chosen.filter { spelling[folded($0)] == nil }
+    }
+
+    /// By the hub's own rule; a text that is no tag equals itself only.
+    static func folded(_ category: String) -> String { (try? Tag(category))?.folded ?? category }
+
+    private static func spellings(of known: [String]) -> [String: String] {
+        Dictionary(known.map { (folded($0), $0) }) { first, _ in first }
+    }
+
+    private init(checked categories: [String]) { self.categories = categories }
+}
+
+extension String {
+    fileprivate var trimmingBlanks: String {
+        let kept = drop { $0.isWhitespace }
+        guard let last = kept.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(kept[...last])
+    }
+}

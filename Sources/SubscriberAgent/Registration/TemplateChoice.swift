@@ -1,0 +1,102 @@
+import HostSystem
+package import HubProtocol
+
+/// What an agent has the hub make of messages: one of our templates, or one of the user's own.
+package enum TemplateChoice: Sendable, Equatable {
+    /// ``AgentTemplate/body``.
+    case standard
+    /// The same in one language.
+    case language(LanguageName)
+    /// A JSON object with expressions.
+    case custom(String)
+
+    /// Largest template of a user, in bytes: some times the largest message of ours, and far below what a request may
+    /// bring.
+    package static let maximumBytes = 16_384
+
+    /// A language as typed; nothing at all means ``standard``.
+    ///
+    /// - Throws: ``AgentError`` with exit 64.
+    package init(language text: String) throws(AgentError) {
+        guard !text.isEmpty else {
+            self = .standard
+            return
+        }
+        do {
+            self = .language(try LanguageName(text))
+        } catch {
+            throw AgentError(
+                .usage,
+                error.detail,
+                hint: .language
+            )
+        }
+    }
+
+    /// A template out of a file; no name at all means ``standard``.
+    ///
+    /// - Throws: ``AgentError`` with exit 64 for a file that cannot be read, and for what a hub would refuse.
+    package init(file path: String) throws(AgentError) {
+        guard !path.isEmpty else {
+            self = .standard
+            return
+        }
+        let text: String
+        do {
+            text = try PrivateFile.read(path, limit: Self.maximumBytes)
+        } catch {
+            throw AgentError(.usage, "\(error)", hint: .templateFile)
+        }
+        do {
+            let template = try Template(parsing: text)
+            guard template.syntax == .json else {
+                throw TemplateError(offset: 0, reason: "agents take a JSON object, and this is XML")
+            }
+            guard !template.propertyNames.isEmpty else {
+                throw TemplateError(offset: 0, reason: "it names no property, so all messages would read the same")
+            }
+        } catch {
+            throw AgentError(.usage, "cannot use template '\(path)': \(error)", hint: .template)
+        }
+        self = .custom(text)
+    }
+
+    /// What may surprise whoever chose it.
+    package var warning: String? {
+        guard case .custom(let body) = self else { return nil }
+        let members = MessageProperty.texts(of: body)
+        guard members[.message] == nil, members[.title] == nil else { return nil }
+        return "the template has neither 'message' nor 'title', so printed messages say '(no text)'; "
+            + "a program gets all of it in NEWSWIRE_BODY"
+    }
+
+    /// What is registered.
+    var body: String {
+        switch self {
+        case .standard: AgentTemplate.body
+        case .language(let language): AgentTemplate.body(in: language)
+        case .custom(let body): body
+        }
+    }
+
+    /// ``body`` where it is not the standard one.
+    var ownBody: String? { self == .standard ? nil : body }
+
+    /// For a line that names categories: `in French`.
+    package var note: String? {
+        switch self {
+        case .standard: nil
+        case .language(let language): "in \(language)"
+        case .custom: "with a template of its own"
+        }
+    }
+
+    /// Why a message without text is not shown.
+    var emptiness: String {
+        switch self {
+        case .standard: "it has no text"
+        case .language(let language): "it has no text in \(language)"
+        case .custom: "the template leaves it without text"
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import GRDB
+import Glibc
+import HostSystem
+import HubProtocol
+
+/// What arrived, and what handlers have done with it.
+extension AgentStore {
+    // MARK: Arrivals
+
+    /// Takes events into the inbox and moves the cursor behind them, all or nothing.
+    ///
+    /// An arrival whose id and template came before is passed over. `cursor` is the last event id at or before the end
+    /// of the arrivals; `nil` leaves it where it is.
+    ///
+    /// - Returns: Those that are new.
+    @discardableResult
+    func receive(
+        _ arrivals: [Arrival],
+        cursor: String?,
+        at now: Timestamp
+    ) async throws(AgentStoreError) -> [Arrival] {
+        try await write { database in
+            var taken: [Arrival] = []
+            for arrival in arrivals {
+                try database.execute(
+                    sql: "INSERT OR IGNORE INTO mark (id, template) VALUES (?, ?)",
+                    arguments: [arrival.id, arrival.template]
+                )
+                guard database.changesCount == 1 else { continue }
+                let ordinal = database.lastInsertedRowID
+                // One without text is another language's: what was shown in this agent's stands.
+                let isShown = arrival.kind == .message && arrival.emptiness == nil
+                let standing = isShown ? MessageStanding(body: arrival.body) : MessageStanding()
+                let state: InboxRecord.State =
+                    arrival.failure != nil ? .failed : arrival.emptiness != nil ? .done : .pending
+                try database.execute(
+                    sql: """
+                        INSERT INTO inbox
+                            (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state, reason,
+                            isEmpty, story)
+                            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        """,
+                    arguments: [
+                        ordinal, arrival.kind.rawValue, arrival.id, arrival.template, arrival.body,
+                        arrival.content.title, arrival.content.message, arrival.content.link, arrival.content.category,
+                        now.milliseconds, state.rawValue, arrival.failure ?? arrival.emptiness,
+                        arrival.emptiness != nil, standing.story,
+                    ]
+                )
+                if !standing.replaces.isEmpty { try Self.supersede(by: standing, before: ordinal, in: database) }
+                taken.append(arrival)
+            }
+            if let cursor { try database.execute(sql: "UPDATE agent SET cursor = ?", arguments: [cursor]) }
+            return taken
+        }
+    }
+
+    /// Rows that no handler is done with.
+    func unsettledCount() async throws(AgentStoreError) -> Int {
+        try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM inbox WHERE \(Self.unsettled)") ?? 0 }
+    }
+
+    /// Drops settled rows and marks beyond their bounds, oldest first.
+    func purge() async throws(AgentStoreError) {
+        let bounds = bounds
+        try await write { database in
+            try database.execute(
+                sql: """
+                    DELETE FROM inbox WHERE state IN ('done', 'failed') AND ordinal <= (
+                        SELECT max(ordinal) FROM (
+                            SELECT ordinal, row_number() OVER newest AS place, sum(length(body)) OVER newest AS held
+                            FROM inbox WHERE state IN ('done', 'failed') WINDOW newest AS (ORDER BY ordinal DESC)
+                        ) WHERE place > ? OR held > ?)
+                    """,
+                arguments: [bounds.settled, bounds.settledBytes]
+            )
+            try database.execute(
+                sql: """
+                    DELETE FROM mark WHERE ordinal <= (SELECT max(ordinal) FROM mark) - ?
+                        AND ordinal NOT IN (SELECT ordinal FROM inbox)
+                    """,
+                arguments: [bounds.marks]
+            )
+        }
+    }
+
+    // MARK: Handling
+
+    /// What a handler made of a row.
+    enum Settlement: Sendable, Equatable {
+        case done(Int64)
+        /// Given up, with the reason.
+        case failed(Int64, reason: String)
+        /// This try failed and another will follow; the row stays started, since the try may have done its work.
+        case retrying(Int64, reason: String)
+        /// Taken but not begun: as if never taken.
+        case released(Int64)
+    }
+
+    /// Settles one row, and marks the next as started, in one transaction: so a stop at any point leaves one row, at
+    /// most, whose handler may have done its work.
+    ///
+    /// - Returns: The row now started, `nil` when none waits.
+    func startNext(settling settlement: Settlement? = nil) async throws(AgentStoreError) -> InboxRecord? {
+        try await write { database in
+            if let settlement { try Self.apply(settlement, to: database) }
+            guard let ordinal = try Int64.fetchOne(database, sql: Self.nextSQL) else { return nil }
+            try database.execute(
+                sql: "UPDATE inbox SET state = 'started', attempts = attempts + 1 WHERE ordinal = ?",
+                arguments: [ordinal]
+            )
+            return try Row.fetchOne(database, sql: "SELECT * FROM inbox WHERE ordinal = ?", arguments: [ordinal])
+                .map(InboxRecord.init(row:))
+        }
+    }
+
+    func settle(_ settlement: Settlement) async throws(AgentStoreError) {
+        try await write { try Self.apply(settlement, to: $0) }
+    }
+
+    /// The newest rows, oldest of them first.
+    func records(last limit: Int, states: [InboxRecord.State]) async throws(AgentStoreError) -> [InboxRecord] {
+        try await read { database in
+            try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT * FROM inbox WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))
+                    ORDER BY ordinal DESC LIMIT ?
+                    """,
+                arguments: [Self.text(states.map(\.rawValue)), limit]
+            ).reversed().map(InboxRecord.init(row:))
+        }
+    }
+
+    // MARK: Statements
+
+    static let unsettled = "state IN ('pending', 'started')"
+    static let supersedeSQL = """
+        UPDATE inbox SET superseded = ?1 WHERE story <> '' AND story IN (SELECT value FROM json_each(?2)) AND ordinal < ?3
+            AND superseded IS NOT 'withdrawn'
+        """
+    static let nextSQL = "SELECT ordinal FROM inbox WHERE \(unsettled) ORDER BY ordinal LIMIT 1"
+
+    /// Marks the earlier messages of the stories that a message takes the place of; a withdrawal is never undone.
+    private static func supersede(by standing: MessageStanding, before ordinal: Int64, in database: Database) throws {
+        let mark: InboxRecord.Supersession = standing.status == .withdrawn ? .withdrawn : .replaced
+        try database.execute(sql: supersedeSQL, arguments: [mark.rawValue, text(standing.replaces), ordinal])
+    }
+
+    private static func apply(_ settlement: Settlement, to database: Database) throws {
+        switch settlement {
+        case .done(let ordinal):
+            try database.execute(
+                sql: "UPDATE inbox SET state = 'done', reason = NULL WHERE ordinal = ?",
+                arguments: [ordinal]
+            )
+        case .failed(let ordinal, let reason):
+            try database.execute(
+                sql: "UPDATE inbox SET state = 'failed', failures = failures + 1, reason = ? WHERE ordinal = ?",
+                arguments: [reason, ordinal]
+            )
+        case .retrying(let ordinal, let reason):
+            try database.execute(
+                sql: "UPDATE inbox SET failures = failures + 1, reason = ? WHERE ordinal = ?",
+                arguments: [reason, ordinal]
+            )
+        case .released(let ordinal):
+            try database.execute(
+                sql: """
+                    UPDATE inbox SET attempts = attempts - 1,
+                        state = CASE WHEN attempts > 1 THEN 'started' ELSE 'pending' END WHERE ordinal = ?
+                    """,
+                arguments: [ordinal]
+            )
+        }
+    }
+}
+
+extension InboxRecord {
+    /// The schema's checks have seen to the vocabulary; a word of a later version reads as something to be left alone.
+    fileprivate init(row: Row) {
+        self.init(
+            ordinal: row["ordinal"],
+            kind: Kind(rawValue: row["kind"]) ?? .unreadable,
+            id: row["id"],
+            template: row["template"],
+            body: row["body"],
+            content: MessageContent(
+                title: row["title"],
+                message: row["message"],
+                link: row["link"],
+                category: row["category"]
+            ),
+            receivedAt: Timestamp(milliseconds: row["receivedAt"]),
+            state: row["isEmpty"] ? .empty : State(rawValue: row["state"]) ?? .failed,
+            attempts: row["attempts"],
+            failures: row["failures"],
+            reason: row["reason"],
+            supersession: (row["superseded"] as String?).flatMap(Supersession.init)
+        )
+    }
+}

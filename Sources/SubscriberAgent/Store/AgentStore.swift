@@ -1,0 +1,216 @@
+import FoundationEssentials
+import GRDB
+import Glibc
+import HostSystem
+import HubProtocol
+
+/// The agent's database: who it is, what it chose, how far it has read, and its inbox.
+///
+/// Every write is one transaction that is on the disk when the call returns (`synchronous=FULL`), and is carried out whole
+/// even when the calling task is cancelled meanwhile.
+final class AgentStore: Sendable {
+    /// Bounds of what is kept.
+    ///
+    /// All count rows, none looks at the clock: a wrong clock at boot must not delete news (design §10).
+    struct Bounds: Sendable {
+        /// Rows waiting for a handler before the agent stops reading its stream; the hub's log holds the rest.
+        var unsettled = 10_000
+        /// Settled rows kept to be looked at.
+        var settled = 10_000
+        /// Bytes of bodies in these.
+        var settledBytes = 64 * 1_048_576
+        /// Marks of rows that came, by which repeats are known, also after the row itself has gone.
+        ///
+        /// More than a hub is likely to replay to one agent out of its log, so that a gap brings nothing twice.
+        var marks = 250_000
+        /// Rows received between two purges.
+        var purgeInterval = 500
+    }
+
+    static let busyTimeout = 5.0
+
+    let path: String
+    let bounds: Bounds
+    let pool: DatabasePool
+
+    /// Opens the database, making or upgrading it as needed.
+    ///
+    /// - Throws: ``AgentStoreError``; ``AgentStoreError/unusable(path:reason:)`` also for a schema newer than this program.
+    init(path: String, bounds: Bounds = Bounds()) throws(AgentStoreError) {
+        self.path = path
+        self.bounds = bounds
+        do {
+            // SQLite gives its side files the rights of the main one; the directory alone may be 0755 under systemd.
+            let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else {
+                throw AgentStoreError(HostError("cannot open", path, code: errno), path: path)
+            }
+            Glibc.close(descriptor)
+            pool = try Self.retryingOnce {
+                var configuration = Configuration()
+                configuration.busyMode = .timeout(Self.busyTimeout)
+                configuration.label = "agent"
+                let pool = try DatabasePool(path: path, configuration: configuration)
+                try Self.prepare(pool, path: path)
+                return pool
+            }
+        } catch {
+            throw AgentStoreError(error, path: path)
+        }
+    }
+
+    func close() { try? pool.close() }
+
+    // MARK: Who and what
+
+    func record() async throws(AgentStoreError) -> AgentRecord {
+        try await read { database in
+            guard let row = try Row.fetchOne(database, sql: "SELECT * FROM agent WHERE only = 1") else {
+                throw AgentStoreError.unusable(path: self.path, reason: "its row of table 'agent' is missing")
+            }
+            return AgentRecord(
+                installation: try InstallationID(row["installation"]),
+                channel: try PushChannelSecret(row["channel"]),
+                categories: try Self.list(ifAny: row["categories"]),
+                registered: try Self.list(ifAny: row["registered"]),
+                template: Self.template(row),
+                registeredTemplate: row["registeredTemplate"],
+                cursor: row["cursor"],
+                hub: row["hub"],
+                allowsPlainHTTP: row["allowsPlainHTTP"],
+                retired: try Self.list(row["retired"])
+            )
+        }
+    }
+
+    /// Stores categories, and a template where one is given.
+    func choose(_ categories: [String]?, template: TemplateChoice? = nil) async throws(AgentStoreError) {
+        let text = categories.map(Self.text)
+        try await write { database in
+            try database.execute(sql: "UPDATE agent SET categories = ?", arguments: [text])
+            if let template { try Self.set(template, in: database) }
+        }
+    }
+
+    /// Forgets the choice and all that hung on the installation at the hub; the inbox stays.
+    func forget() async throws(AgentStoreError) {
+        try await write { database in
+            try database.execute(
+                sql: "UPDATE agent SET categories = NULL, registered = NULL, cursor = NULL, retired = '[]'"
+            )
+            try Self.set(.standard, in: database)
+        }
+    }
+
+    /// `template` is the body that the hub confirmed, where that is not the standard one.
+    func setRegistered(_ categories: [String]?, template: String? = nil) async throws(AgentStoreError) {
+        let text = categories.map(Self.text)
+        try await write { database in
+            try database.execute(
+                sql: "UPDATE agent SET registered = ?, registeredTemplate = ?",
+                arguments: [text, template]
+            )
+        }
+    }
+
+    /// Forgets how far the stream was read: the next one begins where the installation was made.
+    func forgetCursor() async throws(AgentStoreError) {
+        try await write { try $0.execute(sql: "UPDATE agent SET cursor = NULL") }
+    }
+
+    func setRetired(_ categories: [String]) async throws(AgentStoreError) {
+        let text = Self.text(categories)
+        try await write { try $0.execute(sql: "UPDATE agent SET retired = ?", arguments: [text]) }
+    }
+
+    func setHub(_ hub: String, allowsPlainHTTP: Bool) async throws(AgentStoreError) {
+        try await write { database in
+            try database.execute(
+                sql: "UPDATE agent SET hub = ?, allowsPlainHTTP = ?",
+                arguments: [hub, allowsPlainHTTP]
+            )
+        }
+    }
+
+    // MARK: Opening
+
+    private static func prepare(_ pool: DatabasePool, path: String) throws {
+        if try pool.read(migrator.hasBeenSuperseded) {
+            throw AgentStoreError.unusable(path: path, reason: "it was made by a newer newswire")
+        }
+        try migrator.migrate(pool)
+        try pool.writeWithoutTransaction { database in
+            // GRDB goes back to NORMAL while it opens, and in WAL mode NORMAL may lose the last commits in a power cut.
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+            guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == 2,
+                try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal"
+            else { throw AgentStoreError.unusable(path: path, reason: "its commits cannot be made durable") }
+        }
+        try pool.write { database in
+            try database.execute(
+                sql: "INSERT OR IGNORE INTO agent (only, installation, channel) VALUES (1, ?, ?)",
+                arguments: ["agent-\(MessageID.random().text)", PushChannelSecret.random().text]
+            )
+        }
+    }
+
+    /// Two programs that make a new database at once meet in the middle of it; the one that lost finds it made.
+    private static func retryingOnce<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch is DatabaseError {
+            return try body()
+        }
+    }
+
+    private static func template(_ row: Row) -> TemplateChoice {
+        if let body: String = row["template"] { return .custom(body) }
+        if let text: String = row["language"], let language = try? LanguageName(text) { return .language(language) }
+        return .standard
+    }
+
+    private static func set(_ choice: TemplateChoice, in database: Database) throws {
+        let (language, body): (String?, String?) =
+            switch choice {
+            case .standard: (nil, nil)
+            case .language(let language): (language.text, nil)
+            case .custom(let body): (nil, body)
+            }
+        try database.execute(sql: "UPDATE agent SET language = ?, template = ?", arguments: [language, body])
+    }
+
+    static func text(_ list: [String]) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return (try? encoder.encode(list)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
+    }
+
+    private static func list(ifAny text: String?) throws -> [String]? { try text.map(list) }
+
+    private static func list(_ text: String) throws -> [String] {
+        try JSONDecoder().decode([String].self, from: Data(text.utf8))
+    }
+
+    // MARK: Access
+
+    /// GRDB rolls back when the calling task is cancelled; an unstructured task is not (swift-notes §3).
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(AgentStoreError) -> Value {
+        do {
+            return try await Task { [pool] in try await pool.write(body) }.value
+        } catch {
+            throw AgentStoreError(error, path: path)
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(AgentStoreError) -> Value {
+        do {
+            return try await Task { [pool] in try await pool.read(body) }.value
+        } catch {
+            throw AgentStoreError(error, path: path)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import HostSystem
+
+/// Held by whoever changes a profile's choice or its installation at the hub.
+///
+/// One process may listen while another changes the choice. Each holds this lock from reading the choice to the hub's
+/// answer, so that the hub ends with what the disk ends with, and nobody registers again what is just being removed.
+enum ChangeLock {
+    static let name = "change.lock"
+    /// Longest wait for another's change; above the time-outs of its calls to the hub.
+    static let patience = Duration.seconds(90)
+    static let glance = Duration.milliseconds(100)
+
+    /// - Throws: ``AgentError``, with exit 75 when another has held it for too long.
+    static func acquire(
+        in directory: StateDirectory,
+        _ environment: AgentEnvironment
+    ) async throws(AgentError) -> FileLock {
+        let path = directory.file(name)
+        let deadline = environment.elapsed() + patience
+        while true {
+            if let lock = try acquire(path) { return lock }
+            guard environment.elapsed() < deadline else {
+                throw AgentError(.tryLater, "another newswire is changing this profile: '\(path)' is locked")
+            }
+            do {
+                try await environment.sleep(glance)
+            } catch {
+                throw HubFailure.cancelled.asAgentError
+            }
+        }
+    }
+
+    private static func acquire(_ path: String) throws(AgentError) -> FileLock? {
+        do {
+            return try FileLock.acquire(path)
+        } catch {
+            throw AgentError(error)
+        }
+    }
+}

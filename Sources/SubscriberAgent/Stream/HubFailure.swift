@@ -1,0 +1,108 @@
+import HostSystem
+import HubClient
+import HubProtocol
+
+/// What a failed call to the hub means for an agent.
+enum HubFailure: Error, Sendable, Equatable {
+    /// Not reachable, busy or broken: try again.
+    case away(String, retryAfter: Duration?, hint: HubHint? = nil)
+    /// The hub's clock says that our token is over: it may be mended any moment, here or there.
+    case clockDiffers
+    /// The hub does not know the installation, or the hub's name.
+    case notFound(String)
+    /// The installation is there under another secret.
+    case foreign
+    /// The hub cannot take the cursor that was sent to it.
+    case badCursor(AgentError)
+    /// Will be the same next time.
+    case refused(AgentError)
+    case cancelled
+
+    init(_ error: HubClientError) {
+        switch error {
+        case .unreachable(let reason, _):
+            self = .away(reason, retryAfter: nil, hint: error.hint)
+        case .malformedReply(let reason):
+            self = .away("it answered what no hub answers: \(reason)", retryAfter: nil)
+        case .cancelled:
+            self = .cancelled
+        case .refused(let status, let code, let detail, let retryAfter):
+            self = Self.refusal(status, code, detail, retryAfter, error.hint)
+        }
+    }
+
+    /// How long the hub asks to be left alone.
+    var retryAfter: Duration? {
+        if case .away(_, let retryAfter, _) = self { retryAfter } else { nil }
+    }
+
+    /// What the failure of a request for the stream means, which a cursor was sent with.
+    ///
+    /// A head that is too large is one with a cursor of an earlier version, which kept ids of any length.
+    init(_ error: HubClientError, withCursor: Bool) {
+        self.init(error)
+        guard withCursor, case .refused(let refusal) = self, case .refused(let status, _, _, _) = error,
+            [400, 431].contains(status)
+        else { return }
+        self = .badCursor(refusal)
+    }
+
+    /// For a command that a person waits for, which does not try again by itself.
+    var asAgentError: AgentError {
+        switch self {
+        case .away(let reason, _, let hint):
+            AgentError(.hubUnreachable, "cannot reach the hub: \(reason)", hint: hint.map { .hub($0) })
+        case .clockDiffers: AgentError(.tryLater, Self.clockLine, hint: .clock)
+        case .notFound(let detail): Self.noSuchHub(detail)
+        case .foreign: Self.foreignError
+        case .badCursor(let error), .refused(let error): error
+        case .cancelled: AgentError(.failed, "interrupted")
+        }
+    }
+
+    static let clockLine = "the hub says our token is expired, so its clock and this machine's differ"
+
+    static func noSuchHub(_ detail: String) -> AgentError {
+        AgentError(
+            .badConfiguration,
+            "the hub answered 404 (not found): \(detail)",
+            hint: .hub(.hubName)
+        )
+    }
+
+    static let foreignError = AgentError(
+        .badConfiguration,
+        "the hub holds this installation under another secret",
+        hint: .copiedState
+    )
+
+    private static func refusal(
+        _ status: Int,
+        _ code: Int,
+        _ detail: String,
+        _ retryAfter: Duration?,
+        _ hint: HubHint?
+    ) -> HubFailure {
+        switch status {
+        case 401 where code == ProtocolError.Code.expiredToken:
+            .clockDiffers
+        case 403 where retryAfter != nil:
+            // How the service says that a quota is used up (protocol §2).
+            .away("it is throttling: \(detail)", retryAfter: retryAfter)
+        case 403 where code == ProtocolError.Code.listenQuota:
+            .away("it stores no more for now: \(detail)", retryAfter: nil)
+        case 401, 403:
+            .refused(
+                AgentError(
+                    .badConfiguration,
+                    "the hub refused the key: \(status) \(detail)",
+                    hint: hint.map { .hub($0) }
+                )
+            )
+        case 404: .notFound(detail)
+        case 409: .foreign
+        case 408, 425, 429, 500...: .away("it answered \(status): \(detail)", retryAfter: retryAfter)
+        default: .refused(AgentError(.badConfiguration, "the hub refused the request: \(status) \(detail)"))
+        }
+    }
+}

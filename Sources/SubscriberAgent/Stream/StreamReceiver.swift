@@ -1,0 +1,412 @@
+import FoundationEssentials
+import HostSystem
+import HubClient
+import HubProtocol
+import Logging
+import ServerSentEvents
+
+/// Registers, reads the event stream into the inbox, and comes back after every loss of the hub.
+struct StreamReceiver {
+    /// Between two writes of a cursor that only heartbeats have moved.
+    static let cursorInterval = Duration.seconds(5)
+    /// Streams refused with 404 in a row, each after the hub had accepted the installation, until we give up.
+    static let maximumUnknown = 3
+
+    let store: AgentStore
+    let patience: PatientStore
+    let flow: InboxFlow
+    let registrar: Registrar
+    let client: HubClient
+    let environment: AgentEnvironment
+    let logger: Logger
+    /// Called at each opened stream.
+    let onListening: @Sendable () -> Void
+
+    private var backoff = Backoff()
+    private var presence = HubPresence()
+    private var mustRegister: Bool
+    /// What the hub asked for before this receiver began.
+    private var firstWait: Duration?
+    private var wasRevoked = false
+    private var unknownInRow = 0
+    private var hasSaidClock = false
+    /// The hub has refused a cursor of this run.
+    private var hasDroppedCursor = false
+    private var renewal = RegistrationRenewal()
+    /// This start has registered, and no stream was tried since.
+    private var isJustRegistered: Bool
+    /// A position that only heartbeats have reported.
+    private var unsavedCursor: String?
+    private var cursorSavedAt: Duration?
+    /// Where in the stream we are; tells unreadable events apart.
+    private var position = ""
+    private var sincePurge = 0
+
+    /// What this start has found out about the hub before.
+    enum Beginning: Sendable, Equatable {
+        case unknown
+        case registered
+        /// It was away, and that has been said; it may have asked to be left alone for a time.
+        case away(retryAfter: Duration?)
+    }
+
+    init(
+        store: AgentStore,
+        patience: PatientStore,
+        flow: InboxFlow,
+        registrar: Registrar,
+        beginning: Beginning,
+        environment: AgentEnvironment,
+        logger: Logger,
+        onListening: @escaping @Sendable () -> Void
+    ) {
+        self.store = store
+        self.patience = patience
+        self.flow = flow
+        self.registrar = registrar
+        self.client = registrar.client
+        self.mustRegister = beginning != .registered
+        self.isJustRegistered = beginning == .registered
+        if case .away(let retryAfter) = beginning {
+            _ = presence.failed()
+            firstWait = retryAfter
+        }
+        self.environment = environment
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    /// Runs until the task is cancelled, or something ends it that trying again would not mend.
+    mutating func run() async throws(AgentError) -> SubscribeEnding {
+        if let firstWait { await wait(retryAfter: firstWait) }
+        while !Task.isCancelled {
+            do throws(HubFailure) {
+                if let ending = try await listenOnce() { return ending }
+            } catch {
+                try await recover(from: error)
+            }
+        }
+        return .stopped
+    }
+
+    // MARK: One connection
+
+    private enum StreamEnd {
+        case ended(String)
+        case replaced
+        case revoked
+        /// The choice on disk is not what the hub has.
+        case choiceChanged
+        /// No room in the inbox, or none on the disk until just now.
+        case paused
+    }
+
+    private mutating func listenOnce() async throws(HubFailure) -> SubscribeEnding? {
+        var record = try await registrar.storedRecord()
+        if mustRegister || record.needsRegistration {
+            guard try await registrar.register() else { return .unsubscribed }
+            isJustRegistered = true
+            if unknownInRow > 0 { environment.reporter.notice("the hub had lost this installation; it is back") }
+            if wasRevoked { environment.reporter.notice("the hub had revoked this installation; it is back") }
+            wasRevoked = false
+            mustRegister = false
+            await registrar.warnOfRetired()
+            record = try await registrar.storedRecord()
+        }
+        guard record.categories != nil else { return .unsubscribed }
+        if flow.isFull {
+            flow.caughtUp()
+            await flow.waitForRoom()
+            return nil
+        }
+        let isRegistered = isJustRegistered
+        isJustRegistered = false
+        let stream = try await open(record)
+        defer { stream.cancel() }
+        renewal.streamOpened(isJustRegistered: isRegistered)
+        flow.beginCatchingUp()
+        unknownInRow = 0
+        hasSaidClock = false
+        if presence.opened() { sayBack() }
+        onListening()
+        position = record.cursor ?? ""
+        var hadEvents = false
+        let end: StreamEnd
+        do {
+            end = try await read(stream, &hadEvents)
+        } catch {
+            throw .refused(error.asAgentError)
+        }
+        if let retry = stream.retry { backoff.base = retry }
+        return await conclude(end, hadEvents: hadEvents)
+    }
+
+    private func open(_ record: AgentRecord) async throws(HubFailure) -> HubEventStream {
+        if let cursor = record.cursor, !Cursor.isSendable(cursor) {
+            throw .badCursor(AgentError(.badConfiguration, "the stored position cannot be sent to a hub"))
+        }
+        do {
+            return try await client.events(
+                installation: record.installation,
+                channel: record.channel,
+                after: record.cursor
+            )
+        } catch {
+            throw HubFailure(error, withCursor: record.cursor != nil)
+        }
+    }
+
+    private mutating func conclude(_ end: StreamEnd, hadEvents: Bool) async -> SubscribeEnding? {
+        flow.caughtUp()
+        // Not after another process has unsubscribed, or the next subscription would begin at the end of this one.
+        if let unsavedCursor, (try? await store.record())?.categories != nil {
+            // Lost, it costs the hub a few heartbeats' worth of looking.
+            _ = try? await store.receive([], cursor: unsavedCursor, at: Timestamp(environment.now()))
+        }
+        unsavedCursor = nil
+        switch end {
+        case .replaced:
+            environment.reporter.warning("another subscriber has taken over this installation's stream; stopping")
+            return .replaced
+        case .choiceChanged:
+            mustRegister = true
+        case .paused:
+            break
+        case .revoked:
+            mustRegister = true
+            wasRevoked = true
+            await wait()
+        case .ended(let reason):
+            logger.debug("stream ended", metadata: ["stream.reason": "\(reason)"])
+            if presence.ended(hadEvents: hadEvents) {
+                environment.reporter.warning("the hub ends every stream as soon as it opens: \(reason); trying on")
+            }
+            await wait()
+        }
+        return nil
+    }
+
+    // MARK: Events
+
+    private mutating func read(
+        _ stream: HubEventStream,
+        _ hadEvents: inout Bool
+    ) async throws(AgentStoreError) -> StreamEnd {
+        while true {
+            let event: ServerSentEvent
+            do {
+                guard let next = try await stream.next() else { return .ended("it was closed") }
+                event = next
+            } catch {
+                return .ended("\(error)")
+            }
+            // A hub that revokes at once each time is not well.
+            if !hadEvents, event.event != StreamEventName.revoked {
+                hadEvents = true
+                backoff.reset()
+                if presence.received() { sayBack() }
+            }
+            if let id = event.id { position = id }
+            if let end = try await take(event, from: stream) { return end }
+            renewal.saw(event)
+            if try await !renewIfDue() { return .choiceChanged }
+            if flow.isFull { return .paused }
+        }
+    }
+
+    /// Registers again while the stream goes on, if the hub may have an older choice than this agent.
+    ///
+    /// A hub that is busy is asked again later. With any other failure the next connection registers, and says what failed.
+    ///
+    /// - Returns: False if that is to be now.
+    private mutating func renewIfDue() async throws(AgentStoreError) -> Bool {
+        guard renewal.isDue(at: environment.elapsed()) else { return true }
+        do {
+            guard try await registrar.register() else { return false }
+            renewal.registered()
+            backoff.reset()
+        } catch {
+            switch error {
+            case .away(_, let retryAfter, _):
+                let pause = backoff.next(retryAfter: retryAfter, random: environment.random())
+                renewal.failed(tryAgainAt: environment.elapsed() + pause)
+            case .clockDiffers, .notFound, .foreign, .badCursor, .refused, .cancelled:
+                return false
+            }
+        }
+        return true
+    }
+
+    private mutating func take(
+        _ event: ServerSentEvent,
+        from stream: HubEventStream
+    ) async throws(AgentStoreError) -> StreamEnd? {
+        guard let data = event.data else { return try await heartbeat(event) }
+        switch event.event {
+        case nil, "message": return try await receive(try await message(data), event.id, stream)
+        case StreamEventName.gap: return try await receive(gap(data), event.id, stream)
+        case StreamEventName.replaced: return .replaced
+        case StreamEventName.revoked: return .revoked
+        default:
+            logger.debug("unknown kind of event passed over", metadata: ["event.kind": "\(event.event ?? "")"])
+            return try await heartbeat(event)
+        }
+    }
+
+    private func message(_ data: String) async throws(AgentStoreError) -> Arrival {
+        let event: StreamEvent
+        do {
+            event = try StreamEvent(parsing: data)
+        } catch {
+            return .unreadable(data, position: position, reason: error.detail)
+        }
+        // Read each time, for another process may change it while this one listens.
+        return .message(event, rendered: try await store.record().template)
+    }
+
+    private func gap(_ data: String) -> Arrival {
+        let epoch = StreamPosition(parsing: position)?.epoch ?? ""
+        if let gap = try? JSONDecoder().decode(StreamGap.self, from: Data(data.utf8)) {
+            return .gap(gap, body: data, epoch: epoch)
+        }
+        // It says that something is missing even if not what.
+        return .gap(
+            StreamGap(after: position, resumesAt: 0, reason: "the hub did not say which"),
+            body: "{}",
+            epoch: epoch
+        )
+    }
+
+    /// Stores an arrival and its position.
+    ///
+    /// A disk that takes no more closes the stream at once, and the hub keeps the rest.
+    private mutating func receive(
+        _ arrival: Arrival,
+        _ id: String?,
+        _ stream: HubEventStream
+    ) async throws(AgentStoreError) -> StreamEnd? {
+        let cursor = id ?? unsavedCursor
+        let store = store
+        let now = Timestamp(environment.now())
+        var end: StreamEnd?
+        let taken: [Arrival]
+        do {
+            taken = try await store.receive([arrival], cursor: cursor, at: now)
+        } catch {
+            guard case .blocked = error else { throw error }
+            stream.cancel()
+            patience.blocked(error)
+            do {
+                taken = try await patience.perform { () async throws(AgentStoreError) in
+                    try await store.receive([arrival], cursor: cursor, at: now)
+                }
+            } catch {
+                if case .blocked = error { return .ended("the agent was stopped while its disk was full") }
+                throw error
+            }
+            end = .paused
+        }
+        unsavedCursor = nil
+        if cursor != nil { cursorSavedAt = environment.elapsed() }
+        for arrival in taken { announce(arrival) }
+        flow.arrived(taken.count { $0.isWork })
+        await purgeIfDue(after: taken.count)
+        return end
+    }
+
+    private mutating func purgeIfDue(after count: Int) async {
+        sincePurge += count
+        guard sincePurge >= store.bounds.purgeInterval else { return }
+        sincePurge = 0
+        // Old rows that stay a while longer harm nobody.
+        try? await store.purge()
+    }
+
+    private func announce(_ arrival: Arrival) {
+        switch arrival.kind {
+        case .message:
+            logger.debug("message received", metadata: ["message.id": "\(arrival.id)"])
+        case .gap:
+            environment.reporter.warning("messages were missed: \(arrival.content.message)")
+        case .unreadable:
+            environment.reporter.warning("an event from the hub was put aside: \(arrival.failure ?? "")")
+        }
+    }
+
+    /// Moves the cursor, on disk now and then only, and looks whether another process could not tell the hub of a choice.
+    private mutating func heartbeat(_ event: ServerSentEvent) async throws(AgentStoreError) -> StreamEnd? {
+        guard let id = event.id else { return nil }
+        if event.data == nil { flow.caughtUp() }
+        unsavedCursor = id
+        let now = environment.elapsed()
+        guard now - (cursorSavedAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return nil }
+        cursorSavedAt = now
+        do {
+            try await store.receive([], cursor: id, at: Timestamp(environment.now()))
+            unsavedCursor = nil
+        } catch {
+            guard case .blocked = error else { throw error }
+            // No event is at stake: the next heartbeat tries again.
+        }
+        let record = try await store.record()
+        return record.categories == nil || record.needsRegistration ? .choiceChanged : nil
+    }
+
+    // MARK: Trouble
+
+    private mutating func recover(from failure: HubFailure) async throws(AgentError) {
+        switch failure {
+        case .cancelled:
+            if !Task.isCancelled { await wait() }
+        case .refused(let error):
+            throw error
+        case .badCursor(let error):
+            guard !hasDroppedCursor else { throw error }
+            hasDroppedCursor = true
+            do {
+                try await store.forgetCursor()
+            } catch {
+                throw error.asAgentError
+            }
+            unsavedCursor = nil
+            environment.reporter.warning(
+                "the position in the hub's stream is forgotten, since it cannot be resumed from (\(error)); "
+                    + "messages that the hub still holds come again and are passed over"
+            )
+        case .foreign:
+            throw HubFailure.foreignError
+        case .clockDiffers:
+            if !hasSaidClock {
+                environment.reporter.warning("\(HubFailure.clockLine); trying on")
+                environment.reporter.hint(.clock)
+            }
+            hasSaidClock = true
+            await wait()
+        case .away(let reason, let retryAfter, let hint):
+            if presence.failed() {
+                environment.reporter.warning("the hub is away: \(reason); trying until it is back")
+                if let hint { environment.reporter.hint(.hub(hint)) }
+            }
+            await wait(retryAfter: retryAfter)
+        case .notFound(let detail):
+            unknownInRow += 1
+            mustRegister = true
+            guard unknownInRow < Self.maximumUnknown else {
+                throw AgentError(
+                    .badConfiguration,
+                    "the hub takes this installation but has no event stream for it: \(detail)",
+                    hint: .noStreams
+                )
+            }
+            if unknownInRow > 1 { await wait() }
+        }
+    }
+
+    private mutating func wait(retryAfter: Duration? = nil) async {
+        flow.caughtUp()
+        // Cut short by a stop, which the caller's loop sees.
+        try? await environment.sleep(backoff.next(retryAfter: retryAfter, random: environment.random()))
+    }
+
+    private func sayBack() { environment.reporter.notice("the hub is back") }
+}

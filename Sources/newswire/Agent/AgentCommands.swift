@@ -1,0 +1,137 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubProtocol
+import SubscriberAgent
+
+struct UnsubscribeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unsubscribe",
+        abstract: "Remove the agent's installation from the hub and forget its choice; the inbox stays."
+    )
+
+    @OptionGroup var agent: AgentOptions
+
+    func run() async throws {
+        try await agent.withAgent { agent, _ in
+            let wasSubscribed = try await agent.unsubscribe()
+            Console.notice(wasSubscribed ? "unsubscribed" : "there was no subscription")
+        }
+    }
+}
+
+struct CategoriesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "categories",
+        abstract: "List the hub's categories; the chosen ones are marked.",
+        discussion: "Says last under which id the hub knows this agent, for 'newswire messages show --device'."
+    )
+
+    @OptionGroup var agent: AgentOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        try await agent.withAgent { agent, _ in
+            let categories = try await agent.categories()
+            if json { return Console.print(try JSON.line(categories)) }
+            for category in categories {
+                let mark = category.isChosen ? "*" : " "
+                let note = category.isKnown == false ? "  (no longer announced)" : ""
+                Console.print("\(mark) \(TerminalText.safe(category.name))\(note)")
+            }
+            if let template = try await agent.template().note {
+                Console.notice("this agent shows messages \(template)")
+            }
+            Console.notice("this agent is the device '\(try await agent.installation())'")
+        }
+    }
+}
+
+struct InboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inbox",
+        abstract: "List what arrived and what became of it.",
+        discussion: """
+            pending waits for its handler, started has begun, done has ended well; failed was given up, and empty was \
+            not shown because it has no text in the agent's language or template.
+            """
+    )
+
+    @OptionGroup var agent: AgentOptions
+
+    @Option(help: "How many of the newest to list.")
+    var last = 20
+
+    @Flag(help: "List only what its handler has failed on.")
+    var failed = false
+
+    @Flag(help: "Print one line of JSON for each.")
+    var json = false
+
+    func validate() throws {
+        guard last > 0 else { throw ValidationError("--last must be at least 1, not \(last)") }
+    }
+
+    fileprivate struct Row: Encodable {
+        let id: String
+        let kind: String
+        let title: String
+        let message: String
+        let link: String
+        let category: String
+        let receivedAt: Date
+        let state: String
+        let attempts: Int
+        let reason: String?
+        let story: String?
+        let status: String?
+        let replaces: String?
+        let superseded: String?
+    }
+
+    func run() async throws {
+        try await agent.withAgent { agent, _ in
+            let states = failed ? [InboxRecord.State.failed] : InboxRecord.State.allCases
+            for record in try await agent.inbox(last: last, states: states) {
+                Console.print(json ? try JSON.line(Row(record)) : Self.line(record))
+            }
+        }
+    }
+
+    private static func line(_ record: InboxRecord) -> String {
+        let content = record.content
+        let text = [content.message, content.title].first { !$0.isEmpty } ?? record.reason ?? ""
+        let isExplained = record.state == .failed || (record.state == .empty && !text.isEmpty && text != record.reason)
+        let trouble = isExplained ? record.reason.map { "  (\($0))" } ?? "" : ""
+        let time = record.receivedAt.date.formatted(.iso8601)
+        let marks = [record.standing.status?.rawValue, record.supersession.map { "\($0.rawValue) later" }]
+        let mark = marks.compactMap(\.self).map { "(\($0)) " }.joined()
+        return TerminalText.safe(
+            "\(time)  \(record.state.rawValue)  \(mark)\(record.kind == .gap ? "GAP" : text)\(trouble)"
+        )
+    }
+}
+
+extension InboxCommand.Row {
+    fileprivate init(_ record: InboxRecord) {
+        let line = InboxLine(record)
+        self.init(
+            id: record.id,
+            kind: record.kind.rawValue,
+            title: record.content.title,
+            message: record.content.message,
+            link: record.content.link,
+            category: record.content.category,
+            receivedAt: record.receivedAt.date,
+            state: record.state.rawValue,
+            attempts: record.attempts,
+            reason: record.reason,
+            story: line.story,
+            status: line.status,
+            replaces: line.replaces,
+            superseded: line.superseded
+        )
+    }
+}

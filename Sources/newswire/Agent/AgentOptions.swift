@@ -1,0 +1,70 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubProtocol
+import Logging
+import OutboundHTTP
+import Settings
+import SubscriberAgent
+
+/// Which agent a command speaks for.
+struct AgentOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(AgentSettings.logLevel)
+    var logLevel: LogLevel?
+
+    @Option(help: "Which of several agents on this machine.")
+    var profile = "default"
+
+    @Option(
+        help: ArgumentHelp(
+            "The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/agent/PROFILE.",
+            valueName: "path"
+        )
+    )
+    var state: String?
+
+    /// Opens the profile's agent, runs the work with it and closes it.
+    func withAgent(_ work: (SubscriberAgent, Settings) async throws -> Void) async throws {
+        let settings = try configuration.load()
+        let variables = ProcessInfo.processInfo.environment
+        let directory = try StateDirectory.locate(
+            role: "agent",
+            profile: profile,
+            override: state,
+            environment: variables
+        )
+        // Its owner may have put links in it.
+        if !FolderRights.isRoots(directory.file(SubscriberAgent.databaseName)) {
+            try FolderRights.keep(ownerOf: directory.path)
+        }
+        var configuration = AgentConfiguration(directory: directory, profile: profile, variables: variables)
+        let hub = try connection.resolved(settings, AgentSettings.connection)
+        configuration.connection = try hub.named()
+        configuration.authorityFile = try HubConnection.authorities(hub.authorityFile)
+        let hasStored = HostFile.exists(directory.file(SubscriberAgent.connectionName))
+        if configuration.connection == nil, !hasStored { configuration.localConnection = try hub.local(.listen) }
+        configuration.hub = hub.isHubNamed ? hub.hub : nil
+        configuration.allowsPlainHTTP = hub.allowPlainHTTP
+        let logger = Program.logger("newswire.agent", settings.value(AgentSettings.logLevel, flag: logLevel))
+        try await withHTTP { http in
+            let agent = try SubscriberAgent(
+                configuration,
+                environment: AgentEnvironment(reporter: Self.reporter),
+                http: http,
+                logger: logger
+            )
+            defer { agent.close() }
+            try await work(agent, settings)
+        }
+    }
+
+    static let reporter = AgentReporter(
+        warning: { Console.warning($0) },
+        notice: { Console.notice($0) },
+        hint: { Console.hint(Failure.text($0)) }
+    )
+}

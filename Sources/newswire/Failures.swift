@@ -1,0 +1,144 @@
+import ArgumentParser
+import Certificates
+import Demonstration
+import FeedPublisher
+import HostSystem
+import HubClient
+import HubProtocol
+import HubServer
+import OutboundHTTP
+import Settings
+import SubscriberAgent
+
+/// A failure that is said in one line and ends the program.
+struct Failure: Error {
+    let status: ExitStatus
+    let text: String
+    let hint: String?
+
+    init(_ status: ExitStatus, _ text: String, hint: String? = nil) {
+        self.status = status
+        self.text = text
+        self.hint = hint
+    }
+}
+
+/// What errors of the libraries mean at the command line: exit code, line and hint, each by its case or code.
+extension Failure {
+    init(_ error: any Error) {
+        switch error {
+        case let failure as Failure: self = failure
+        case let error as HostError: self.init(Self.status(error), "\(error)")
+        case let error as CertificateProblem: self.init(error.host.map(Self.status) ?? .badConfiguration, "\(error)")
+        case let error as AgentError: self.init(error.exit, error.description, hint: error.hint.map(Self.text))
+        case let error as HubClientError: self.init(error)
+        case let error as PublisherStoreError:
+            self.init(ExitStatus(rawValue: error.exit.rawValue) ?? .failed, "\(error)", hint: error.advice)
+        case let error as ConnectionStringError:
+            if case .plainHTTP = error {
+                let hint = "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
+                self.init(.badConfiguration, "\(error)", hint: hint)
+            } else {
+                self.init(.badConfiguration, "\(error)")
+            }
+        case let error as SampleFeedsError:
+            let hint = "run the demo in newswire's own directory, or pass --samples PATH"
+            self.init(.badConfiguration, "\(error)", hint: hint)
+        case let error as HandlerFailure: self.init(.failed, error.reason)
+        case let error as HubProvisionError: self.init(.badConfiguration, "\(error)")
+        case let error as HubKeysError: self.init(.usage, "\(error)")
+        default: self.init(.failed, "\(error)")
+        }
+    }
+
+    private init(_ error: HubClientError) {
+        let hint = error.hint.map(Self.text)
+        switch error {
+        case .unreachable, .malformedReply: self.init(.hubUnreachable, "\(error)", hint: hint ?? "is the hub running?")
+        case .refused(let status, _, _, _) where [401, 403, 404].contains(status):
+            self.init(.badConfiguration, "\(error)", hint: hint)
+        case .refused(let status, _, _, _) where status == 429 || status >= 500: self.init(.tryLater, "\(error)")
+        case .refused, .cancelled: self.init(.failed, "\(error)")
+        }
+    }
+
+    private static func status(_ error: HostError) -> ExitStatus { error.isTemporary ? .tryLater : .badConfiguration }
+
+    static func text(_ hint: HubHint) -> String {
+        switch hint {
+        case .certificate(.unknownAuthority):
+            """
+            the hub's certificate is signed by an authority that is not trusted here: pass --ca-file PATH with the file \
+            that 'newswire hub certificate' shows on the hub's machine
+            """
+        case .certificate(.otherName):
+            "the hub's certificate is made out to other names: add this one to the hub's 'host-names'"
+        case .certificate(.notValidNow): "the hub's certificate has expired, or a clock is wrong"
+        case .certificate(.other): "check the hub's certificate: 'newswire hub certificate' shows it"
+        case .listenersKey: "this key may only listen; 'newswire hub keys' shows the connection string that may send"
+        case .key:
+            """
+            check the key in the connection string, and this machine's clock; 'newswire hub keys' shows those of your own \
+            hub
+            """
+        case .rights: "the connection string's rule lacks a right that this needs"
+        case .hubName: "check the hub's name and the connection string's endpoint"
+        case .noHub: "check that the connection string leads to a notification hub"
+        }
+    }
+
+    static func text(_ hint: AgentHint) -> String {
+        switch hint {
+        case .hub(let hint): text(hint)
+        case .clock: "set the clock that is wrong; 'timedatectl' shows this machine's"
+        case .copiedState:
+            "the state directory was copied or restored from an old copy; with an empty one a new agent begins"
+        case .noStreams: "is it a newswire hub? others have no streams"
+        case .space: "free some space; what is waiting at the hub comes then"
+        case .noConnectionString:
+            """
+            start a hub with 'newswire hub', or give another's Listen string with --connection-file PATH; \
+            'newswire hub keys' there shows it
+            """
+        case .otherSubscriber: "--categories or --language change its choice; another --profile listens beside it"
+        case .noCategories: "newswire subscribe --categories World,Sports; 'newswire categories' lists them"
+        case .unknownCategory(let known):
+            "\(known.isEmpty ? "the hub has no categories" : "known: \(known.joined(separator: ", "))"); "
+                + "the hub knows a category from its publisher's first pass on"
+        case .language: "it is the end of a property's name: with --language French agents show 'News_French'"
+        case .templateFile: "give the path of a JSON file of at most \(TemplateChoice.maximumBytes) bytes"
+        case .template:
+            #"a template is a JSON object such as {"title":"$(title)","message":"$(News_French)","link":"$(link)"}"#
+        case .handler: "give the path of a program; it is not run by a shell"
+        case .noDesktop: "run newswire in a desktop session, or leave --notify away"
+        case .noNotifications:
+            "start a notification service such as your desktop's own or dunst, or leave --notify away"
+        case .notifications: "look at the desktop's notification service, or leave --notify away"
+        }
+    }
+}
+
+/// Runs a command, saying what goes wrong the way all of them do.
+func reportingFailures(_ work: () async throws -> Void) async throws {
+    do {
+        try await work()
+    } catch let code as ExitCode {
+        throw code
+    } catch let error as ValidationError {
+        throw error
+    } catch let help as CleanExit {
+        throw help
+    } catch is CancellationError {
+        // A signal asked for the end.
+    } catch is OutputClosed {
+    } catch HandlerFailure.outputClosed {
+    } catch let error as SettingsError {
+        for problem in error.problems { Console.error("\(problem)") }
+        throw ExitCode(ExitStatus.badConfiguration.rawValue)
+    } catch {
+        let failure = Failure(error)
+        Console.error(failure.text)
+        if let hint = failure.hint { Console.hint(hint) }
+        throw ExitCode(failure.status.rawValue)
+    }
+}

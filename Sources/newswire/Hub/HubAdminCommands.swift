@@ -1,0 +1,209 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+import OutboundHTTP
+import Settings
+
+/// How a command finds the namespace whose hubs it manages.
+struct NamespaceOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(HubSettings.state)
+    var state: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file that holds the namespace's connection string. Without it: what a hub of yours on this machine has written.",
+            valueName: "path"
+        )
+    )
+    var connectionFile: String?
+
+    @Option(PublisherSettings.connection.authorityFile)
+    var caFile: String?
+
+    @Flag(help: "Send the key over plain HTTP to a hub on another machine.")
+    var allowPlainHttp = false
+
+    /// What stands in connection strings.
+    struct Endpoints {
+        /// What this command calls.
+        let own: String
+        /// For SDKs and other machines.
+        let others: String
+    }
+
+    /// Runs work with a client of the namespace.
+    func run<Output>(_ work: (NamespaceClient, Endpoints) async throws -> Output) async throws -> Output {
+        let settings = try configuration.load()
+        let (string, endpoints) = try connectionString(settings)
+        let file = settings.value(PublisherSettings.connection.authorityFile, flag: caFile)
+        let authorities = try HubConnection.authorities(file)
+        return try await withHTTP { http in
+            let client = try NamespaceClient(
+                connection: string,
+                http: http,
+                allowPlainHTTP: allowPlainHttp,
+                certificateAuthorities: authorities
+            )
+            return try await work(client, endpoints)
+        }
+    }
+
+    private func connectionString(_ settings: Settings) throws -> (ConnectionString, Endpoints) {
+        let connection = HubConnection(
+            hub: try HubName(HubName.standard),
+            isHubNamed: false,
+            fileFlag: connectionFile,
+            file: nil,
+            authorityFile: nil,
+            allowPlainHTTP: allowPlainHttp,
+            hubState: settings.value(HubSettings.state, flag: state)
+        )
+        if let string = try connection.named() {
+            // Several SDKs take the scheme off by its length (protocol §1.1), and every port of a hub speaks TLS.
+            let address = string.endpoint.drop { $0 != ":" }
+            return (string, Endpoints(own: string.endpoint, others: "sb\(address)"))
+        }
+        if let string = try connection.local(.namespace), let directory = HubFiles.directory(state: connection.hubState)
+        {
+            return (string, Endpoints(own: string.endpoint, others: try HubFiles.endpoint(in: directory)))
+        }
+        throw Failure(
+            .badConfiguration,
+            "no connection string: there is no hub of yours on this machine and none was named",
+            hint: "put the string of 'newswire hub keys --namespace' into a file and pass --connection-file PATH"
+        )
+    }
+}
+
+struct HubListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the hubs of a running server.",
+        discussion: """
+            EXAMPLES
+              newswire hub list
+              newswire hub list --connection-file namespace.connection --json
+            """
+    )
+
+    @OptionGroup var namespace: NamespaceOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    private struct ShownHub: Encodable {
+        let name: String
+        let registrationTimeToLive: String
+        let disabled: Bool
+        let rules: [String]
+    }
+
+    func run() async throws {
+        let hubs = try await namespace.run { client, _ in try await client.hubs() }
+        guard json else { return hubs.forEach { Console.print("\($0.name)\($0.isDisabled ? " (disabled)" : "")") } }
+        let shown = hubs.map { hub in
+            ShownHub(
+                name: hub.name.text,
+                registrationTimeToLive: hub.registrationTimeToLive.text,
+                disabled: hub.isDisabled,
+                rules: hub.rules.map(\.name)
+            )
+        }
+        Console.print(try JSON.line(shown))
+    }
+}
+
+struct HubCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a hub in a running server, and show its connection strings.",
+        discussion: """
+            EXAMPLES
+              newswire hub create orders
+              newswire hub create orders --registration-time-to-live 90d
+            """
+    )
+
+    @OptionGroup var namespace: NamespaceOptions
+
+    @Argument(help: "The hub's name: letters, digits and -_.", transform: { try HubName($0) })
+    var name: HubName
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a registration lives after its last write; for ever without it.",
+            valueName: "time"
+        ),
+        transform: RegistrationTimeToLive.days
+    )
+    var registrationTimeToLive: RegistrationTimeToLive?
+
+    @Flag(help: "Show the connection strings for programs of yours on this machine, as this command reaches the hub.")
+    var local = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    private struct MadeHub: Encodable {
+        let name: String
+        /// By the names of their rules.
+        let connectionStrings: [String: String]
+    }
+
+    func run() async throws {
+        let (hub, endpoint) = try await namespace.run { client, endpoints in
+            do {
+                let timeToLive = registrationTimeToLive ?? .unlimited
+                let hub = try await client.create(name, registrationTimeToLive: timeToLive)
+                return (hub, local ? endpoints.own : endpoints.others)
+            } catch HubClientError.refused(409, _, _, _) {
+                let hint = "'newswire hub keys' shows its connection strings"
+                throw Failure(.usage, "the hub '\(name)' exists already", hint: hint)
+            }
+        }
+        let strings = try hub.rules.map { ($0, "\(try ConnectionString(endpoint: endpoint, rule: $0))") }
+        if json {
+            let byName = Dictionary(uniqueKeysWithValues: strings.map { ($0.name, $1) })
+            return Console.print(try JSON.line(MadeHub(name: hub.name.text, connectionStrings: byName)))
+        }
+        for (rule, string) in strings { Console.print("\(rule.rights.names.joined(separator: "+")): \(string)") }
+    }
+}
+
+struct HubDeleteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete a hub of a running server with all that is in it.",
+        discussion: """
+            Its streams end at once, and what it has cannot be brought back: take a 'newswire hub backup' before.
+
+            EXAMPLES
+              newswire hub delete orders
+            """
+    )
+
+    @OptionGroup var namespace: NamespaceOptions
+
+    @Argument(help: "The hub's name.", transform: { try HubName($0) })
+    var name: HubName
+
+    func run() async throws {
+        let wasThere = try await namespace.run { client, _ in try await client.delete(name) }
+        guard wasThere else { throw Failure(.usage, "there is no hub '\(name)'", hint: "newswire hub list") }
+        Console.notice("hub '\(name)' is deleted")
+    }
+}
+
+extension RegistrationTimeToLive {
+    /// Days, as of every other time setting.
+    @Sendable fileprivate static func days(_ text: String) throws -> RegistrationTimeToLive {
+        guard text.hasSuffix("d"), let days = Int64(text.dropLast()), (1...36_500).contains(days) else {
+            throw ValidationError("must be 1d to 36500d")
+        }
+        return RegistrationTimeToLive(.seconds(days * 86_400))
+    }
+}

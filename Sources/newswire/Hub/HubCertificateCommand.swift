@@ -1,0 +1,143 @@
+import ArgumentParser
+import Certificates
+import Foundation
+import HostSystem
+import Settings
+
+struct HubCertificateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "certificate",
+        abstract: "Show the hub's TLS certificate, and how to make clients trust it.",
+        discussion: """
+            The hub's own authority is made at its first start and stays; trust it once. Its certificate is renewed by \
+            itself. --pem prints the authority alone, for other machines.
+
+            EXAMPLES
+              newswire hub certificate
+              ssh nas newswire hub certificate --pem > hub-ca.pem
+              newswire subscribe --categories World --connection-file hub.connection --ca-file hub-ca.pem
+            """
+    )
+
+    @OptionGroup var stateOptions: HubStateOptions
+
+    @Flag(help: "Print the authority's certificate in PEM.")
+    var pem = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func validate() throws {
+        if pem, json { throw ValidationError("--pem and --json exclude each other") }
+    }
+
+    func run() async throws {
+        let settings = try stateOptions.configuration.load()
+        let state = try stateOptions.directory(settings)
+        if let certificate = settings.value(HubSettings.tlsCertificate) {
+            try show(given: certificate, settings)
+        } else {
+            try show(own: state)
+        }
+    }
+
+    // MARK: - The hub's own authority
+
+    private struct ShownAuthority: Encodable {
+        let authorityFile: String
+        let authority: ShownCertificate
+        let certificate: ShownCertificate?
+        let commands: [TrustCommand]
+    }
+
+    private struct ShownCertificate: Encodable {
+        let subject: String
+        let names: [String]
+        let validFrom: Date
+        let validUntil: Date
+        let sha256: String
+
+        init(_ facts: CertificateFacts) {
+            subject = facts.subject
+            names = facts.names
+            validFrom = facts.notBefore
+            validUntil = facts.notAfter
+            sha256 = facts.fingerprint
+        }
+    }
+
+    private func show(own state: StateDirectory) throws {
+        let path = LocalCertificates.authorityPath(in: state.path)
+        guard HostFile.exists(path) else {
+            throw Failure(
+                .badConfiguration,
+                "there is no authority in '\(state.path)'",
+                hint: "the hub makes it at its first start: newswire hub"
+            )
+        }
+        let authority = try CertificateFacts.read(path)
+        if pem { return Console.print(authority.text.trimmingCharacters(in: .newlines)) }
+        let server = "\(state.path)/\(LocalCertificates.serverName)"
+        let certificate = HostFile.exists(server) ? try CertificateFacts.read(server).facts : nil
+        let endpoint = try HubFiles.endpoint(in: state.path).replacing("sb://", with: "https://")
+        let commands = TrustCommand.all(authority: path, endpoint: endpoint)
+        if json {
+            let shown = ShownAuthority(
+                authorityFile: path,
+                authority: ShownCertificate(authority.facts),
+                certificate: certificate.map(ShownCertificate.init),
+                commands: commands
+            )
+            return Console.print(try JSON.line(shown))
+        }
+        Console.print("authority    \(path)")
+        Console.print("             \(authority.facts.subject), until \(Self.day(authority.facts.notAfter))")
+        Console.print("fingerprint  SHA-256 \(authority.facts.fingerprint)")
+        if let certificate {
+            let end = "until \(Self.day(certificate.notAfter)), renewed by itself"
+            Console.print("certificate  \(certificate.names.joined(separator: ", ")); \(end)")
+        }
+        Console.print("")
+        Console.print("Make a client trust it; on another machine with a copy of the file (--pem prints it):")
+        for command in commands {
+            Console.print("")
+            Console.print("# \(command.client)\(command.note.map { ": \($0)" } ?? "")")
+            for line in command.lines { Console.print(line) }
+        }
+    }
+
+    // MARK: - Somebody else's
+
+    private struct ShownFiles: Encodable {
+        let certificateFile: String
+        let issuer: String
+        let certificate: ShownCertificate
+    }
+
+    private func show(given path: String, _ settings: Settings) throws {
+        let facts = try CertificateFacts.read(path).facts
+        if pem {
+            throw Failure(
+                .badConfiguration,
+                "the hub shows the certificate of 'tls-certificate', '\(path)', which another authority has signed",
+                hint: "clients must trust '\(facts.issuer)'; most know the public ones"
+            )
+        }
+        if json {
+            let shown = ShownFiles(
+                certificateFile: path,
+                issuer: facts.issuer,
+                certificate: ShownCertificate(facts)
+            )
+            return Console.print(try JSON.line(shown))
+        }
+        Console.print("certificate  \(path)")
+        Console.print("             \(facts.names.joined(separator: ", ")); until \(Self.day(facts.notAfter))")
+        Console.print("issuer       \(facts.issuer)")
+        Console.print("fingerprint  SHA-256 \(facts.fingerprint)")
+        Console.print("")
+        Console.print("Clients must trust its issuer; most know the public ones.")
+    }
+
+    private static func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
+}

@@ -1,0 +1,293 @@
+import ArgumentParser
+import Certificates
+import Foundation
+import HostSystem
+import HubProtocol
+import HubServer
+import Logging
+import NetworkAddresses
+import Settings
+import StartupChecks
+
+struct HubCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hub",
+        abstract: "Serve notification hubs, or manage them, their keys and their database.",
+        subcommands: [
+            HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
+            HubDeleteCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
+        ],
+        defaultSubcommand: HubServe.self
+    )
+}
+
+/// Runs work on a hub's file, and says of the file what SQLite says.
+func usingDatabase<Output>(_ path: String, _ work: () async throws -> Output) async throws -> Output {
+    do {
+        return try await work()
+    } catch {
+        guard let trouble = HubDatabase.trouble(error) else { throw error }
+        throw Failure(
+            trouble.isTemporary ? .tryLater : .badConfiguration,
+            "cannot use '\(path)': \(trouble.reason)",
+            hint: trouble.isTemporary ? nil : "put a copy in its place: newswire hub restore FILE"
+        )
+    }
+}
+
+/// Where a hub keeps its state.
+struct HubStateOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(HubSettings.state)
+    var state: String?
+
+    /// The directory that flag, environment, file or default name; made if need be.
+    ///
+    /// A command of root goes on with the rights of the directory's owner, who may have put links in it. It keeps its own in
+    /// a directory where root has always run the hub. `isForGood` is false if the command needs root's rights again, for
+    /// files elsewhere.
+    func directory(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
+        let directory = try StateDirectory.locate(
+            role: "hub",
+            override: settings.value(HubSettings.state, flag: state),
+            environment: ProcessInfo.processInfo.environment
+        )
+        guard !Self.isRoots(directory) else { return directory }
+        if isForGood {
+            try FolderRights.keep(ownerOf: directory.path)
+        } else {
+            try FolderRights.take(ownerOf: directory.path)
+        }
+        return directory
+    }
+
+    /// True if files of a hub that root runs are in the directory; nobody else could read them.
+    static func isRoots(_ directory: StateDirectory) -> Bool {
+        [HubFiles.database, LocalCertificates.authorityKeyName, LocalCertificates.serverName].contains {
+            FolderRights.isRoots(directory.file($0))
+        }
+    }
+}
+
+struct HubServe: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serve the notification hub.",
+        discussion: """
+            The first start makes the database, the hub, its two rules, and an authority that signs its TLS \
+            certificate. Connection strings are written to the state directory, readable by you alone, and shown when \
+            you start the hub at a terminal. Hubs, rules and keys that the configuration names are made sure of at each \
+            start.
+
+            One port speaks HTTPS and, for programs on this machine, plain HTTP. 'newswire hub certificate' shows how \
+            to make others trust the certificate.
+
+            EXAMPLES
+              newswire hub
+              newswire hub --port 9000 --state /var/lib/newswire-hub
+              newswire hub --listen 0.0.0.0 --host-names hub.example.org
+            """
+    )
+
+    @OptionGroup var stateOptions: HubStateOptions
+
+    @Option(HubSettings.listen)
+    var listen: String?
+
+    @Option(HubSettings.port)
+    var port: Int?
+
+    @Option(HubSettings.name, "hub")
+    var name: String?
+
+    @Flag(HubSettings.insecureListen)
+    var insecureListen: Bool?
+
+    @Option(HubSettings.hostNames)
+    var hostNames: [HostName]?
+
+    @Option(HubSettings.tlsCertificate)
+    var tlsCertificate: String?
+
+    @Option(secretFile: HubSettings.tlsKey)
+    var tlsKey: String?
+
+    @Option(HubSettings.trustedProxies)
+    var trustedProxies: [AddressBlock]?
+
+    @Option(HubSettings.timeToLive)
+    var timeToLive: Duration?
+
+    @Option(HubSettings.logSize)
+    var logSize: Int64?
+
+    @Option(HubSettings.maximumTags)
+    var maximumTags: Int?
+
+    @Option(HubSettings.maximumExpressionTags)
+    var maximumExpressionTags: Int?
+
+    @Option(HubSettings.maximumAlternatives)
+    var maximumAlternatives: Int?
+
+    @Option(HubSettings.reservedTagPrefixes)
+    var reservedTagPrefixes: ReservedTagPrefixes?
+
+    @Option(HubSettings.streamsPerAddress)
+    var streamsPerAddress: Int?
+
+    @Option(HubSettings.streamOpenings)
+    var streamOpenings: Int?
+
+    @Option(HubSettings.listenRegistrations)
+    var listenRegistrations: Int?
+
+    @Option(HubSettings.listenSize)
+    var listenSize: Int64?
+
+    @Option(HubSettings.listenWrites)
+    var listenWrites: Int?
+
+    @Option(HubSettings.changeSize)
+    var changeSize: Int64?
+
+    @Option(HubSettings.drain)
+    var drain: Duration?
+
+    @Option(HubSettings.logLevel)
+    var logLevel: LogLevel?
+
+    func run() async throws {
+        let settings = try stateOptions.configuration.load()
+        let state = try stateOptions.directory(settings)
+        guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
+            throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
+        }
+        defer { lock.close() }
+        var configuration = try hubConfiguration(settings, state)
+        configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
+            .provisions(of: settings.hubs)
+        let isNamed = name != nil || settings.origin(of: HubSettings.name.entry) != nil
+        configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
+        let endpoint = try HubEndpoint(settings, self, listen: configuration.host, state: state)
+        configuration.certificate = endpoint.certificate
+        configuration.publicName = endpoint.publicName
+        try await usingDatabase(configuration.databasePath) {
+            try await serve(configuration, endpoint, state, settings)
+        }
+    }
+
+    private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
+        let hub = settings.value(HubSettings.name, flag: name)
+        let name: HubName
+        do {
+            name = try HubName(hub)
+        } catch {
+            throw Failure(.badConfiguration, "the hub's name '\(hub)' cannot be used: \(error)")
+        }
+        var configuration = HubConfiguration(databasePath: state.file(HubFiles.database), hubName: name)
+        configuration.generationPath = state.file(HubFiles.generation)
+        configuration.version = Program.version
+        configuration.host = settings.value(HubSettings.listen, flag: listen)
+        configuration.port = settings.value(HubSettings.port, flag: port)
+        configuration.takesPlainHTTP = settings.value(HubSettings.insecureListen, flag: insecureListen)
+        configuration.trustedProxies = settings.value(HubSettings.trustedProxies, flag: trustedProxies) ?? []
+        configuration.timeToLive = settings.value(HubSettings.timeToLive, flag: timeToLive)
+        configuration.maximumLogBytes = settings.value(HubSettings.logSize, flag: logSize)
+        configuration.maximumTags = settings.value(HubSettings.maximumTags, flag: maximumTags)
+        configuration.expressionLimits = TagExpression.Limits(
+            tags: settings.value(HubSettings.maximumExpressionTags, flag: maximumExpressionTags),
+            alternatives: settings.value(HubSettings.maximumAlternatives, flag: maximumAlternatives)
+        )
+        configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
+        configuration.streamLimit.open = settings.value(HubSettings.streamsPerAddress, flag: streamsPerAddress)
+        configuration.streamLimit.openingsPerSecond = settings.value(HubSettings.streamOpenings, flag: streamOpenings)
+        configuration.listenQuota.count = settings.value(HubSettings.listenRegistrations, flag: listenRegistrations)
+        configuration.listenQuota.bytes = Int(settings.value(HubSettings.listenSize, flag: listenSize))
+        configuration.writeLimit.perSecond = settings.value(HubSettings.listenWrites, flag: listenWrites)
+        configuration.maximumChangeBytes = settings.value(HubSettings.changeSize, flag: changeSize)
+        configuration.drain = settings.value(HubSettings.drain, flag: drain)
+        return configuration
+    }
+
+    private func serve(
+        _ configuration: HubConfiguration,
+        _ endpoint: HubEndpoint,
+        _ state: StateDirectory,
+        _ settings: Settings
+    ) async throws {
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        // A terminal that goes ends a hub that was started at it.
+        if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
+        var logger = Logger(label: "newswire.hub")
+        logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
+        let listen = configuration.host
+        let service = try await HubService(configuration, logger: logger)
+        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        let log = logger
+        do {
+            let watchdog = notifier.flatMap { notifier in
+                notifier.watchdogInterval.map { interval in
+                    HubWatchdog(interval: interval) { notifier.watchdog() }
+                }
+            }
+            try await service.run(stopsOnSignals: true, watchdog: watchdog) { boundPort in
+                do {
+                    try announce(service, endpoint, state, listen: listen, port: boundPort)
+                } catch {
+                    log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
+                }
+                log.notice(
+                    "the hub is ready",
+                    metadata: ["listen.address": "\(listen):\(boundPort)", "state.path": "\(state.path)"]
+                )
+                notifier?.ready()
+            } onKeysChanged: { boundPort in
+                do {
+                    try announce(service, endpoint, state, listen: listen, port: boundPort, isFirst: false)
+                } catch {
+                    log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
+                }
+            } onStopping: {
+                notifier?.stopping()
+            }
+        } catch let error as HubListenError {
+            throw Failure(
+                error.isOfAddress ? .badConfiguration : .tryLater,
+                "cannot listen on \(listen):\(configuration.port): \(error.reason)",
+                hint: error.isOfAddress ? "pass another --listen" : "pass another --port"
+            )
+        }
+    }
+
+    /// Leaves the connection strings for this machine in the state directory, and shows those for others to a person at a
+    /// terminal.
+    private func announce(
+        _ service: HubService,
+        _ endpoint: HubEndpoint,
+        _ state: StateDirectory,
+        listen: String,
+        port: Int,
+        isFirst: Bool = true
+    ) throws {
+        let local = HubEndpoint.localEndpoint(listen: listen, port: port)
+        try HubFiles.write(
+            hub: try service.connectionStrings(endpoint: local),
+            namespace: try service.namespaceConnectionStrings(endpoint: local),
+            to: state
+        )
+        let shown = endpoint.connectionEndpoint(port: port)
+        try PrivateFile.write("\(shown)\n", to: state.file(HubFiles.endpoint))
+        guard isFirst, Console.isInteractive else { return }
+        for string in try service.connectionStrings(endpoint: shown) {
+            let isForAgents = string.keyName == AccessRule.defaultListenName
+            Console.notice("\(isForAgents ? "for agents" : "for publishers, keep it secret"): \(string)")
+        }
+        Console.notice("programs of yours on this machine need neither; others must trust 'newswire hub certificate'")
+    }
+}
+
+extension LogLevel {
+    var level: Logger.Level { Logger.Level(rawValue: rawValue) ?? .notice }
+}

@@ -1,0 +1,67 @@
+import Certificates
+import Foundation
+import HostSystem
+import HubServer
+import NetworkAddresses
+import Settings
+import StartupChecks
+
+/// What a hub is reached by, and what it proves that with.
+struct HubEndpoint {
+    /// Stands in connection strings for SDKs and other machines.
+    let publicName: HostName
+    let certificate: CertificateSource
+
+    /// Reads the settings, and the certificate that they name.
+    ///
+    /// - Throws: ``Failure``.
+    init(_ settings: Settings, _ flags: HubServe, listen: String, state: StateDirectory) throws {
+        let configured = settings.value(HubSettings.hostNames, flag: flags.hostNames)
+        if let files = try Self.files(settings, flags) {
+            certificate = .files(files)
+            let identity = try certificate.identity(at: Date())
+            publicName =
+                configured?.first ?? identity.facts.names.lazy.compactMap { HostName($0) }.first
+                ?? Self.localhost
+        } else {
+            let address = HostName(listen)
+            let isLocal = address?.isLoopback ?? false
+            let machine = configured == nil ? MachineNames.all().compactMap { HostName($0) } : []
+            // A name that other machines can look up, if there is one.
+            let best = machine.last { !$0.isLoopback } ?? (Self.isUnspecified(listen) ? nil : address)
+            let names = (configured ?? machine + [address].compactMap(\.self)) + Self.loopback
+            var unique: [HostName] = []
+            for name in names where !unique.contains(name) && !Self.isUnspecified("\(name)") { unique.append(name) }
+            certificate = .local(LocalCertificates(directory: state.path, names: unique))
+            publicName = configured?.first ?? (isLocal ? nil : best) ?? Self.localhost
+            _ = try certificate.identity(at: Date())
+        }
+    }
+
+    private static let localhost = HostName.name("localhost")
+    private static let loopback = ["localhost", "127.0.0.1", "::1"].compactMap { HostName($0) }
+
+    private static func isUnspecified(_ address: String) -> Bool { ["0.0.0.0", "::"].contains(address) }
+
+    /// The files that the settings name; both or none.
+    private static func files(_ settings: Settings, _ flags: HubServe) throws -> CertificateFiles? {
+        let certificate = settings.value(HubSettings.tlsCertificate, flag: flags.tlsCertificate)
+        let key = settings.value(HubSettings.tlsKey, flag: flags.tlsKey)
+        switch (certificate, key) {
+        case (let certificate?, let key?): return CertificateFiles(certificate: certificate, key: key)
+        case (nil, nil): return nil
+        case (_, nil): throw Failure(.badConfiguration, ConfigurationCheck.incomplete("tls-certificate", "tls-key"))
+        case (nil, _): throw Failure(.badConfiguration, ConfigurationCheck.incomplete("tls-key", "tls-certificate"))
+        }
+    }
+
+    /// For SDKs and other machines.
+    func connectionEndpoint(port: Int) -> String { "sb://\(publicName.urlHost):\(port)/" }
+
+    /// For programs of this machine, which need not trust anything: nobody listens on the way.
+    static func localEndpoint(listen: String, port: Int) -> String {
+        // What listens on another address listens on this one, too.
+        let own = HostName(listen).flatMap { $0.isLoopback ? $0.urlHost : nil }
+        return "http://\(own ?? "127.0.0.1"):\(port)/"
+    }
+}

@@ -1,0 +1,170 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubProtocol
+import HubServer
+import Settings
+
+struct HubKeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys",
+        abstract: "Show the connection strings, or rotate a rule's key.",
+        discussion: """
+            Shows the rules of every hub, of one hub, or of the namespace, whose keys manage hubs. The strings are for \
+            SDKs and for other machines, which must trust what 'newswire hub certificate' shows. Programs of yours on \
+            this machine need none; --local shows those that they use, over plain HTTP. A rotated rule has a new primary key; the old one goes on as its secondary key, so that programs can change over, and the former \
+            secondary key ends at once. Rotate twice to end both.
+
+            EXAMPLES
+              newswire hub keys
+              newswire hub keys --hub orders --rotate DefaultListenSharedAccessSignature
+              newswire hub keys --namespace --local
+            """
+    )
+
+    @OptionGroup var stateOptions: HubStateOptions
+
+    @Option(help: ArgumentHelp("The hub whose rules are meant; all without it.", valueName: "name"))
+    var hub: String?
+
+    @Flag(help: "The rules of the namespace, which manage hubs.")
+    var namespace = false
+
+    @Option(help: ArgumentHelp("Give this rule a new primary key.", valueName: "rule"))
+    var rotate: String?
+
+    @Flag(help: "Show the connection strings for this machine alone, over plain HTTP.")
+    var local = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func validate() throws {
+        if namespace, hub != nil { throw ValidationError("--hub and --namespace exclude each other") }
+    }
+
+    func run() async throws {
+        let settings = try stateOptions.configuration.load()
+        let state = try stateOptions.directory(settings)
+        guard FileManager.default.fileExists(atPath: state.file(HubFiles.database)) else {
+            throw Failure(.badConfiguration, "there is no hub in '\(state.path)'", hint: "start one: newswire hub")
+        }
+        let database = state.file(HubFiles.database)
+        try await usingDatabase(database) { try await run(HubKeys(databasePath: database), settings, state) }
+    }
+
+    private func run(_ keys: HubKeys, _ settings: Settings, _ state: StateDirectory) async throws {
+        let owners = try owners(keys)
+        if let rotate { try await self.rotate(rotate, of: owners, keys, settings) }
+        let shown = try await shown(owners, keys, in: state)
+        if rotate != nil { try await write(keys, settings, to: state) }
+        try show(shown)
+    }
+
+    private func owners(_ keys: HubKeys) throws -> [HubKeys.Owner] {
+        if namespace { return [.namespace] }
+        guard let hub else { return keys.hubNames.map { .hub($0) } }
+        do throws(ProtocolError) {
+            let name = try HubName(hub)
+            // As it was made: names that differ in case only are the same hub.
+            return [.hub(keys.hubNames.first { $0 == name } ?? name)]
+        } catch {
+            throw Failure(.usage, "the hub's name '\(hub)' cannot be used: \(error)")
+        }
+    }
+
+    private func rotate(
+        _ rule: String,
+        of owners: [HubKeys.Owner],
+        _ keys: HubKeys,
+        _ settings: Settings
+    ) async throws {
+        guard let owner = owners.first, owners.count == 1 else {
+            let names = keys.hubNames.map { "'\($0)'" }.joined(separator: ", ")
+            throw Failure(.usage, "whose rule? there are the hubs \(names)", hint: "pass --hub NAME or --namespace")
+        }
+        let configured =
+            switch owner {
+            case .namespace: settings.hubs.rules
+            case .hub(let name): settings.hubs.hubs.first { $0.name == name }?.rules ?? []
+            }
+        guard !configured.contains(where: { $0.name == rule }) else {
+            throw Failure(
+                .badConfiguration,
+                "the keys of rule '\(rule)' stand in the configuration, which the next start would go back to",
+                hint: "change the file that it names, and restart the hub"
+            )
+        }
+        _ = try await keys.rotate(rule, of: owner, at: Timestamp(Date()).milliseconds)
+        // When this command has ended the keys are what it says.
+        try await Task.sleep(for: HubKeys.takeover)
+    }
+
+    /// Leaves changed strings where programs of this user find them, as a running hub does.
+    private func write(_ keys: HubKeys, _ settings: Settings, to state: StateDirectory) async throws {
+        let endpoint = try HubFiles.localEndpoint(in: state)
+        let name = try? HubName(settings.value(HubSettings.name))
+        let primary = keys.hubNames.first { $0 == name } ?? keys.hubNames.first
+        let rules = if let primary { try await keys.rules(of: .hub(primary)) } else { [AccessRule]() }
+        try HubFiles.write(
+            hub: try rules.map { try ConnectionString(endpoint: endpoint, rule: $0) },
+            namespace: try await keys.rules(of: .namespace).map { try ConnectionString(endpoint: endpoint, rule: $0) },
+            to: state
+        )
+    }
+
+    // MARK: Output
+
+    private struct ShownRule: Encodable {
+        /// Absent for the namespace's.
+        let hub: String?
+        let name: String
+        let rights: [String]
+        let primaryConnectionString: String
+        let localConnectionString: String
+        let secondaryKey: String
+    }
+
+    private func shown(
+        _ owners: [HubKeys.Owner],
+        _ keys: HubKeys,
+        in state: StateDirectory
+    ) async throws -> [ShownRule] {
+        let endpoint = try HubFiles.endpoint(in: state.path)
+        let local = try HubFiles.localEndpoint(in: state)
+        var shown: [ShownRule] = []
+        for owner in owners {
+            let hub: String? = if case .hub(let name) = owner { name.text } else { nil }
+            for rule in try await keys.rules(of: owner) {
+                shown.append(
+                    ShownRule(
+                        hub: hub,
+                        name: rule.name,
+                        rights: rule.rights.names,
+                        primaryConnectionString: "\(try ConnectionString(endpoint: endpoint, rule: rule))",
+                        localConnectionString: "\(try ConnectionString(endpoint: local, rule: rule))",
+                        secondaryKey: rule.secondaryKey
+                    )
+                )
+            }
+        }
+        return shown
+    }
+
+    private func show(_ rules: [ShownRule]) throws {
+        guard !json else { return Console.print(try JSON.line(rules)) }
+        let isSeveral = Set(rules.map(\.hub)).count > 1
+        for rule in rules {
+            let owner = isSeveral ? rule.hub.map { "\($0) " } ?? "" : ""
+            Console.print(
+                "\(owner)\(rule.rights.joined(separator: "+")): \(local ? rule.localConnectionString : rule.primaryConnectionString)"
+            )
+        }
+    }
+}
+
+extension ConnectionString {
+    init(endpoint: String, rule: AccessRule) throws(ConnectionStringError) {
+        try self.init(endpoint: endpoint, keyName: rule.name, key: rule.primaryKey)
+    }
+}

@@ -1,0 +1,184 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+import OutboundHTTP
+import Settings
+
+struct MessagesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "messages",
+        abstract: "Tell what became of messages, and why a device got one or did not; take scheduled ones back.",
+        subcommands: [MessagesListCommand.self, MessagesShowCommand.self, MessagesCancelCommand.self]
+    )
+}
+
+/// The hub that is asked; its key must grant Manage, as that of publishers and operators does.
+struct InquiryOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    /// Asks the hub, in whose words a refusal is said.
+    func ask<Answer: Sendable>(
+        _ question: (HubClient) async throws -> Answer
+    ) async throws -> Answer {
+        let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
+        let string = try hub.sending()
+        return try await withHTTP { http in
+            let client = try hub.client(string, http: http)
+            do {
+                return try await question(client)
+            } catch HubClientError.refused(404, let code, let detail, let retryAfter) {
+                // What is not there is no mistake in the configuration.
+                let error = HubClientError.refused(status: 404, code: code, detail: detail, retryAfter: retryAfter)
+                throw Failure(.failed, "\(error)")
+            }
+        }
+    }
+}
+
+struct MessagesListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the newest messages: time, id, state, how many they matched, and for whom they are.",
+        discussion: """
+            EXAMPLES
+              newswire messages list
+              newswire messages list --last 100 --json | jq '.messages[] | select(.streams.owed > 0) | .id'
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    @Option(help: "How many of the newest to list, at most 100.")
+    var last = 20
+
+    func validate() throws {
+        guard (1...100).contains(last) else { throw ValidationError("--last must be 1 to 100, not \(last)") }
+    }
+
+    func run() async throws {
+        let last = last
+        let messages = try await inquiry.ask { hub in
+            try await hub.newestMessages(last)
+        }
+        if inquiry.json { return Console.print(try JSON.line(MessageReports(messages: messages))) }
+        for message in messages { Console.print(MessageText.line(message)) }
+    }
+}
+
+struct MessagesShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Tell what became of a message; with --device, why that device got it or did not.",
+        discussion: """
+            The id is what 'newswire send' prints and 'newswire messages list' shows. A device is named by its \
+            installation id, which 'newswire categories' tells at an agent, or by its push handle. A stream that was 'written' a message has it in all likelihood; that it arrived is known \
+            when the device comes back from beyond it ('resumed past').
+
+            EXAMPLES
+              newswire messages show 5f0c9a3be1d24c6f8a7b90c1d2e3f405
+              newswire messages show 5f0c9a3be1d24c6f8a7b90c1d2e3f405 --device 7d1f6c52-newsdesk
+              newswire messages show 5f0c9a3be1d24c6f8a7b90c1d2e3f405 --device 62BC348C…
+              newswire messages show 5f0c9a3be1d24c6f8a7b90c1d2e3f405 --json | jq .streams
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"))
+    var id: String
+
+    @Option(help: ArgumentHelp("The installation id of a device, or its push handle.", valueName: "device"))
+    var device: String?
+
+    func run() async throws {
+        let (id, device) = try identifiers()
+        let answer = try await inquiry.ask { hub in
+            try await Self.answer(of: hub, on: id, device: device)
+        }
+        switch answer {
+        case .report(let report):
+            if inquiry.json { return Console.print(try JSON.line(report)) }
+            for line in MessageText.lines(report) { Console.print(line) }
+        case .details(let details):
+            if inquiry.json { return Console.print(try JSON.line(TelemetryLine(details))) }
+            for line in MessageText.lines(details) { Console.print(line) }
+            if device != nil { Console.warning("this hub does not tell of single devices") }
+        }
+    }
+
+    private enum Answer {
+        case report(MessageReport)
+        /// Of another hub than ours.
+        case details(NotificationDetails)
+    }
+
+    /// What our hub tells, else the telemetry that every hub has.
+    private static func answer(
+        of hub: HubClient,
+        on id: MessageID,
+        device: String?
+    ) async throws(HubClientError) -> Answer {
+        do {
+            return .report(try await hub.report(on: id, device: device))
+        } catch {
+            guard case .refused(404, _, _, _) = error, let details = try? await hub.details(of: id) else { throw error }
+            return .details(details)
+        }
+    }
+
+    private func identifiers() throws -> (MessageID, String?) {
+        if let device, device.isEmpty || device.contains(" ") || device.utf8.count > PushChannel.maximumLength {
+            throw Failure(.usage, "--device is neither an installation's id nor a push handle")
+        }
+        return (try MessageID(argument: id), device)
+    }
+}
+
+struct MessagesCancelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "Take a scheduled message back before its time.",
+        discussion: """
+            The id is what 'newswire send --at' prints; 'newswire messages list' shows the messages that wait.
+
+            EXAMPLES
+              newswire messages cancel 5f0c9a3be1d24c6f8a7b90c1d2e3f405
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"))
+    var id: String
+
+    func run() async throws {
+        let id = try MessageID(argument: id)
+        let isCanceled = try await inquiry.ask { hub in try await hub.cancel(id) }
+        guard isCanceled else {
+            throw Failure(
+                .failed,
+                "there is no scheduled message '\(id)' at this hub",
+                hint: "'newswire messages list' shows those that wait"
+            )
+        }
+        Console.print(inquiry.json ? try JSON.line(["canceled": id.text]) : "canceled \(id)")
+    }
+}
+
+extension MessageID {
+    /// An id as it was typed.
+    fileprivate init(argument text: String) throws(Failure) {
+        do {
+            try self.init(text)
+        } catch {
+            throw Failure(.usage, error.detail, hint: "'newswire messages list' shows ids of messages")
+        }
+    }
+}

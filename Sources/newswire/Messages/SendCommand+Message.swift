@@ -1,0 +1,222 @@
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+
+// MARK: - What is sent
+
+extension SendCommand {
+    /// What was asked for, checked as far as that needs no hub.
+    func outgoing() throws -> OutgoingMessage {
+        let format = try messageFormat()
+        try checkTags()
+        if device != nil {
+            guard tags == nil else {
+                throw Failure(
+                    .usage,
+                    "--device and --tags exclude each other",
+                    hint: "a handle is sent to directly; tags are for those who match"
+                )
+            }
+            guard format != .template else {
+                throw Failure(
+                    .usage,
+                    "--device needs --format and --payload: a handle has no template",
+                    hint: "to reach one installation by its template, pass --tags '$InstallationId:{ID}'"
+                )
+            }
+        }
+        if at != nil, test { throw Failure(.usage, "--at and --test exclude each other") }
+        let key = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
+        return OutgoingMessage(
+            try body(format),
+            format: format,
+            tags: tags,
+            device: device,
+            idempotencyKey: key
+        )
+    }
+
+    func time() throws -> Date? {
+        guard let at else { return nil }
+        do {
+            let time = try ScheduleTime(parsing: at)
+            try time.check(now: Date())
+            return time.date
+        } catch {
+            throw Failure(
+                .usage,
+                "--at '\(at)' is no time of the next seven days",
+                hint: "give it in UTC, such as 2030-01-02T06:00:00Z, or with a zone: 2030-01-02T06:00:00+02:00"
+            )
+        }
+    }
+
+    private func messageFormat() throws -> MessageFormat {
+        guard let format else { return .template }
+        let wanted = MessageFormat(rawValue: format)
+        guard let known = MessageFormat.known.first(where: { $0 == wanted }) else {
+            let names = MessageFormat.known.map(\.rawValue)
+            let near = NearestName.of(format, among: names).map { "did you mean '\($0)'? " } ?? ""
+            throw Failure(
+                .usage,
+                "unknown format '\(format)'",
+                hint: "\(near)known are \(names.joined(separator: ", "))"
+            )
+        }
+        return known
+    }
+
+    private func body(_ format: MessageFormat) throws -> [UInt8] {
+        guard let payload else {
+            guard format == .template else {
+                throw Failure(
+                    .usage,
+                    "a message of format '\(format)' needs its payload",
+                    hint: "pass --payload FILE with what the platform takes"
+                )
+            }
+            return try properties().encoded()
+        }
+        guard message == nil, property.isEmpty else {
+            throw Failure(.usage, "--payload and --message or --property exclude each other")
+        }
+        do {
+            return try PrivateFile.bytes(payload, limit: Message.maximumBytes)
+        } catch {
+            throw Failure(.usage, "\(error)", hint: "--payload wants a file of at most \(Message.maximumBytes) bytes")
+        }
+    }
+
+    /// An unset variable of a script must not become a message to everybody.
+    private func checkTags() throws {
+        guard let tags else { return }
+        if tags.allSatisfy(\.isWhitespace) {
+            throw Failure(.usage, "--tags is empty", hint: "leave --tags away to send to everybody")
+        }
+        if tags.contains(",") {
+            let either = tags.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            throw Failure(
+                .usage,
+                "--tags '\(tags)' is no tag expression",
+                hint: "write '\(either.joined(separator: " || "))' for those who have any of them"
+            )
+        }
+        do {
+            // How large it may be is the hub's to say.
+            _ = try TagExpression(parsing: tags, limits: .stored)
+        } catch {
+            throw Failure(.usage, "--tags '\(tags)': \(error)")
+        }
+    }
+
+    private func properties() throws -> MessageProperties {
+        var values: [MessageProperty: String] = [:]
+        for text in property {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw Failure(.usage, "--property '\(text)' is not of the form name=value")
+            }
+            values[MessageProperty(rawValue: parts[0])] = parts[1]
+        }
+        if let message {
+            guard !message.allSatisfy(\.isWhitespace) else {
+                throw Failure(.usage, "--message is empty", hint: "pass a text, or --property NAME=VALUE alone")
+            }
+            values[.messageParam] = message
+            if values[.title] == nil { values[.title] = message }
+        }
+        guard !values.isEmpty else {
+            throw Failure(.usage, "there is nothing to send", hint: "pass --message TEXT or --property NAME=VALUE")
+        }
+        do {
+            return try MessageProperties(json: MessageProperties(values).encoded())
+        } catch {
+            throw Failure(.usage, "the message cannot be sent: \(error)")
+        }
+    }
+}
+
+// MARK: - What became of it
+
+/// What the hub answered.
+struct SentMessage {
+    var id: MessageID?
+    /// `nil` where the hub does not tell, and for a direct send.
+    var recipients: RecipientCounts?
+    var scheduledFor: Date?
+    /// Of a test send.
+    var outcome: NotificationOutcome?
+}
+
+extension SendCommand {
+    private struct Line: Encodable {
+        let id: String
+        let recipients: [String: Int]?
+        let scheduledFor: String?
+        let success: Int?
+        let failure: Int?
+        let results: [Result]?
+
+        struct Result: Encodable {
+            let platform: String
+            let handle: String
+            let registration: String?
+            let outcome: String
+        }
+
+        init(_ sent: SentMessage) {
+            id = sent.id?.text ?? ""
+            recipients = sent.recipients?.platforms
+            scheduledFor = sent.scheduledFor.map(ISODateTime.format)
+            success = sent.outcome?.success
+            failure = sent.outcome?.failure
+            results = sent.outcome?.results.map { result in
+                Result(
+                    platform: result.applicationPlatform,
+                    handle: result.pnsHandle,
+                    registration: result.registrationID,
+                    outcome: result.outcome
+                )
+            }
+        }
+    }
+
+    func report(_ sent: SentMessage) throws {
+        if json {
+            Console.print(try JSON.line(Line(sent)))
+        } else if let time = sent.scheduledFor {
+            Console.print("scheduled \(sent.id?.text ?? "")")
+            Console.notice("it is sent at \(ISODateTime.format(time)); 'newswire messages cancel' takes it back")
+        } else {
+            Console.print("sent \(sent.id?.text ?? "")")
+            tell(sent.recipients)
+        }
+        guard let outcome = sent.outcome else { return }
+        if !json {
+            for result in outcome.results {
+                let target = result.pnsHandle.isEmpty ? "" : " \(result.pnsHandle)"
+                Console.print(TerminalText.safe("\(result.applicationPlatform)\(target)  \(result.outcome)"))
+            }
+            if outcome.results.isEmpty { warnOfNobody() }
+        }
+        if outcome.success == 0, outcome.failure > 0 {
+            throw Failure(.failed, "none of the \(outcome.failure) devices of the test got it")
+        }
+    }
+
+    private func tell(_ counts: RecipientCounts?) {
+        guard let counts else { return }
+        guard counts.total > 0 else { return warnOfNobody() }
+        let streams = counts.platforms[Platform.stream.rawValue] ?? 0
+        if streams > 0 { Console.notice("owed to \(streams): \(streams) stream") }
+        let others = counts.platforms.filter { $0.key != Platform.stream.rawValue }.sorted { $0.key < $1.key }
+        guard !others.isEmpty else { return }
+        let named = others.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        Console.notice("matched, and not delivered by this hub: \(named)")
+    }
+
+    private func warnOfNobody() {
+        Console.warning("nobody is registered for \(tags.map { "'\($0)'" } ?? "anything")")
+    }
+}

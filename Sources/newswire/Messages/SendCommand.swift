@@ -1,0 +1,106 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+import OutboundHTTP
+import Settings
+
+struct SendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send",
+        abstract: "Send one message by hand.",
+        discussion: """
+            Without --format it is a template message: each device shows it through a template of its own. A message of \
+            another format is sent as it is, to the devices of its platform: apple, gcm, fcmv1, windows, windowsphone, adm, \
+            baidu, browser, xiaomi, and stream, which is for agents.
+
+            EXAMPLES
+              newswire send --tags World --message "Breaking: the bridge is open"
+              newswire send --tags 'World && !Sports' --message "…" --property link=https://example.org/
+              newswire send --message "to everybody"
+              newswire send --tags World --message "Good morning" --at 2030-01-02T06:00:00Z
+              newswire send --format stream --payload notice.json --tags World
+              newswire send --format apple --payload alert.json --device 62BC348C…
+              newswire send --format apple --payload alert.json --tags World --test
+            """
+    )
+
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(
+        help: ArgumentHelp("Whom it is for, such as 'World && !Sports'; everybody without it.", valueName: "expression")
+    )
+    var tags: String?
+
+    @Option(help: ArgumentHelp("The text: the property messageParam.", valueName: "text"))
+    var message: String?
+
+    @Option(help: ArgumentHelp("A property that templates may name; can be given again.", valueName: "name=value"))
+    var property: [String] = []
+
+    @Option(help: ArgumentHelp("The format of the payload (default: template).", valueName: "format"))
+    var format: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The message itself, as its format has it; of a template message its properties in JSON.",
+            valueName: "file"
+        )
+    )
+    var payload: String?
+
+    @Option(help: ArgumentHelp("One push handle that it is sent to directly, without tags.", valueName: "handle"))
+    var device: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Send it later, at most seven days ahead: a time in UTC, or with its zone.",
+            valueName: "time"
+        )
+    )
+    var at: String?
+
+    @Flag(help: "Send it to at most ten of those who match, and tell what became of it there.")
+    var test = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        let outgoing = try outgoing()
+        let time = try time()
+        let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
+        let string = try hub.sending()
+        try await withHTTP { http in
+            let client = try hub.client(string, http: http)
+            try report(try await send(outgoing, at: time, client))
+        }
+    }
+
+    private func send(
+        _ message: OutgoingMessage,
+        at time: Date?,
+        _ client: HubClient
+    ) async throws(HubClientError) -> SentMessage {
+        var sent = SentMessage()
+        if let time {
+            sent.id = try await client.schedule(message, at: time)
+            sent.scheduledFor = time
+            return sent
+        }
+        if test {
+            let (id, outcome) = try await client.test(message)
+            sent.id = id
+            sent.outcome = outcome
+            return sent
+        }
+        if device == nil {
+            sent.recipients = try await client.recipients(tags: tags ?? "", format: message.format)
+        }
+        sent.id = try await client.send(message)
+        return sent
+    }
+}

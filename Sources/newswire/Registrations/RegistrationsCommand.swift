@@ -1,0 +1,136 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+
+struct RegistrationsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "registrations",
+        abstract: "Tell which phones, browsers and desktops are registered, and with which tags and templates.",
+        discussion: """
+            Agents of 'newswire subscribe' are not among them: no other client of the protocol knows their platform.
+            """,
+        subcommands: [RegistrationsListCommand.self, RegistrationsShowCommand.self]
+    )
+}
+
+struct RegistrationsListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List registrations: id, platform, template or native, a part of the push handle, tags.",
+        discussion: """
+            With --json each is an object on a line of its own, with all that 'newswire registrations show' tells.
+
+            EXAMPLES
+              newswire registrations list --tag World
+              newswire registrations list --device 62BC348C…
+              newswire registrations list --device phone-1
+              newswire registrations list --json | jq -r 'select(.platform == "apns") | .pushChannel'
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    @Option(help: "Those with this tag only.")
+    var tag: String?
+
+    @Option(help: ArgumentHelp("Those of one push handle, or of an installation by its id.", valueName: "device"))
+    var device: String?
+
+    @Option(help: "How many to list. Without it: all.")
+    var limit: Int?
+
+    func validate() throws {
+        guard tag == nil || device == nil else { throw ValidationError("give --tag or --device, not both") }
+        guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit must be at least 1") }
+    }
+
+    func run() async throws {
+        let choices = try choices()
+        var list = RegistrationList(limit: limit ?? .max, json: inquiry.json)
+        for choice in choices where list.isEmpty {
+            list = try await inquiry.ask { try await list.adding(choice, of: $0) }
+        }
+        guard list.unreadable == 0 else {
+            throw Failure(.failed, "\(list.unreadable) of the registrations cannot be shown")
+        }
+    }
+
+    /// What to ask for; the next one when there is nothing of the one before.
+    private func choices() throws(Failure) -> [RegistrationChoice] {
+        if let device {
+            guard !device.isEmpty, device.utf8.count <= PushChannel.maximumLength else {
+                throw Failure(.usage, "--device is neither an installation's id nor a push handle")
+            }
+            let installation = (try? InstallationID(device)).map { RegistrationChoice.tag(.installation($0)) }
+            return [.handle(device)] + (installation.map { [$0] } ?? [])
+        }
+        guard let tag else { return [.all] }
+        do {
+            return [.tag(try Tag(tag))]
+        } catch {
+            throw Failure(.usage, error.detail)
+        }
+    }
+}
+
+/// Prints registrations as they come.
+private struct RegistrationList {
+    let limit: Int
+    let json: Bool
+    private var listed = 0
+    private(set) var unreadable = 0
+
+    init(limit: Int, json: Bool) {
+        self.limit = limit
+        self.json = json
+    }
+
+    var isEmpty: Bool { listed + unreadable == 0 }
+
+    func adding(_ choice: RegistrationChoice, of hub: HubClient) async throws -> RegistrationList {
+        var list = self
+        try await hub.forEachPage(of: choice, limit: limit) { answer in
+            for problem in answer.problems { Console.warning("a registration cannot be shown: \(problem)") }
+            for registration in answer.registrations.prefix(limit - list.listed) {
+                let output = RegistrationOutput(registration)
+                Console.print(json ? try JSON.line(output) : output.line)
+                list.listed += 1
+            }
+            list.unreadable += answer.problems.count
+        }
+        return list
+    }
+}
+
+struct RegistrationsShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show a registration in full: handle, tags, template, when it expires.",
+        discussion: """
+            EXAMPLES
+              newswire registrations show 4497227228776861650-7267172778370643468-1
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    @Argument(help: ArgumentHelp("The registration's id.", valueName: "id"))
+    var id: String
+
+    func run() async throws {
+        let id = try identifier()
+        let output = RegistrationOutput(try await inquiry.ask { hub in try await hub.registration(id) })
+        if inquiry.json { return Console.print(try JSON.line(output)) }
+        for line in output.lines { Console.print(line) }
+    }
+
+    private func identifier() throws(Failure) -> RegistrationID {
+        do {
+            return try RegistrationID(id)
+        } catch {
+            throw Failure(.usage, error.detail, hint: "'newswire registrations list' shows ids of registrations")
+        }
+    }
+}

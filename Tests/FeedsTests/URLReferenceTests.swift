@@ -1,0 +1,57 @@
+import Testing
+
+@testable import Feeds
+
+struct URLReferenceTests {
+    /// RFC 3986 §5.4, as far as the scheme is http.
+    @Test(arguments: [
+        ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
+        ("//g", "http://g"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q#s"),
+        ("g#s", "http://a/b/c/g#s"), (";x", "http://a/b/c/;x"), ("", "http://a/b/c/d;p?q"), (".", "http://a/b/c/"),
+        ("..", "http://a/b/"), ("../g", "http://a/b/g"), ("../../g", "http://a/g"), ("../../../g", "http://a/g"),
+        ("/./g", "http://a/g"), ("/../g", "http://a/g"), ("g.", "http://a/b/c/g."), ("./g/.", "http://a/b/c/g/"),
+        ("g/../h", "http://a/b/c/h"), ("g?y/../x", "http://a/b/c/g?y/../x"), ("mailto:x@y", "mailto:x@y"),
+    ])
+    func `references resolve as the standard says`(reference: String, expected: String) throws {
+        let base = try #require(URLReference("http://a/b/c/d;p?q"))
+        #expect(URLReference(reference)?.resolved(against: base).text == expected)
+    }
+
+    @Test(arguments: [
+        (" https://x.example/a b\n?q=ä ", "https://x.example/a%20b?q=%C3%A4"),
+        ("HTTPS://X.example/%7Ea", "https://X.example/%7Ea"),
+        ("http://x.example/a\"<b>", "http://x.example/a%22%3Cb%3E"),
+        ("http://bücher.example/ä", "http://xn--bcher-kva.example/%C3%A4"),
+        ("http://a@bücher.example:81/", "http://a@xn--bcher-kva.example:81/"),
+    ])
+    func `careless addresses are mended`(written: String, expected: String) {
+        #expect(FeedContext.link(written, base: nil) == expected)
+    }
+
+    @Test(arguments: [
+        "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "mailto:x@y.example", "http://",
+        "//x.example/",
+        "x", "", "http://a b/", "ftp://x.example/", "http:///x", String(repeating: "h", count: 10_000),
+    ])
+    func `what is no web address is refused`(written: String) {
+        #expect(FeedContext.link(written, base: nil) == nil)
+    }
+
+    @Test(arguments: [
+        ("https://www.x.example/a/?utm_source=rss&utm_medium=x", "http://x.example/a"),
+        ("https://x.example:443/a?id=1&fbclid=2", "http://x.example/a?id=1"),
+        ("https://X.Example/a#top", "http://x.example/a"),
+        ("http://u:p@x.example/a", "http://x.example/a"),
+    ])
+    func `one page compares equal under its spellings`(one: String, other: String) throws {
+        #expect(try #require(URLReference(one)).comparable == #require(URLReference(other)).comparable)
+    }
+
+    @Test(arguments: [
+        ("http://x.example/a?id=1", "http://x.example/a?id=2"), ("http://x.example/#/a", "http://x.example/#/b"),
+        ("http://x.example:8080/", "http://x.example/"), ("http://x.example/A", "http://x.example/a"),
+    ])
+    func `two pages compare different`(one: String, other: String) throws {
+        #expect(try #require(URLReference(one)).comparable != #require(URLReference(other)).comparable)
+    }
+}

@@ -1,0 +1,67 @@
+import HubProtocol
+import Testing
+
+/// Languages in the names of properties, and what a rendered template says.
+@Suite struct LocalizationTests {
+    @Test(arguments: ["French", "pt_BR", "zh2", String(repeating: "a", count: 60)])
+    func `a language is what can end a property's name`(text: String) throws {
+        let language = try LanguageName(text)
+        #expect(language.newsProperty.rawValue == "News_\(text)" && language.titleProperty.rawValue == "Title_\(text)")
+        #expect(try language == LanguageName(text.uppercased()))
+    }
+
+    @Test(arguments: ["", "a b", "en-GB", "français", "a\n", String(repeating: "a", count: 61)])
+    func `anything else is refused`(text: String) {
+        let error = #expect(throws: ProtocolError.self) { try LanguageName(text) }
+        #expect(error?.detail.contains("must be letters, digits and '_'") == true)
+    }
+
+    @Test func `the agent's templates have their members in the order that hubs have stored`() throws {
+        let rest =
+            #""category":"$(category)","image":"$(image)","secureId":"$(secureId)","urgency":"$(urgency)","#
+            + #""story":"$(story)","status":"$(status)","replaces":"$(replaces)"}"#
+        #expect(AgentTemplate.body == #"{"title":"$(title)","message":"$(messageParam)","link":"$(link)","# + rest)
+        #expect(
+            try AgentTemplate.body(in: LanguageName("French"))
+                == #"{"title":"$(Title_French)","message":"$(News_French)","link":"$(link)","#
+                + #""localizedLink":"$(Link_French)","# + rest
+        )
+    }
+
+    @Test func `the agent's template in a language shows nothing of another`() throws {
+        let template = try Template(parsing: AgentTemplate.body(in: LanguageName("French")))
+        let message: [MessageProperty: String] = [
+            "title": "Mayor resigns", "messageParam": "Breaking", "link": "https://a.example/en", "category": "World",
+        ]
+        let english = try #require(template.render(MessageProperties(message)))
+        #expect(!english.contains("Mayor") && !english.contains("Breaking"))
+        #expect(RenderedText.isEmpty(english, of: template.body))
+        let both = message.merging(["News_french": "Flash", "Link_French": "https://a.example/fr"]) { $1 }
+        let french = try #require(template.render(MessageProperties(both)))
+        #expect(french.contains(#""message":"Flash""#) && french.contains(#""localizedLink":"https://a.example/fr""#))
+        #expect(!RenderedText.isEmpty(french, of: template.body))
+    }
+
+    private static let flash = #"{"message":"{'Flash : ' + $(News_French)}","desk":"World desk"}"#
+
+    private static let texts: [(body: String, template: String?, isEmpty: Bool)] = [
+        (#"{"title":"","message":""}"#, nil, true),
+        (#"{"title":"","link":"https://a.example/","category":"World"}"#, nil, true),
+        (#"{"title":"","image":"i","urgency":"low","story":"s","localizedLink":"l","status":"update"}"#, nil, true),
+        (#"{"title":"","message":"x"}"#, nil, false),
+        (#"{"title":"","message":"","secureId":"7"}"#, nil, false),
+        (#"{"data":{"texts":["",""],"badge":3}}"#, nil, true),
+        (#"{"data":{"texts":["","x"]}}"#, nil, false),
+        ("{}", nil, true),
+        ("no json", nil, false),
+        (#"{"message":"Flash : ","desk":"World desk"}"#, flash, true),
+        (#"{"message":"Flash : x","desk":"World desk"}"#, flash, false),
+        (#"{"message":"","desk":"Flash"}"#, #"{"message":"Flash","desk":"$(desk)"}"#, false),
+        (#"{"message":"Flash"}"#, "no template", false),
+    ]
+
+    @Test(arguments: texts)
+    func `text is what a message put into the template`(body: String, template: String?, isEmpty: Bool) {
+        #expect(RenderedText.isEmpty(body, of: template) == isEmpty)
+    }
+}
