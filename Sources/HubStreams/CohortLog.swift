@@ -1,4 +1,4 @@
-package import HubRouting
+import HubRouting
 package import NIOCore
 
 /// Encoded messages that the streams of one cohort have yet to be written, in the order of the log.

@@ -1,4 +1,4 @@
-package import HubRouting
+import HubRouting
 package import NIOCore
 
 /// Builds a page of the messages that an installation has yet to get.

@@ -118,24 +118,18 @@ extension Failure {
     }
 }
 
-/// Runs a command, saying what goes wrong the way all of them do.
-func reportingFailures(_ work: () async throws -> Void) async throws {
-    do {
-        try await work()
-    } catch let code as ExitCode {
-        throw code
-    } catch let error as ValidationError {
-        throw error
-    } catch let help as CleanExit {
-        throw help
-    } catch is CancellationError {
-        // A signal asked for the end.
-    } catch is OutputClosed {
-    } catch HandlerFailure.outputClosed {
-    } catch let error as SettingsError {
+/// Says what went wrong in a command the way all of them do.
+///
+/// - Throws: What the program ends with; nothing if it ends well all the same.
+func report(_ error: any Error) throws {
+    switch error {
+    case is ExitCode, is ValidationError, is CleanExit: throw error
+    // A signal asked for the end, or nobody reads any more.
+    case is CancellationError, is OutputClosed, HandlerFailure.outputClosed: return
+    case let error as SettingsError:
         for problem in error.problems { Console.error("\(problem)") }
         throw ExitCode(ExitStatus.badConfiguration.rawValue)
-    } catch {
+    default:
         let failure = Failure(error)
         Console.error(failure.text)
         if let hint = failure.hint { Console.hint(hint) }

@@ -28,12 +28,14 @@ struct Newswire: AsyncParsableCommand {
         setenv("LIBDISPATCH_LOG", "NO", 0)
         do {
             var command = try await asyncParseAsRoot()
-            try await reportingFailures {
+            do {
                 if var command = command as? any AsyncParsableCommand {
                     try await command.run()
                 } else {
                     try command.run()
                 }
+            } catch {
+                try report(error)
             }
         } catch {
             exit(withError: error)
