@@ -10,10 +10,10 @@ package struct FeedAddress: Hashable, Sendable {
     /// Lower case and ASCII, without credentials and port; empty for `file`.
     package let host: String
     /// Equal for spellings that reach the same document: scheme and host in lower case, no default port, no fragment.
-    let comparable: String
-    let isFile: Bool
+    package let comparable: String
+    package let isFile: Bool
 
-    var comparableWithoutScheme: Substring { comparable.drop { $0 != ":" } }
+    package var comparableWithoutScheme: Substring { comparable.drop { $0 != ":" } }
 
     /// Without the brackets of IPv6 and without the dot that may end a name.
     var bareHost: String {
@@ -22,10 +22,10 @@ package struct FeedAddress: Hashable, Sendable {
     }
 
     /// Whether it names a whole site and no page of it.
-    var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
+    package var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
 
     /// Whether both are documents of one server, whatever the scheme.
-    func sharesSite(with other: FeedAddress) -> Bool {
+    package func sharesSite(with other: FeedAddress) -> Bool {
         isFile == other.isFile && siteAuthority == other.siteAuthority
     }
 
@@ -113,7 +113,7 @@ package struct FeedAddressError: Error, CustomStringConvertible {
 extension FeedAddress {
     /// The host of what may be no address at all; `nil` where something else, such as a part of a password, could be
     /// taken for it.
-    static func apparentHost(of text: String) -> String? {
+    package static func apparentHost(of text: String) -> String? {
         guard let separator = text.firstRange(of: "://") else { return nil }
         let rest = text[separator.upperBound...]
         let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
@@ -127,7 +127,7 @@ extension FeedAddress {
     /// For what others read: without credentials and query, in which keys may stand.
     ///
     /// A hash tells apart what differs there only.
-    var publicText: String {
+    package var publicText: String {
         let end = display.firstIndex(of: "?") ?? display.endIndex
         guard end < display.endIndex else { return display }
         let hash = SHA256.hash(data: Array(text.utf8)).prefix(4).map { byte in

@@ -16,7 +16,7 @@ package struct FeedList: Sendable {
     package var feeds: [FeedSource]
 
     /// What becomes the text in a language; `nil` is the main one.
-    func template(in language: LanguageName?) -> InlineTemplate {
+    package func template(in language: LanguageName?) -> InlineTemplate {
         language.flatMap { localization.templates[$0] } ?? template
     }
 }

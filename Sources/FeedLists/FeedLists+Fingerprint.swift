@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 extension FeedLists {
     /// What changes when a list of a directory is written, added or removed.
-    static func fingerprint(directory: String) -> [String] {
+    package static func fingerprint(directory: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted().map {
             name in

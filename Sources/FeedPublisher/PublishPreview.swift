@@ -1,3 +1,4 @@
+package import FeedLists
 package import FoundationEssentials
 internal import HubProtocol
 internal import Synchronization

@@ -3,7 +3,7 @@ import Foundation
 import HubProtocol
 import Testing
 
-@testable import FeedPublisher
+@testable import FeedLists
 
 /// Lists, written as OPML and read again into an empty directory.
 struct FeedExchangeTests {

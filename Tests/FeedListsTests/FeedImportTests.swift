@@ -2,9 +2,10 @@ import Feeds
 import Foundation
 import HostSystem
 import HubProtocol
+import HubTestServer
 import Testing
 
-@testable import FeedPublisher
+@testable import FeedLists
 
 struct FeedImportTests {
     private static func document(_ outlines: String) throws -> OPMLDocument {

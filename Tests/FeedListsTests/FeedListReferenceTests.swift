@@ -2,7 +2,7 @@ import Foundation
 import HubProtocol
 import Testing
 
-@testable import FeedPublisher
+@testable import FeedLists
 
 @Suite struct FeedListReferenceTests {
     private static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

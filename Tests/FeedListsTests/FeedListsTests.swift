@@ -1,8 +1,9 @@
 import Foundation
 import HubProtocol
+import HubTestServer
 import Testing
 
-@testable import FeedPublisher
+@testable import FeedLists
 
 @Suite struct FeedListsTests {
     private func problems(_ texts: [String]) -> [String] {

@@ -1,7 +1,8 @@
 import OutboundHTTP
+import HubTestServer
 import Testing
 
-@testable import FeedPublisher
+@testable import FeedLists
 
 struct FeedSearchTests {
     private let site: FakeSite

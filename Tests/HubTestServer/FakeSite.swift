@@ -1,18 +1,33 @@
 import Foundation
-import HubTestServer
 import Synchronization
 
 /// A web site whose documents a test sets.
-final class FakeSite: Sendable {
-    struct Document: Sendable {
-        var body = ""
-        var status = 200
-        var headers: [(String, String)] = []
+package final class FakeSite: Sendable {
+    package struct Document: Sendable {
+        package var body = ""
+        package var status = 200
+        package var headers: [(String, String)] = []
         /// Sent as `ETag` and compared with `If-None-Match`.
-        var etag: String?
+        package var etag: String?
         /// Bytes announced beyond the body: the connection ends early.
-        var missing = 0
-        var isHangUp = false
+        package var missing = 0
+        package var isHangUp = false
+
+        package init(
+            body: String = "",
+            status: Int = 200,
+            headers: [(String, String)] = [],
+            etag: String? = nil,
+            missing: Int = 0,
+            isHangUp: Bool = false
+        ) {
+            self.body = body
+            self.status = status
+            self.headers = headers
+            self.etag = etag
+            self.missing = missing
+            self.isHangUp = isHangUp
+        }
     }
 
     private struct State {
@@ -27,7 +42,7 @@ final class FakeSite: Sendable {
     private let shared = Shared()
     private let server: ScriptedHTTPServer
 
-    init() throws {
+    package init() throws {
         let shared = shared
         server = try ScriptedHTTPServer { request in
             shared.state.withLock { state in
@@ -46,18 +61,18 @@ final class FakeSite: Sendable {
         }
     }
 
-    func url(_ path: String) -> String { server.url(path) }
+    package func url(_ path: String) -> String { server.url(path) }
 
-    func set(_ path: String, _ document: Document) {
+    package func set(_ path: String, _ document: Document) {
         shared.state.withLock { $0.documents[path] = document }
     }
 
-    func requests(_ path: String) -> [RecordedRequest] {
+    package func requests(_ path: String) -> [RecordedRequest] {
         shared.state.withLock { $0.requests.filter { $0.path == path } }
     }
 
     /// An RSS document with these items, given newest first.
-    static func rss(_ items: [Item], isCut: Bool = false) -> String {
+    package static func rss(_ items: [Item], isCut: Bool = false) -> String {
         let body = items.map { item in
             var text = "<item><title>\(item.title)</title>"
             if let id = item.id { text += "<guid isPermaLink=\"false\">\(id)</guid>" }
@@ -69,13 +84,13 @@ final class FakeSite: Sendable {
         return head + body.joined() + (isCut ? "<item><title>cut" : "</channel></rss>")
     }
 
-    struct Item: Sendable {
-        var id: String?
-        var title: String
-        var link: String?
-        var date: String?
+    package struct Item: Sendable {
+        package var id: String?
+        package var title: String
+        package var link: String?
+        package var date: String?
 
-        init(_ title: String, id: String? = nil, link: String? = nil, date: String? = nil) {
+        package init(_ title: String, id: String? = nil, link: String? = nil, date: String? = nil) {
             self.title = title
             self.id = id ?? "id-\(title)"
             self.link = link

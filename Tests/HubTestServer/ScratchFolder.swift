@@ -1,15 +1,15 @@
 import Foundation
 
 /// A directory that goes when the test does.
-final class ScratchFolder: Sendable {
-    let path: String
+package final class ScratchFolder: Sendable {
+    package let path: String
 
-    init() throws {
-        path = NSTemporaryDirectory() + "newswire-publisher-\(UUID().uuidString)"
+    package init() throws {
+        path = NSTemporaryDirectory() + "newswire-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    func file(_ name: String) -> String { path + "/" + name }
+    package func file(_ name: String) -> String { path + "/" + name }
 }

@@ -1,17 +1,17 @@
-import Feeds
-import Foundation
+internal import Feeds
+internal import Foundation
 
 /// Many documents to be read in one go: the lists of `newswire feeds check --batch`.
-enum FeedBatch {
+package enum FeedBatch {
     /// One line of the list.
-    struct Item {
+    package struct Item {
         /// The path as it stands in the list.
-        let name: String
+        package let name: String
         let path: String
         let url: String
         let contentType: String?
 
-        func check() -> FeedCheck {
+        package func check() -> FeedCheck {
             do {
                 let body = try contents(of: path, limit: FeedReader.maximumBytes + 1)
                 return FeedCheck(reading: body, url: url, contentType: contentType)
@@ -21,11 +21,11 @@ enum FeedBatch {
         }
     }
 
-    struct BadLine: Error, CustomStringConvertible {
+    package struct BadLine: Error, CustomStringConvertible {
         let line: Int
         let path: String
 
-        var description: String {
+        package var description: String {
             "line \(line) of '\(path)' is neither a path nor an object with the member 'file'"
         }
     }
@@ -44,7 +44,7 @@ enum FeedBatch {
     /// Bytes of a list: a hundred thousand lines and more.
     private static let maximumBytes = 256 << 20
 
-    static func items(ofListAt path: String) throws -> [Item] {
+    package static func items(ofListAt path: String) throws -> [Item] {
         let lines = try contents(of: path, limit: maximumBytes).split(separator: 0x0A)
         let folder = URL(filePath: path).deletingLastPathComponent().path
         return try lines.enumerated().compactMap { number, line in
@@ -72,7 +72,7 @@ enum FeedBatch {
     }
 
     /// The bytes of a file, or of standard input for `-`, no more than so many.
-    static func contents(of path: String, limit: Int) throws -> [UInt8] {
+    package static func contents(of path: String, limit: Int) throws -> [UInt8] {
         let handle = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: path))
         defer { if path != "-" { try? handle.close() } }
         var bytes: [UInt8] = []
@@ -85,7 +85,7 @@ enum FeedBatch {
     }
 
     /// Why a file cannot be read, in the system's words.
-    static func reason(_ error: any Error) -> String {
+    package static func reason(_ error: any Error) -> String {
         let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
         return cause.domain == NSPOSIXErrorDomain
             ? String(cString: strerror(Int32(cause.code))).lowercased() : "\(error.localizedDescription)"

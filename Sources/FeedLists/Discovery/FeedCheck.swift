@@ -1,13 +1,13 @@
-import Feeds
-import Foundation
+package import Feeds
+internal import Foundation
 
 /// What came of reading one document.
-enum FeedCheck {
+package enum FeedCheck {
     case feed(Feed)
     /// Why there is no feed, and which feeds a web page names.
     case trouble(String, discovered: [String]?)
 
-    init(reading body: [UInt8], url: String, contentLocation: String? = nil, contentType: String?) {
+    package init(reading body: [UInt8], url: String, contentLocation: String? = nil, contentType: String?) {
         do {
             self = .feed(
                 try FeedReader.read(body, url: url, contentLocation: contentLocation, contentType: contentType)
@@ -19,12 +19,11 @@ enum FeedCheck {
         }
     }
 
-    /// One line; `file` is the name in a list.
-    func json(file: String?) throws -> String {
+    /// The check for programs, one JSON object; `file` is the document's name in a list.
+    package func report(file: String?) -> any Encodable {
         switch self {
-        case .feed(let feed): try JSON.line(Document(feed, file: file))
-        case .trouble(let reason, let discovered):
-            try JSON.line(Trouble(file: file, error: reason, discover: discovered))
+        case .feed(let feed): Document(feed, file: file)
+        case .trouble(let reason, let discovered): Trouble(file: file, error: reason, discover: discovered)
         }
     }
 

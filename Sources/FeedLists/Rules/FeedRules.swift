@@ -1,15 +1,27 @@
 /// What a list wants of a feed's entries.
 package struct FeedRules: Sendable, Hashable {
     /// An entry must pass all of them: the list's and the feed's own.
-    var filters: [KeywordFilter] = []
+    package var filters: [KeywordFilter] = []
     /// Whether an entry that changed after it was read is announced once more.
-    var announcesUpdates = false
+    package var announcesUpdates = false
     /// Whether an entry dated more than a day ahead waits for its date.
-    var holdsFuture = false
+    package var holdsFuture = false
     /// Which entries correct or take back others.
-    var marks = EditorialMarks()
+    package var marks = EditorialMarks()
     /// Until when what is found from midnight on waits.
-    var notBefore: HourOfDay?
+    package var notBefore: HourOfDay?
 
     package init() {}
+}
+
+/// The words by which a list knows corrections and retractions, at the ends of titles and among an entry's categories.
+///
+/// In the middle of a title they are part of the news: troops are withdrawn.
+package struct EditorialMarks: Sendable, Hashable {
+    package var corrections: [Keyword] = []
+    package var retractions: [Keyword] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { corrections.isEmpty && retractions.isEmpty }
 }

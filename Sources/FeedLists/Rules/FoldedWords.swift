@@ -2,12 +2,12 @@
 internal import Foundation
 
 /// A text as its words without case, accents and width, for comparing what people write.
-enum FoldedWords {
+package enum FoldedWords {
     /// Runs of letters and digits, in small letters; a sign before a number stays with it.
     ///
     /// Marks of Latin, Greek, Cyrillic, Hebrew and Arabic are dropped; in other scripts they make another letter.
     /// Linear in the text.
-    static func of(_ text: some StringProtocol) -> [String] {
+    package static func of(_ text: some StringProtocol) -> [String] {
         let isASCII = text.utf8.allSatisfy { $0 < 0x80 }
         let plain = isASCII ? String(text) : text.decomposedStringWithCompatibilityMapping
         var words: [String] = []
@@ -31,7 +31,7 @@ enum FoldedWords {
     }
 
     /// Whether a word may stand inside another without a space: then words cannot be told apart.
-    static func runsOn(_ scalar: Unicode.Scalar) -> Bool {
+    package static func runsOn(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         // Thai to Tibetan, Myanmar, Hangul letters, Khmer, kana, ideographs, Hangul syllables, ideographs of the planes.
         case 0x0E00...0x0FFF, 0x1000...0x11FF, 0x1780...0x17FF, 0x3040...0x30FF, 0x3400...0x9FFF, 0xAC00...0xD7FF,

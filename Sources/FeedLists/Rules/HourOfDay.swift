@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 
 /// A time of the day by the clock on the wall.
 package struct HourOfDay: Sendable, Hashable {
@@ -23,7 +23,7 @@ package struct HourOfDay: Sendable, Hashable {
     /// When it comes today; `nil` when it has come.
     ///
     /// An hour that summer time leaves out comes when the clocks go on; one that comes twice, the first time.
-    func release(after now: Date, in zone: TimeZone) -> Date? {
+    package func release(after now: Date, in zone: TimeZone) -> Date? {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = zone
         let midnight = calendar.startOfDay(for: now)

@@ -1,4 +1,4 @@
-internal import Feeds
+package import Feeds
 
 /// Which entries of a feed are wanted, by words in their titles, summaries and categories.
 ///
@@ -10,23 +10,17 @@ package struct KeywordFilter: Sendable, Hashable {
     private static let maximumText = 65_536
 
     /// One of these must be there; empty: nothing must.
-    var include: [Keyword] = []
+    package var include: [Keyword] = []
     /// None of these may be there.
-    var exclude: [Keyword] = []
+    package var exclude: [Keyword] = []
 
-    var isEmpty: Bool { include.isEmpty && exclude.isEmpty }
-
-    /// Why an entry is not wanted; `nil` when it is.
-    func silence(_ text: FilterText) -> SilenceReason? {
-        if let term = exclude.first(where: { $0.isIn(text) }) { return .excluded(term.text) }
-        return include.isEmpty || include.contains { $0.isIn(text) } ? nil : .notIncluded
-    }
+    package var isEmpty: Bool { include.isEmpty && exclude.isEmpty }
 
     /// What filters look at of an entry, folded once for all of them.
-    struct FilterText {
+    package struct FilterText: Sendable {
         let bytes: [UInt8]
 
-        init(_ entry: Entry) {
+        package init(_ entry: Entry) {
             self.init([entry.title, entry.summary].compactMap(\.self) + entry.categories)
         }
 
@@ -47,7 +41,7 @@ package struct Keyword: Sendable, Hashable {
     private static let maximumBytes = 200
 
     /// As the list has it.
-    let text: String
+    package let text: String
     /// Folded; the last of them may be the beginning of one.
     let words: [String]
     private let isOpenEnded: Bool
@@ -56,7 +50,7 @@ package struct Keyword: Sendable, Hashable {
     private let overlaps: [Int]
 
     /// - Throws: ``KeywordError`` with what is wrong.
-    init(parsing text: String) throws(KeywordError) {
+    package init(parsing text: String) throws(KeywordError) {
         guard text.utf8.count <= Self.maximumBytes else {
             throw KeywordError("is longer than \(Self.maximumBytes) bytes")
         }
@@ -81,7 +75,7 @@ package struct Keyword: Sendable, Hashable {
         self.overlaps = overlaps
     }
 
-    func isIn(_ text: KeywordFilter.FilterText) -> Bool {
+    package func isIn(_ text: KeywordFilter.FilterText) -> Bool {
         var matched = 0
         for byte in text.bytes {
             matched = Self.step(needle, overlaps, matched, byte)
@@ -91,7 +85,7 @@ package struct Keyword: Sendable, Hashable {
     }
 
     /// What is left of a text that begins or ends with it, in words; `nil` for other texts.
-    func rest(of others: [String]) -> [String]? {
+    package func rest(of others: [String]) -> [String]? {
         guard others.count >= words.count, let first = words.first, let last = words.last else { return nil }
         let (head, tail) = (others.prefix(words.count), others.suffix(words.count))
         // Words that run on can be parts of longer ones.
@@ -131,8 +125,8 @@ extension Keyword {
 }
 
 /// What is wrong with a term, as the end of a sentence that begins with it.
-struct KeywordError: Error, CustomStringConvertible {
-    let description: String
+package struct KeywordError: Error, CustomStringConvertible {
+    package let description: String
 
     init(_ description: String) { self.description = description }
 }

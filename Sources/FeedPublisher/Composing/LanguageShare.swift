@@ -1,9 +1,9 @@
 internal import HubProtocol
 
 /// What recipients of one language are told by a message, so that a digest can count it and name it.
-package struct LanguageShare: Sendable, Equatable, Codable {
+struct LanguageShare: Sendable, Equatable, Codable {
     /// Of recipients whose template names no language.
-    package static let main = ""
+    static let main = ""
 
     /// Entries it stands for; more than 1 only for a digest.
     var entries: Int

@@ -1,5 +1,5 @@
 /// What a message is to those of its story that went out before; most are the first and have none.
-package enum MessageStatus: String, Sendable, CaseIterable {
+enum MessageStatus: String, Sendable, CaseIterable {
     /// Tells more, or something else.
     case update
     /// Puts right what was wrong.

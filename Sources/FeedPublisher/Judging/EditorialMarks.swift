@@ -1,14 +1,7 @@
+internal import FeedLists
 internal import Feeds
 
-/// The words by which a list knows corrections and retractions, at the ends of titles and among an entry's categories.
-///
-/// In the middle of a title they are part of the news: troops are withdrawn.
-package struct EditorialMarks: Sendable, Hashable {
-    var corrections: [Keyword] = []
-    var retractions: [Keyword] = []
-
-    var isEmpty: Bool { corrections.isEmpty && retractions.isEmpty }
-
+extension EditorialMarks {
     /// What an entry is marked as; `nil` for most.
     func mark(of entry: Entry) -> EditorialMark? {
         guard !isEmpty else { return nil }

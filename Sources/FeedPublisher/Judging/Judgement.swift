@@ -1,42 +1,42 @@
-package import Feeds
-package import FoundationEssentials
+internal import Feeds
+internal import FoundationEssentials
 
 /// What is new in a document, and what of it is announced.
-package struct Judgement: Sendable {
+struct Judgement: Sendable {
     /// Oldest first.
-    package var announcements: [Announcement] = []
+    var announcements: [Announcement] = []
     /// Entries that were new and are recorded without a word: a first reading, a reset, a story known from elsewhere.
-    package var silent = 0
+    var silent = 0
     /// The feed's entries were recorded for the first time.
-    package var isFirstReading = false
+    var isFirstReading = false
     /// The whole document got new identifiers.
-    package var isReset = false
+    var isReset = false
     /// Why the others are not announced, by their position in ``Feed/entries``.
-    package var silences: [Int: SilenceReason] = [:]
+    var silences: [Int: SilenceReason] = [:]
     /// Stories of other feeds that this document tells as well, by the same positions.
-    package var repeats: [Int: KnownStory] = [:]
+    var repeats: [Int: KnownStory] = [:]
     /// Entries that are told in messages of other languages.
-    package var translations: [Translation] = []
+    var translations: [Translation] = []
     /// When the first of the entries that wait for their dates is due.
-    package var heldUntil: Date?
+    var heldUntil: Date?
 
     /// Stories that are over without a word, because nobody was shown anything of them.
-    package var closed: [StoryChange] = []
+    var closed: [StoryChange] = []
 
     var announcesUpdate: Bool { announcements.contains(where: \.isUpdate) }
 }
 
-package struct Announcement: Sendable {
-    package let entry: Entry
+struct Announcement: Sendable {
+    let entry: Entry
     /// Position in ``Feed/entries``.
-    package let index: Int
+    let index: Int
     /// What is shown: never later than the fetch; `nil` when the entry has no date to be believed.
-    package let date: Date?
-    package var change = StoryChange(name: "")
+    let date: Date?
+    var change = StoryChange(name: "")
     /// Whether it was read before, and says something else now, which its list wants to be told.
-    package var isUpdate = false
+    var isUpdate = false
     /// Whether its own title says what it is: `Correction: …`.
-    package var isMarked = false
+    var isMarked = false
 }
 
 /// How many entries of a feed that is read for the first time are announced.

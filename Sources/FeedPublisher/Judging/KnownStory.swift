@@ -1,10 +1,10 @@
-package import Feeds
-package import FoundationEssentials
+internal import Feeds
+internal import FoundationEssentials
 
 /// A story that was announced in a category.
-package struct KnownStory: Sendable, Equatable {
+struct KnownStory: Sendable, Equatable {
     /// What people have seen of it.
-    package enum Showing: Sendable, Equatable {
+    enum Showing: Sendable, Equatable {
         /// Nothing: its message waits, or the hub refused it.
         case never
         /// A line in a digest, which no later message can take the place of.
@@ -14,28 +14,28 @@ package struct KnownStory: Sendable, Equatable {
     }
 
     /// ``StoryName``.
-    package var name = ""
+    var name = ""
     /// Whose entry it was last; `nil` for stories of before that was kept.
-    package var feed: Int64?
-    package var announced: Date
+    var feed: Int64?
+    var announced: Date
     /// The row that announces it, while it is kept.
-    package var row: Int64?
-    package var headline: String?
+    var row: Int64?
+    var headline: String?
     /// In which language it was told, as ``OutboxMessage/shares`` names it.
-    package var language = LanguageShare.main
+    var language = LanguageShare.main
     /// Its tellings in other languages under the same name; looked up for lists in several languages only.
-    package var others: [KnownStory] = []
+    var others: [KnownStory] = []
     /// The message, while no byte of it has left for the hub: another feed can still be named in it.
-    package var unsent: OutboxMessage?
-    package var showing = Showing.singly
+    var unsent: OutboxMessage?
+    var showing = Showing.singly
     /// Hash of what was said last.
-    package var content: EntryKey?
-    package var isWithdrawn = false
-    package var alert: LastAlert?
+    var content: EntryKey?
+    var isWithdrawn = false
+    var alert: LastAlert?
     /// From when on its last message could leave, if that was a correction.
-    package var corrected: Date?
+    var corrected: Date?
 
-    package init(
+    init(
         feed: Int64?,
         announced: Date,
         row: Int64? = nil,

@@ -1,5 +1,5 @@
 internal import Feeds
-package import FoundationEssentials
+internal import FoundationEssentials
 
 /// What the dates of entries are worth.
 extension NewsJudge {
@@ -10,7 +10,7 @@ extension NewsJudge {
     /// An entry that was held is due when its date is no further ahead.
     static let dueSlack: Duration = .seconds(600)
 
-    package func dateTrouble(_ date: Date?) -> DateTrouble? {
+    func dateTrouble(_ date: Date?) -> DateTrouble? {
         guard let date else { return nil }
         if date < Self.earliestDate { return .ancient }
         if believed(date) == nil { return .future }

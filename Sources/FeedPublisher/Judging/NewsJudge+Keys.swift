@@ -1,4 +1,5 @@
-package import Feeds
+internal import FeedLists
+internal import Feeds
 internal import FoundationEssentials
 
 /// What a document's entries are known by.
@@ -7,19 +8,19 @@ extension NewsJudge {
     static let refreshPeriod: Int64 = 16
 
     /// What the document is first looked up by.
-    package var marks: [EntryMark] {
+    var marks: [EntryMark] {
         identities.indices.map { EntryMark(key: identities[$0].key, content: contents[$0]) }
     }
 
     /// What else has to be known of entries whose identities are unknown.
-    package func furtherKeys(unknown: Set<EntryKey>) -> [SeenKey] {
+    func furtherKeys(unknown: Set<EntryKey>) -> [SeenKey] {
         identities.indices.filter { unknown.contains(identities[$0].key) }.flatMap { position in
             otherKeys(of: position) + (rules.holdsFuture ? [SeenKey(.held, identities[position].key)] : [])
         }
     }
 
     /// Keys by which a second feed's stories are known, of entries that may be announced.
-    package func stories(unknown: Set<EntryKey>, edited: Set<EntryKey>) -> [EntryKey] {
+    func stories(unknown: Set<EntryKey>, edited: Set<EntryKey>) -> [EntryKey] {
         identities.indices.flatMap { position -> [EntryKey] in
             let key = identities[position].key
             if unknown.contains(key) {
@@ -34,7 +35,7 @@ extension NewsJudge {
     ///
     /// An entry that waits is not seen yet. The other keys of known entries are marked now and then only: they are looked
     /// up when an entry changes its identity.
-    package func marks(after judgement: Judgement) -> [SeenKey] {
+    func marks(after judgement: Judgement) -> [SeenKey] {
         let refreshesAll = (record.readings + 1) % Self.refreshPeriod == 0
         return identities.indices.flatMap { position -> [SeenKey] in
             let key = identities[position].key

@@ -1,11 +1,12 @@
-package import Feeds
-package import FoundationEssentials
+internal import FeedLists
+internal import Feeds
+internal import FoundationEssentials
 
 /// Decides what of a document is news.
 ///
 /// An entry is new when its key, its loose key and its link are unknown within the feed. The dates of entries never
 /// decide that alone: they are absent, wrong or bumped too often (feeds.md §3).
-package struct NewsJudge: Sendable {
+struct NewsJudge: Sendable {
     /// An entry this much older than one read before should have been read before too: a slow publisher's slack.
     static let resetAge: Duration = .seconds(86_400)
     /// Smaller changes are not worth a guard; the cap holds them.
@@ -34,7 +35,7 @@ package struct NewsJudge: Sendable {
     let now: Date
 
     /// Takes the document, and the feed's record as it was before.
-    package init(
+    init(
         feed: Feed,
         record: FeedRecord,
         existing: ExistingEntries,
@@ -61,16 +62,16 @@ package struct NewsJudge: Sendable {
     }
 
     /// To be stored, so that a feed which shrinks keeps its keys.
-    package let identityRule: IdentityRule
+    let identityRule: IdentityRule
 
     /// To be stored: the latest believable date of this document and those before.
-    package var newestEntry: Date? {
+    var newestEntry: Date? {
         let dates = feed.entries.compactMap { believed($0.date) } + [record.newestEntry].compactMap(\.self)
         return dates.filter { $0 <= now }.max()
     }
 
     /// Decides, given what is known of the document's keys and stories.
-    package func judge(_ state: SeenState) -> Judgement {
+    func judge(_ state: SeenState) -> Judgement {
         var judgement = Judgement()
         var silences = known(state)
         let unknown = Set(open(silences))

@@ -1,4 +1,4 @@
-package import Feeds
+internal import Feeds
 
 /// The ways in which an entry can be known already.
 package enum SeenKind: Int, Sendable, CaseIterable {
@@ -14,37 +14,37 @@ package enum SeenKind: Int, Sendable, CaseIterable {
     case held
 }
 
-package struct SeenKey: Hashable, Sendable {
-    package let kind: SeenKind
-    package let key: EntryKey
+struct SeenKey: Hashable, Sendable {
+    let kind: SeenKind
+    let key: EntryKey
 
-    package init(_ kind: SeenKind, _ key: EntryKey) {
+    init(_ kind: SeenKind, _ key: EntryKey) {
         self.kind = kind
         self.key = key
     }
 }
 
 /// An entry's identity, and a hash of what it says.
-package struct EntryMark: Sendable, Equatable {
-    package let key: EntryKey
-    package let content: EntryKey?
+struct EntryMark: Sendable, Equatable {
+    let key: EntryKey
+    let content: EntryKey?
 
-    package init(key: EntryKey, content: EntryKey? = nil) {
+    init(key: EntryKey, content: EntryKey? = nil) {
         self.key = key
         self.content = content
     }
 }
 
 /// What the store knows about the entries of one document, read in the transaction that will record them.
-package struct SeenState: Sendable {
+struct SeenState: Sendable {
     /// Keys of this document that this feed had before.
-    package var known: Set<SeenKey> = []
+    var known: Set<SeenKey> = []
     /// Identities of known entries that said something else when they were last read.
-    package var edited: Set<EntryKey> = []
+    var edited: Set<EntryKey> = []
     /// Stories of this document that were announced in the same category, by any feed.
-    package var stories: [EntryKey: KnownStory] = [:]
+    var stories: [EntryKey: KnownStory] = [:]
     /// Entries of the last whole document that are not in this one.
-    package var vanished = 0
+    var vanished = 0
 
-    package init() {}
+    init() {}
 }

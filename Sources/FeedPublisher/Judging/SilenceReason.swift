@@ -1,3 +1,4 @@
+internal import FeedLists
 package import FoundationEssentials
 
 /// Why an entry of a document is not announced.
@@ -89,6 +90,14 @@ package enum SilenceReason: Sendable, Equatable {
         case .withdrawn: "its story was withdrawn"
         case .nothingToWithdraw: "it withdraws what was not sent"
         }
+    }
+}
+
+extension KeywordFilter {
+    /// Why an entry is not wanted; `nil` when it is.
+    func silence(_ text: FilterText) -> SilenceReason? {
+        if let term = exclude.first(where: { $0.isIn(text) }) { return .excluded(term.text) }
+        return include.isEmpty || include.contains { $0.isIn(text) } ? nil : .notIncluded
     }
 }
 

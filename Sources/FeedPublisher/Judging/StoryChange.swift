@@ -1,51 +1,51 @@
-package import Feeds
-package import FoundationEssentials
+internal import Feeds
+internal import FoundationEssentials
 
 /// What an entry makes of its story: in the message, and in what the store remembers of the category.
-package struct StoryChange: Sendable, Equatable {
+struct StoryChange: Sendable, Equatable {
     /// Names that one message can take the place of: what a body of 4 KB has room for.
     static let maximumReplaced = 16
 
     /// ``StoryName``.
-    package var name: String
+    var name: String
     /// By which the story is known from now on.
-    package var keys: [EntryKey] = []
+    var keys: [EntryKey] = []
     /// Hash of what is said now.
-    package var content: EntryKey?
+    var content: EntryKey?
     /// The alert that speaks for the story now.
-    package var alert: LastAlert?
-    package var status: MessageStatus?
+    var alert: LastAlert?
+    var status: MessageStatus?
     /// Names of stories that were shown and whose place the message takes, its own among them.
-    package var replaces: [String] = []
+    var replaces: [String] = []
     /// Names of known stories that are one with this from now on.
-    package var merges: [String] = []
+    var merges: [String] = []
     /// Rows of these that have not left, and need not any more.
-    package var unsent: [Int64] = []
+    var unsent: [Int64] = []
     /// Rows of these that speak other languages, too: they stay for those.
-    package var parted: [Int64: OutboxMessage] = [:]
+    var parted: [Int64: OutboxMessage] = [:]
     /// In which language it is told, as ``OutboxMessage/shares`` names it.
-    package var language = LanguageShare.main
+    var language = LanguageShare.main
     /// Whether it counts in all languages of the list; else what was told in others stands.
-    package var isForAll = false
+    var isForAll = false
     /// Whether recipients of its own language have been shown anything.
-    package var isForOwnLanguage = true
+    var isForOwnLanguage = true
     /// What recipients of other languages were shown and is withdrawn along, by language.
-    package var elsewhere: [String: String] = [:]
+    var elsewhere: [String: String] = [:]
     /// When the message may leave.
-    package var notBefore: Date?
+    var notBefore: Date?
     /// What was shown and is withdrawn.
-    package var headline: String?
+    var headline: String?
 
-    package init(name: String, keys: [EntryKey] = []) {
+    init(name: String, keys: [EntryKey] = []) {
         self.name = name
         self.keys = keys
     }
 }
 
 /// The last alert of a story: a message that comes after it need not be about it.
-package struct LastAlert: Sendable, Equatable {
-    package var key: EntryKey
-    package var sent: Date
+struct LastAlert: Sendable, Equatable {
+    var key: EntryKey
+    var sent: Date
 }
 
 extension StoryChange {

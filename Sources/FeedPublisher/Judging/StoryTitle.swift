@@ -1,4 +1,5 @@
-package import Feeds
+internal import FeedLists
+internal import Feeds
 
 /// What nearly equal titles have in common.
 ///
@@ -6,7 +7,7 @@ package import Feeds
 /// a name in another transcription, a plural, the publisher's name at the end. All that is taken away here, and what is
 /// left must be equal: word order, numbers and every word that carries meaning count, as a story that is wrongly taken
 /// for another would be lost. Being a key, it is looked up and not compared with all others.
-package enum StoryTitle {
+enum StoryTitle {
     /// Fewer words could be any day's title.
     private static let fewestWords = 4
     /// Letters of a title in a script without spaces.
@@ -31,7 +32,7 @@ package enum StoryTitle {
     ]
 
     /// `nil` when the title says too little to know a story by.
-    package static func key(_ title: String) -> EntryKey? { key(title, without: EditorialMarks()) }
+    static func key(_ title: String) -> EntryKey? { key(title, without: EditorialMarks()) }
 
     /// The same of a title that a list's marks are taken off.
     static func key(_ title: String, without marks: EditorialMarks) -> EntryKey? {

@@ -1,33 +1,10 @@
+internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// How stories that feeds of one category tell in several languages are known to be one.
-///
-/// Never by their titles.
-package enum TranslationMatch: String, Sendable, CaseIterable {
-    /// By their addresses, but for a mark of the language in them (``EntryKey/init(translatedLink:)``).
-    case link
-    /// By the identifier that the publisher gives the story in all languages.
-    case id
-}
-
-/// The languages in which a list's feeds tell their stories.
-package struct Localization: Sendable {
-    /// Languages of one list: each has a text of its own in a message of 4 KB.
-    static let maximumLanguages = 10
-
-    /// Spoken by feeds that name none, and by recipients whose template names none.
-    var main: LanguageName?
-    /// Those beside ``main``, in the order of the feeds.
-    var others: [LanguageName] = []
-    /// Texts that take the place of the list's.
-    var templates: [LanguageName: InlineTemplate] = [:]
-    var match = TranslationMatch.link
-}
-
 /// Which language a feed speaks, among those of its list.
-package struct Voice: Sendable {
+struct Voice: Sendable {
     /// `nil` for the list's main one.
     let language: LanguageName?
     /// The other languages of the list, with `nil` for its main one.
@@ -37,7 +14,7 @@ package struct Voice: Sendable {
     private let match: TranslationMatch
 
     /// Of a feed in a list of one language.
-    package init() {
+    init() {
         language = nil
         others = []
         names = [LanguageShare.main]
@@ -95,7 +72,7 @@ package struct Voice: Sendable {
 }
 
 /// An entry that is told in the message of another language's, which has not left yet.
-package struct Translation: Sendable {
+struct Translation: Sendable {
     let announcement: Announcement
     let story: KnownStory
 }

@@ -1,13 +1,13 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import HubProtocol
 
 /// A message to be sent, its bytes frozen.
-package struct OutboxRow: Sendable, Equatable {
-    package let id: Int64
-    package let message: OutboxMessage
-    package let created: Date
+struct OutboxRow: Sendable, Equatable {
+    let id: Int64
+    let message: OutboxMessage
+    let created: Date
     /// Whether it may have reached the hub already: then only the same bytes with the same key may follow.
-    package let wasAttempted: Bool
+    let wasAttempted: Bool
 
     /// From when on it is news that waits.
     var isDue: Date { max(created, message.notBefore ?? created) }
@@ -24,28 +24,28 @@ package struct OutboxRow: Sendable, Equatable {
 }
 
 /// What is frozen when a row is made.
-package struct OutboxMessage: Sendable, Equatable {
+struct OutboxMessage: Sendable, Equatable {
     /// The category as its list spells it; caps and digests count by it.
-    package var category: String
-    package var tags: String
+    var category: String
+    var tags: String
     /// JSON object of the message's properties.
-    package var body: [UInt8]
+    var body: [UInt8]
     /// 128 random bits in hexadecimal, for the `Idempotency-Key` header.
-    package var idempotencyKey: String
+    var idempotencyKey: String
     /// Titles for a digest, one a line: the entry's own, or for a digest those it names.
-    package var headlines: String
+    var headlines: String
     /// Entries it stands for; more than 1 only for a digest.
-    package var entries: Int
-    package var isDigest: Bool
-    package var status: MessageStatus?
+    var entries: Int
+    var isDigest: Bool
+    var status: MessageStatus?
     /// Names of stories whose messages this one takes the place of; such a message is never folded into a digest.
-    package var replaces: [String] = []
+    var replaces: [String] = []
     /// When it may leave; `nil`: at once.
-    package var notBefore: Date?
+    var notBefore: Date?
     /// When it is of no use any more.
-    package var expires: Date?
+    var expires: Date?
     /// What recipients of each language are told; empty where all are told the same.
-    package var shares: [String: LanguageShare] = [:]
+    var shares: [String: LanguageShare] = [:]
 
     /// Whether it tells of an alert to be acted upon.
     var isUrgent: Bool {
@@ -54,16 +54,16 @@ package struct OutboxMessage: Sendable, Equatable {
 }
 
 /// What became of a row.
-package enum OutboxOutcome: Sendable, Equatable {
+enum OutboxOutcome: Sendable, Equatable {
     case sent(messageID: String?)
     /// The hub will never take it.
     case failed(reason: String)
 }
 
 /// How many rows stand in which state, for people.
-package struct OutboxCounts: Sendable, Equatable {
-    package var pending = 0
-    package var sent = 0
-    package var failed = 0
-    package var folded = 0
+struct OutboxCounts: Sendable, Equatable {
+    var pending = 0
+    var sent = 0
+    var failed = 0
+    var folded = 0
 }

@@ -1,17 +1,18 @@
-package import FoundationEssentials
-package import OutboundHTTP
+internal import FeedLists
+internal import FoundationEssentials
+internal import OutboundHTTP
 
 /// Asks for feeds as a polite reader does.
 ///
 /// Source: feeds.md §10.
-package struct FeedFetcher: Sendable {
+struct FeedFetcher: Sendable {
     /// Answers with the same body after which an `ETag` is left out: some servers handle their own badly.
     private static let patience = 3
 
     let http: OutboundClient
     let now: @Sendable () -> Date
 
-    package init(http: OutboundClient, now: @escaping @Sendable () -> Date = { Date() }) {
+    init(http: OutboundClient, now: @escaping @Sendable () -> Date = { Date() }) {
         self.http = http
         self.now = now
     }

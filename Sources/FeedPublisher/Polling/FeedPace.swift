@@ -1,24 +1,24 @@
-package import Feeds
+internal import Feeds
 internal import FoundationEssentials
 
 /// What a feed's document says of how often, and when, it wants to be asked for.
 ///
 /// Kept with the feed: an answer without a document says nothing of it, and changes nothing.
-package struct FeedPace: Sendable, Equatable {
+struct FeedPace: Sendable, Equatable {
     /// The longer of `ttl` and the interval of `sy:`, within ``bounds``.
-    package var interval: Duration?
+    var interval: Duration?
     /// Hours of the day (GMT) in which it is left alone; never all of them.
-    package var skipHours: Set<Int> = []
+    var skipHours: Set<Int> = []
     /// Days of the week (GMT, 0 is Sunday) on which it is left alone; never all of them.
-    package var skipDays: Set<Int> = []
+    var skipDays: Set<Int> = []
 
     /// Values of 0, 1 and absurd size are common (feeds.md §10).
     static let bounds: ClosedRange<Duration> = .seconds(300) ... .seconds(86_400)
     private static let longestMinutes = 1_000_000
 
-    package init() {}
+    init() {}
 
-    package init(_ feed: Feed) {
+    init(_ feed: Feed) {
         let asked = [feed.ttl, feed.hints.updateMinutes].compactMap(\.self).max()
         interval = asked.map { minutes in
             let interval = Duration.seconds(60 * max(0, min(minutes, Self.longestMinutes)))

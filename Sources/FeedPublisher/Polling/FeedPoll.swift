@@ -1,4 +1,5 @@
 internal import Crypto
+internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 internal import HostSystem

@@ -1,3 +1,4 @@
+internal import FeedLists
 internal import Feeds
 internal import OutboundHTTP
 

@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import Synchronization
 
 /// A host that asked for quiet; all feeds there wait (feeds.md §10).
-package struct HostWait: Sendable, Equatable {
-    package var host: String
-    package var due: DueTime
+struct HostWait: Sendable, Equatable {
+    var host: String
+    var due: DueTime
 }
 
 /// Hosts that asked for quiet or gave no answer while a pass runs, seen by all its tasks.

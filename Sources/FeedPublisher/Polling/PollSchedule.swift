@@ -1,9 +1,10 @@
+internal import FeedLists
 internal import FoundationEssentials
 
 /// When a feed is asked for again.
 ///
 /// Source: feeds.md §10.
-package struct PollSchedule: Sendable {
+struct PollSchedule: Sendable {
     static let maximumBackOff: Duration = .seconds(86_400)
     /// A server may name any wait; a week is the longest we keep.
     static let maximumRetryAfter: Duration = .seconds(7 * 86_400)

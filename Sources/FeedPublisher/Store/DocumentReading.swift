@@ -1,39 +1,39 @@
-package import Feeds
+internal import Feeds
 
 /// A document as the store records it: the keys to look up, and the decision to be made before they are marked.
 ///
 /// Most entries of most documents are known by their identities; only of the others more is looked up.
-package struct DocumentReading: Sendable {
-    package let category: String
+struct DocumentReading: Sendable {
+    let category: String
     /// The ``FeedRecord/completeReading`` before this document, to tell what vanished.
-    package let lastCompleteReading: Int64
-    package let entries: [EntryMark]
+    let lastCompleteReading: Int64
+    let entries: [EntryMark]
     /// Further keys of entries with these identities.
-    package let furtherKeys: @Sendable (_ unknown: Set<EntryKey>) -> [SeenKey]
+    let furtherKeys: @Sendable (_ unknown: Set<EntryKey>) -> [SeenKey]
     /// Keys by which stories are known across the feeds of a category.
-    package let stories: @Sendable (_ unknown: Set<EntryKey>, _ edited: Set<EntryKey>) -> [EntryKey]
+    let stories: @Sendable (_ unknown: Set<EntryKey>, _ edited: Set<EntryKey>) -> [EntryKey]
     /// Whether a story may have been told in several languages.
-    package var hasLanguages = false
-    package var judge: @Sendable (SeenState) -> Verdict
+    var hasLanguages = false
+    var judge: @Sendable (SeenState) -> Verdict
     /// Whether it may hold new entries only, so that what is not in it says nothing.
-    package var isPartial = false
+    var isPartial = false
 }
 
 /// What is to be written because of a document.
-package struct Verdict: Sendable {
-    package struct Story: Sendable {
-        package let message: OutboxMessage
-        package let change: StoryChange
+struct Verdict: Sendable {
+    struct Story: Sendable {
+        let message: OutboxMessage
+        let change: StoryChange
     }
 
     /// Keys to mark as seen.
-    package var marks: [SeenKey] = []
-    package var stories: [Story] = []
+    var marks: [SeenKey] = []
+    var stories: [Story] = []
     /// Stories that are over without a word, because nobody was shown anything of them.
-    package var closed: [StoryChange] = []
+    var closed: [StoryChange] = []
     /// Rows that name one feed or speak one language more, by number; only such as were not sent yet are changed.
-    package var amended: [Int64: OutboxMessage] = [:]
+    var amended: [Int64: OutboxMessage] = [:]
     /// Rows that tell a story in one language more, and what is to be known of it there.
-    package var translated: [(row: Int64, change: StoryChange)] = []
-    package var judgement: Judgement
+    var translated: [(row: Int64, change: StoryChange)] = []
+    var judgement: Judgement
 }

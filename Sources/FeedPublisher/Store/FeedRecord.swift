@@ -1,51 +1,52 @@
-package import Feeds
-package import FoundationEssentials
+internal import FeedLists
+internal import Feeds
+internal import FoundationEssentials
 
 /// What the publisher remembers about one feed between passes.
 ///
 /// A value: the pass changes its copy and hands it to ``PublisherStore/commit(_:hostWait:reading:)``, which writes it
 /// together with everything else that one fetch changes.
-package struct FeedRecord: Sendable, Equatable {
+struct FeedRecord: Sendable, Equatable {
     /// Stable for ever and never used again; the keys of entries hang on it, so that a feed may move.
-    package let id: Int64
+    let id: Int64
     /// As the list gives it.
-    package let url: String
+    let url: String
     /// Where to ask instead, after a permanent move was believed.
-    package var movedURL: String?
-    package var move: MoveCandidate?
-    package var validators = Validators()
+    var movedURL: String?
+    var move: MoveCandidate?
+    var validators = Validators()
     /// SHA-256 of the last whole body.
-    package var bodyHash: [UInt8]?
+    var bodyHash: [UInt8]?
     /// Answers in a row that brought the same body although validators were sent.
-    package var identicalAnswers = 0
+    var identicalAnswers = 0
     /// `nil`: at once.
-    package var due: DueTime?
-    package var pace = FeedPace()
-    package var failures = 0
-    package var failingSince: Date?
+    var due: DueTime?
+    var pace = FeedPace()
+    var failures = 0
+    var failingSince: Date?
     /// What is wrong now, said when it began; `nil` when the feed is well.
-    package var trouble: FeedTrouble?
-    package var lastSuccess: Date?
+    var trouble: FeedTrouble?
+    var lastSuccess: Date?
     /// The latest date seen on an entry, as far as it was to be believed.
-    package var newestEntry: Date?
+    var newestEntry: Date?
     /// When its entries were first recorded; before that nothing of it is announced.
-    package var baseline: Date?
+    var baseline: Date?
     /// Documents read, the clock by which keys age: the wall clock may jump by years.
-    package var readings: Int64 = 0
+    var readings: Int64 = 0
     /// The ``readings`` of the last document that was read to its end.
-    package var completeReading: Int64 = 0
+    var completeReading: Int64 = 0
     /// Documents in a row that were not read to their end.
-    package var incompleteReadings = 0
-    package var identityRule = IdentityRule.id
-    package var retired: Date?
+    var incompleteReadings = 0
+    var identityRule = IdentityRule.id
+    var retired: Date?
     /// When one of its updates was last announced.
-    package var lastUpdate: Date?
+    var lastUpdate: Date?
     /// When the first of its entries that wait for their dates is due: then the whole document is wanted again.
-    package var heldUntil: Date?
-    package var title: String?
-    package var format: String?
+    var heldUntil: Date?
+    var title: String?
+    var format: String?
 
-    package init(id: Int64, url: String) {
+    init(id: Int64, url: String) {
         self.id = id
         self.url = url
     }
@@ -70,13 +71,13 @@ package struct FeedRecord: Sendable, Equatable {
 }
 
 /// `ETag` and `Last-Modified` exactly as received: servers compare for equality (feeds.md §10).
-package struct Validators: Sendable, Equatable {
-    package var etag: [UInt8]?
-    package var lastModified: [UInt8]?
+struct Validators: Sendable, Equatable {
+    var etag: [UInt8]?
+    var lastModified: [UInt8]?
     /// Whose they are: the address that answered last, after redirects, also where it gave none.
-    package var url: String?
+    var url: String?
 
-    package init(etag: [UInt8]? = nil, lastModified: [UInt8]? = nil, url: String? = nil) {
+    init(etag: [UInt8]? = nil, lastModified: [UInt8]? = nil, url: String? = nil) {
         self.etag = etag
         self.lastModified = lastModified
         self.url = url
@@ -86,38 +87,38 @@ package struct Validators: Sendable, Equatable {
 }
 
 /// A permanent redirect that is not believed yet.
-package struct MoveCandidate: Sendable, Equatable {
-    package var url: String
-    package var firstSeen: Date
+struct MoveCandidate: Sendable, Equatable {
+    var url: String
+    var firstSeen: Date
     /// Polls at which the target was a valid feed.
-    package var polls: Int
+    var polls: Int
 }
 
 /// A state of a feed that was reported once.
-package struct FeedTrouble: Sendable, Equatable {
+struct FeedTrouble: Sendable, Equatable {
     /// Stable word for the kind; the same kind again is not news.
-    package var kind: String
+    var kind: String
     /// The line that was said.
-    package var line: String
+    var line: String
 }
 
 /// A wall-clock time together with how long the wait for it is, so that a clock that jumped can be seen through.
-package struct DueTime: Sendable, Equatable {
-    package var at: Date
-    package var wait: Duration
+struct DueTime: Sendable, Equatable {
+    var at: Date
+    var wait: Duration
 
-    package init(after wait: Duration, from now: Date) {
+    init(after wait: Duration, from now: Date) {
         at = now.addingTimeInterval(wait.inSeconds)
         self.wait = wait
     }
 
-    package init(at: Date, wait: Duration) {
+    init(at: Date, wait: Duration) {
         self.at = at
         self.wait = wait
     }
 
     /// Also true when the time lies further ahead than the whole wait: then the clock was set back meanwhile.
-    package func hasCome(at now: Date) -> Bool {
+    func hasCome(at now: Date) -> Bool {
         let ahead = at.timeIntervalSince(now)
         return ahead <= 0 || ahead > wait.inSeconds + Self.rounding
     }

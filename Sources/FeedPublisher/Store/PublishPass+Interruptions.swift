@@ -1,3 +1,5 @@
+internal import FeedLists
+
 /// What earlier runs left half done.
 extension PublishPass {
     /// Feeds named in one line.

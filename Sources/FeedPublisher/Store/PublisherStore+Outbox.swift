@@ -1,4 +1,4 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import GRDB
 
 /// The messages that wait for the hub, and what became of them.
@@ -7,7 +7,7 @@ extension PublisherStore {
     static let keptFinishedRows = 5_000
 
     /// Rows that wait to be sent, oldest first.
-    package func pending() throws -> [OutboxRow] {
+    func pending() throws -> [OutboxRow] {
         try read { db in
             try self.rows(db, "SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
                 OutboxRow(
@@ -54,7 +54,7 @@ extension PublisherStore {
     ///
     /// - Returns: These bytes, which do not change any more; `nil` when the row does not wait any longer.
     @discardableResult
-    package func markAttempted(_ id: Int64) throws -> [UInt8]? {
+    func markAttempted(_ id: Int64) throws -> [UInt8]? {
         try write { db in
             try self.run(db, "UPDATE outbox SET attempted = 1 WHERE id = ? AND state = 'pending'", [id])
             return try self.rows(db, "SELECT body FROM outbox WHERE id = ? AND state = 'pending'", [id]).first.map {
@@ -64,7 +64,7 @@ extension PublisherStore {
     }
 
     /// Notes what became of a row.
-    package func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
+    func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
         try write { db in
             switch outcome {
             case .sent(let messageID):
@@ -107,7 +107,7 @@ extension PublisherStore {
     }
 
     /// Forgets finished rows, but for the newest ``keptFinishedRows``.
-    package func forgetFinished() throws {
+    func forgetFinished() throws {
         try write { db in
             try self.run(
                 db,
@@ -123,7 +123,7 @@ extension PublisherStore {
     /// Replaces rows that were never attempted by one digest.
     ///
     /// - Returns: The digest's row; `nil`, and nothing was done, when a poll has changed one of the rows meanwhile.
-    package func fold(_ rows: [OutboxRow], into digest: OutboxMessage, now: Date) throws -> OutboxRow? {
+    func fold(_ rows: [OutboxRow], into digest: OutboxMessage, now: Date) throws -> OutboxRow? {
         try write { db in
             for row in rows {
                 let current = try self.rows(
@@ -145,7 +145,7 @@ extension PublisherStore {
         }
     }
 
-    package func counts() throws -> OutboxCounts {
+    func counts() throws -> OutboxCounts {
         try read { db in
             var counts = OutboxCounts()
             for row in try self.rows(db, "SELECT state, count(*) AS n FROM outbox GROUP BY state") {

@@ -1,5 +1,6 @@
+internal import FeedLists
 internal import Feeds
-package import FoundationEssentials
+internal import FoundationEssentials
 internal import GRDB
 internal import Glibc
 internal import HubProtocol
@@ -62,7 +63,7 @@ package final class PublisherStore: Sendable {
     /// Empty when there is no file.
     ///
     /// - Throws: ``PublisherStoreError``.
-    package static func scratchCopy(of path: String) throws -> PublisherStore {
+    static func scratchCopy(of path: String) throws -> PublisherStore {
         let copy = try PublisherStoreError.naming(path) {
             let memory = try DatabaseQueue()
             if try isThere(path) {
@@ -91,7 +92,7 @@ package final class PublisherStore: Sendable {
     package static func problem(at path: String) -> String? { DatabaseFile.problem(at: path, keptBy: migrator) }
 
     /// Limits the file's size, in pages of 4 KB, so that a test can fill the disk.
-    package func limitPages(to pages: Int) throws {
+    func limitPages(to pages: Int) throws {
         try write { db in _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages)") }
     }
 
@@ -100,7 +101,7 @@ package final class PublisherStore: Sendable {
     // MARK: Feeds
 
     /// All feeds ever listed, by URL.
-    package func feeds() throws -> [String: FeedRecord] {
+    func feeds() throws -> [String: FeedRecord] {
         try read { db in
             // One row at a time: thousands of rows at once would take more room than the records.
             let sql = "SELECT * FROM feed"
@@ -119,7 +120,7 @@ package final class PublisherStore: Sendable {
     ///
     /// A feed whose address was corrected in its list keeps its number and what it knows of entries; what was found out
     /// about the former address is nothing against the new one.
-    package func enroll(_ addresses: [FeedAddress]) throws -> [String: FeedRecord] {
+    func enroll(_ addresses: [FeedAddress]) throws -> [String: FeedRecord] {
         let known = try feeds()
         let new = addresses.filter { known[$0.text] == nil }
         guard !new.isEmpty else { return known }
@@ -155,7 +156,7 @@ package final class PublisherStore: Sendable {
     ///
     /// - Returns: What was decided about the document.
     @discardableResult
-    package func commit(
+    func commit(
         _ record: FeedRecord,
         hostWait: HostWait? = nil,
         reading: DocumentReading? = nil,
@@ -196,7 +197,7 @@ package final class PublisherStore: Sendable {
     }
 
     /// Hosts that asked for quiet.
-    package func hostWaits() throws -> [String: DueTime] {
+    func hostWaits() throws -> [String: DueTime] {
         try read { db in
             let rows = try self.rows(db, "SELECT host, until, wait FROM host_wait")
             return Dictionary(
@@ -296,7 +297,7 @@ package final class PublisherStore: Sendable {
     // MARK: Notes
 
     /// A fact about the hub or this publisher that outlives a pass.
-    package func note(_ name: PublisherNote) throws -> String? {
+    func note(_ name: PublisherNote) throws -> String? {
         try read { db in
             try self.rows(db, "SELECT value FROM note WHERE name = ?", [name.rawValue]).first.map {
                 try $0.decode(String.self, atIndex: 0)
@@ -304,7 +305,7 @@ package final class PublisherStore: Sendable {
         }
     }
 
-    package func setNote(_ name: PublisherNote, _ value: String?) throws {
+    func setNote(_ name: PublisherNote, _ value: String?) throws {
         try write { db in
             guard let value else {
                 try self.run(db, "DELETE FROM note WHERE name = ?", [name.rawValue])

@@ -1,3 +1,4 @@
+internal import FeedLists
 package import FoundationEssentials
 internal import PrometheusText
 

@@ -1,3 +1,4 @@
+package import FeedLists
 internal import FoundationEssentials
 package import HubClient
 package import Logging

@@ -1,6 +1,6 @@
-import NIOCore
-import NIOHTTPTypes
-import Synchronization
+internal import NIOCore
+internal import NIOHTTPTypes
+internal import Synchronization
 
 /// The connections of a server that anybody may open, of which a bounded number is held.
 ///

@@ -1,3 +1,4 @@
+internal import FeedLists
 internal import Feeds
 
 /// Where a feed says that its news is pushed from: a hub, and the name by which the hub knows the feed.

@@ -1,18 +1,15 @@
-import FeedPublisher
-import Feeds
-import Foundation
-import HTTPTypes
-import Hummingbird
-import HummingbirdCore
-import Logging
-import NIOCore
-import Settings
+internal import Feeds
+internal import HTTPTypes
+package import Hummingbird
+internal import HummingbirdCore
+package import Logging
+internal import NIOCore
 
 /// Where feeds' hubs reach a publisher that stays.
 ///
 /// Any path is taken whose last part is a subscription's: proxies differ in what they leave of the rest. Strangers learn
 /// nothing but 404.
-enum WebSubServer {
+package enum WebSubServer {
     /// A hub that is silent for longer in the middle of a request is let go.
     private static let idleTimeout: TimeAmount = .seconds(30)
     /// For a whole delivery: one that trickles in would hold its place for ever.
@@ -20,10 +17,11 @@ enum WebSubServer {
     /// Connections held; a further one takes the place of one that has nothing to say (``CallbackConnections``).
     static let maximumConnections = 256
 
-    /// Calls `onRunning` with the port.
-    static func application(
+    /// Listens on an address of this machine, and calls `onRunning` with the port.
+    package static func application(
         _ watch: PublishWatch,
-        _ listen: ListenAddress,
+        host: String,
+        port: Int,
         logger: Logger,
         onRunning: @escaping @Sendable (Int) -> Void
     ) -> some ApplicationProtocol {
@@ -49,7 +47,7 @@ enum WebSubServer {
                 )
             ),
             configuration: ApplicationConfiguration(
-                address: .hostname(listen.host, port: listen.port),
+                address: .hostname(host, port: port),
                 serverName: "newswire"
             ),
             onServerRunning: { channel in onRunning(channel.localAddress?.port ?? 0) },

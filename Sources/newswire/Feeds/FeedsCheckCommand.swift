@@ -1,4 +1,5 @@
 import ArgumentParser
+import FeedLists
 import FeedPublisher
 import Feeds
 import Foundation
@@ -71,7 +72,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
                 contentType: source.contentType
             )
             if json {
-                Console.print(try check.json(file: nil))
+                Console.print(try JSON.line(check.report(file: nil)))
             } else if case .feed(let feed) = check {
                 FeedCheckText.print(feed, of: document, now: Date())
             }
@@ -132,6 +133,6 @@ struct FeedsCheckCommand: AsyncParsableCommand {
         } catch {
             throw Failure(.failed, "cannot read the list '\(path)': \(FeedBatch.reason(error))")
         }
-        for item in items { Console.print(try item.check().json(file: item.name)) }
+        for item in items { Console.print(try JSON.line(item.check().report(file: item.name))) }
     }
 }

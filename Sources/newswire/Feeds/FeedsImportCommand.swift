@@ -1,4 +1,5 @@
 import ArgumentParser
+import FeedLists
 import FeedPublisher
 import Feeds
 import Foundation

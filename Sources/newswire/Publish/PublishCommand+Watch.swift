@@ -1,3 +1,4 @@
+import FeedLists
 import FeedPublisher
 import Foundation
 import HostSystem
@@ -45,7 +46,7 @@ extension PublishCommand {
         ]
         if let callback {
             services.append(
-                WebSubServer.application(watch, listen, logger: log) { port in
+                WebSubServer.application(watch, host: listen.host, port: listen.port, logger: log) { port in
                     Console.notice("hubs reach port \(port) as '\(callback)'")
                     notifier?.ready()
                 }

@@ -1,7 +1,9 @@
 import Foundation
 import HubProtocol
+import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// Corrections and withdrawals of stories that were told in several languages, through real passes.

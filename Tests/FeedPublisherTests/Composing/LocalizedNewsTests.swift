@@ -4,6 +4,7 @@ import HubTestServer
 import Synchronization
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// Stories in several languages through real passes.

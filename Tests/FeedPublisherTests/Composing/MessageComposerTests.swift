@@ -3,6 +3,7 @@ import Foundation
 import HubProtocol
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 @Suite struct MessageComposerTests {

@@ -1,7 +1,9 @@
 import Foundation
 import HubProtocol
+import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// Alerts as one service sends them, and passes over the feeds that carry them.

@@ -1,8 +1,10 @@
 import Feeds
 import Foundation
 import HubProtocol
+import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// Entries that a list knows as corrections and retractions, through real passes.

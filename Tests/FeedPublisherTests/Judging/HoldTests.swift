@@ -1,7 +1,9 @@
 import Foundation
 import HubProtocol
+import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// `notBefore:` holds what is found at night until its hour.

@@ -1,6 +1,7 @@
 import Feeds
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 @Suite struct KeywordFilterTests {

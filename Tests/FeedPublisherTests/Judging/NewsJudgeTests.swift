@@ -2,6 +2,7 @@ import Feeds
 import Foundation
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// Readings of one feed, one after the other, with a memory like the store's.

@@ -1,7 +1,9 @@
 import Foundation
 import HubProtocol
+import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// One story, once: over feeds, edits and dates, through real passes.

@@ -3,6 +3,7 @@ import HubTestServer
 import Synchronization
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// Documents that end the program that reads them.

@@ -3,6 +3,7 @@ import Foundation
 import OutboundHTTP
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 @Suite struct PollScheduleTests {

@@ -4,6 +4,7 @@ import OutboundHTTP
 import Synchronization
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// Validators, waits and moves as a server sees them over several passes.

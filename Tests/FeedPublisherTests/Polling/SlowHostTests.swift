@@ -4,6 +4,7 @@ import OutboundHTTP
 import Synchronization
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// Hosts that answer late or never, beside others.

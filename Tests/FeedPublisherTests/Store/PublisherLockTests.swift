@@ -1,5 +1,6 @@
 import Foundation
 import HostSystem
+import HubTestServer
 import Testing
 
 @testable import FeedPublisher

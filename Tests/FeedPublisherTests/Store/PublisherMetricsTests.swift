@@ -1,6 +1,8 @@
 import Foundation
+import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 struct PublisherMetricsTests {

@@ -1,8 +1,10 @@
 import Foundation
 import GRDB
+import HubTestServer
 import Synchronization
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 @Suite struct PublisherStorePlanTests {

@@ -1,7 +1,9 @@
 import Feeds
 import Foundation
+import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 @Suite struct PublisherStoreTests {

@@ -7,7 +7,7 @@ import NIOHTTPTypes
 import OutboundHTTP
 import Testing
 
-@testable import newswire
+@testable import FeedPublisher
 
 /// Clients of the callback server that open connections and say nothing.
 @Suite struct CallbackConnectionsTests {

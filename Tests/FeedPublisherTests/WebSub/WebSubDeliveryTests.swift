@@ -1,6 +1,7 @@
 import Feeds
 import Foundation
 import GRDB
+import HubTestServer
 import Testing
 
 @testable import FeedPublisher
