@@ -36,6 +36,15 @@ package struct PublishReport: Sendable, Equatable {
 
     package init() {}
 
+    /// Adds a feed's turn.
+    mutating func add(_ outcome: FeedPoll.Outcome) {
+        polled += 1
+        unchanged += outcome.isUnchanged ? 1 : 0
+        failedFeeds += outcome.failure == nil ? 0 : 1
+        announced += outcome.announced
+        recorded += outcome.recorded
+    }
+
     /// Adds the figures of another part of the work; how that ended, and what waits, is another matter.
     mutating func add(_ other: PublishReport) {
         polled += other.polled

@@ -12,9 +12,10 @@ extension MessageComposer {
     func adding(_ announcement: Announcement, feedTitle: String, to message: OutboxMessage) -> OutboxMessage {
         guard let told = Self.properties(of: message) else { return message }
         var values = values(for: announcement, feedTitle: feedTitle)
-        values["urgency"] = told["urgency"] ?? values["urgency"]
+        values["urgency"] = message.urgency ?? values["urgency"]
         let share = LanguageShare(entries: 1, headlines: values["title"] ?? "")
         var message = message
+        message.urgency = values["urgency"]
         // Who lives by one telling only is not to miss it because the other is over.
         message.expires = announcement.entry.alert?.expires.flatMap { end in message.expires.map { max($0, end) } }
         message.shares = message.allShares

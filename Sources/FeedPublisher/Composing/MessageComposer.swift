@@ -50,7 +50,9 @@ struct MessageComposer: Sendable {
             headlines: title,
             entries: 1,
             isDigest: false,
+            story: change.name,
             status: change.status,
+            urgency: values["urgency"],
             replaces: change.replaces,
             notBefore: change.notBefore,
             expires: change.status == .withdrawn ? nil : announcement.entry.alert?.expires,
@@ -145,7 +147,8 @@ struct MessageComposer: Sendable {
     static func digest(of rows: [OutboxMessage], idempotencyKey: String) -> OutboxMessage {
         let category = rows.first?.category ?? ""
         let shares = rows.reduce(into: [:]) { $0.merge($1.allShares, uniquingKeysWith: +) }
-        var values = ["category": category, "story": StoryName.of("digest", idempotencyKey)]
+        let story = StoryName.of("digest", idempotencyKey)
+        var values = ["category": category, "story": story]
         for (language, share) in shares {
             let texts =
                 language == LanguageShare.main ? digested(share, category) : digested(share, in: language, category)
@@ -160,6 +163,7 @@ struct MessageComposer: Sendable {
             headlines: headlines.joined(separator: "\n"),
             entries: rows.reduce(0) { $0 + $1.entries },
             isDigest: true,
+            story: story,
             notBefore: rows.compactMap(\.notBefore).max(),
             shares: rows.allSatisfy(\.shares.isEmpty) ? [:] : shares.mapValues { $0.naming(atMost: digestHeadlines) }
         )

@@ -13,21 +13,21 @@ extension NewsJudge {
     }
 
     /// What else has to be known of entries whose identities are unknown.
-    func furtherKeys(unknown: Set<EntryKey>) -> [SeenKey] {
-        identities.indices.filter { unknown.contains(identities[$0].key) }.flatMap { position in
+    func furtherKeys(_ state: SeenState) -> [SeenKey] {
+        identities.indices.filter { state.unknown.contains(identities[$0].key) }.flatMap { position in
             otherKeys(of: position) + (rules.holdsFuture ? [SeenKey(.held, identities[position].key)] : [])
         }
     }
 
     /// Keys by which a second feed's stories are known, of entries that may be announced.
-    func stories(unknown: Set<EntryKey>, edited: Set<EntryKey>) -> [EntryKey] {
+    func stories(_ state: SeenState) -> [EntryKey] {
         identities.indices.flatMap { position -> [EntryKey] in
             let key = identities[position].key
-            if unknown.contains(key) {
+            if state.unknown.contains(key) {
                 return sharedKeys(of: position) + references(of: position) + translatedKeys(of: position)
             }
             let isWanted = rules.announcesUpdates || replacesOthers(position) || mark(of: position) != nil
-            return edited.contains(key) && isWanted ? ownKeys(of: position) + references(of: position) : []
+            return state.edited.contains(key) && isWanted ? ownKeys(of: position) + references(of: position) : []
         }
     }
 

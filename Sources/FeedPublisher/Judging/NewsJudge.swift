@@ -70,6 +70,18 @@ struct NewsJudge: Sendable {
         return dates.filter { $0 <= now }.max()
     }
 
+    /// Returns a feed's record with what a judgement of its document, whole or not, adds to it.
+    func record(_ record: FeedRecord, after judgement: Judgement, isWhole: Bool) -> FeedRecord {
+        var record = record
+        if isWhole {
+            record.identityRule = identityRule
+            record.newestEntry = newestEntry
+        }
+        record.heldUntil = [isWhole ? nil : record.heldUntil, judgement.heldUntil].compactMap(\.self).min()
+        if judgement.announcesUpdate { record.lastUpdate = now }
+        return record
+    }
+
     /// Decides, given what is known of the document's keys and stories.
     func judge(_ state: SeenState) -> Judgement {
         var judgement = Judgement()

@@ -39,6 +39,8 @@ struct EntryMark: Sendable, Equatable {
 struct SeenState: Sendable {
     /// Keys of this document that this feed had before.
     var known: Set<SeenKey> = []
+    /// Identities of this document that this feed did not have before.
+    var unknown: Set<EntryKey> = []
     /// Identities of known entries that said something else when they were last read.
     var edited: Set<EntryKey> = []
     /// Stories of this document that were announced in the same category, by any feed.

@@ -1,7 +1,7 @@
 internal import HubClient
 
 /// What is wrong with the hub, as lines for people.
-struct HubTrouble: Sendable, Equatable {
+struct HubFailure: Sendable, Equatable {
     /// Stable word; the same kind again in the next pass is not news.
     let kind: String
     let line: String

@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import HubProtocol
 
 /// A message to be sent, its bytes frozen.
 struct OutboxRow: Sendable, Equatable {
@@ -37,7 +36,11 @@ struct OutboxMessage: Sendable, Equatable {
     /// Entries it stands for; more than 1 only for a digest.
     var entries: Int
     var isDigest: Bool
+    /// ``StoryName``.
+    var story: String?
     var status: MessageStatus?
+    /// ``MessageComposer/urgent`` or nothing.
+    var urgency: String?
     /// Names of stories whose messages this one takes the place of; such a message is never folded into a digest.
     var replaces: [String] = []
     /// When it may leave; `nil`: at once.
@@ -47,10 +50,8 @@ struct OutboxMessage: Sendable, Equatable {
     /// What recipients of each language are told; empty where all are told the same.
     var shares: [String: LanguageShare] = [:]
 
-    /// Whether it tells of an alert to be acted upon.
-    var isUrgent: Bool {
-        !isDigest && (try? MessageProperties(json: body))?["urgency"] == MessageComposer.urgent
-    }
+    /// True for an alert to be acted upon.
+    var isUrgent: Bool { urgency == MessageComposer.urgent }
 }
 
 /// What became of a row.

@@ -23,11 +23,11 @@ struct OutboxSender: Sendable {
     let reporter: PublishReporter
     let now: Date
     /// In a dry run.
-    var preview: PreviewCollector?
+    let preview: PreviewCollector?
     /// Messages of each category that count in the cap because the pass sent them before.
-    var singles: [String: Int] = [:]
+    let singles: [String: Int]
     /// Else more may come in this pass, and what exceeds the cap waits for it.
-    var isLast = true
+    let isLast: Bool
 
     struct Outcome: Sendable {
         /// Those from before and those that were sent now.

@@ -7,61 +7,41 @@ internal import HubProtocol
 extension PublishPass {
     private static let secondsOfDay: Double = 86_400
 
-    /// What was sent already in this pass.
-    struct Sending {
-        /// Somebody else sends.
-        var isElsewhere = false
-        /// By category, what counts in the cap.
-        var singles: [String: Int] = [:]
-        /// Whether all that this pass finds is there: then the rest of a category becomes a digest.
-        var isLast = true
-        /// The hub is away or refuses us: another pass tries again.
-        var hasFailed = false
-    }
-
-    /// Sends what waits.
-    func send(_ start: Date, _ report: inout PublishReport) async throws {
-        var sending = Sending()
-        try await send(start, &report, &sending)
-    }
-
-    func send(_ start: Date, _ report: inout PublishReport, _ sending: inout Sending) async throws {
-        guard !sending.hasFailed else { return }
+    /// Sends what waits; the rest of a category becomes a digest once all that this pass finds is there (`isLast`).
+    func send(_ course: inout Course, isLast: Bool = true) async throws {
+        guard !course.hasHubFailed else { return }
         let target: any MessageHub
         if let preview {
             target = PreviewHub(client: hub, collector: preview)
         } else if let hub {
-            let (error, wasContacted) = try await announceCategories(to: hub, start)
-            if let error {
-                sending.hasFailed = true
-                try settle(error, &report)
-                return
-            }
-            if wasContacted { try settle(nil, &report) }
+            let (error, wasContacted) = try await announceCategories(to: hub, course.start)
+            course.hasHubFailed = error != nil
+            if wasContacted { try settle(error, &course.report) }
+            guard error == nil else { return }
             target = LiveHub(client: hub)
         } else {
             return
         }
-        var sender = OutboxSender(
+        let sender = OutboxSender(
             store: store,
             hub: target,
             options: options,
             environment: environment,
             reporter: reporter,
-            now: start,
-            preview: preview
+            now: course.start,
+            preview: preview,
+            singles: course.sent,
+            isLast: isLast
         )
-        sender.singles = sending.singles
-        sender.isLast = sending.isLast
         let outcome = try await sender.run()
-        sending.singles = outcome.singles
-        sending.hasFailed = outcome.trouble != nil
-        report.sent += outcome.sent
-        report.digests += outcome.digests
-        report.refused += outcome.refused
-        report.waitsUntil = outcome.waitsUntil
+        course.sent = outcome.singles
+        course.hasHubFailed = outcome.trouble != nil
+        course.report.sent += outcome.sent
+        course.report.digests += outcome.digests
+        course.report.refused += outcome.refused
+        course.report.waitsUntil = outcome.waitsUntil
         guard preview == nil else { return }
-        if outcome.trouble != nil || outcome.wasContacted { try settle(outcome.trouble, &report) }
+        if outcome.trouble != nil || outcome.wasContacted { try settle(outcome.trouble, &course.report) }
     }
 
     /// Tells the hub which categories there are when that changed, and once a day in case the hub forgot.
@@ -97,11 +77,11 @@ extension PublishPass {
             report.exit = .tryLater
             return
         }
-        let trouble = HubTrouble(error, at: hub?.address ?? "", pending: try store.counts().pending)
-        report.exit = trouble.isConfiguration ? .badConfiguration : .tryLater
-        let isRepeat = before == trouble.kind
-        reporter.line(PublishLine(trouble.isConfiguration ? .error : .warning, trouble.line, isRepeat: isRepeat))
-        if let advice = trouble.advice { reporter.line(PublishLine(.hint, advice, isRepeat: isRepeat)) }
-        if !isRepeat { try store.setNote(.hubTrouble, trouble.kind) }
+        let failure = HubFailure(error, at: hub?.address ?? "", pending: try store.counts().pending)
+        report.exit = failure.isConfiguration ? .badConfiguration : .tryLater
+        let isRepeat = before == failure.kind
+        reporter.line(PublishLine(failure.isConfiguration ? .error : .warning, failure.line, isRepeat: isRepeat))
+        if let advice = failure.advice { reporter.line(PublishLine(.hint, advice, isRepeat: isRepeat)) }
+        if !isRepeat { try store.setNote(.hubTrouble, failure.kind) }
     }
 }

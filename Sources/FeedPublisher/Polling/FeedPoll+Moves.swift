@@ -8,16 +8,18 @@ extension FeedPoll {
 
     /// Believes a permanent redirect after some polls and days; at once when only the scheme became `https`, or when it
     /// leads back to the list's own address.
-    func follow(_ target: String?, _ record: inout FeedRecord, _ outcome: inout Outcome) {
+    ///
+    /// - Returns: What to tell people, when their list is to be changed.
+    func follow(_ target: String?, _ record: inout FeedRecord, file: String) -> PublishLine? {
         guard let target, let address = try? FeedAddress(parsing: target, allowsFile: false),
             address.comparable != source.address.comparable
         else {
             record.move = nil
             if target != nil { record.movedURL = nil }
-            return
+            return nil
         }
         let asked = record.asked(source)
-        guard address.comparable != asked.comparable else { return }
+        guard address.comparable != asked.comparable else { return nil }
         let now = environment.now()
         var move = record.move ?? MoveCandidate(url: target, firstSeen: now, polls: 0)
         if move.url != target { move = MoveCandidate(url: target, firstSeen: now, polls: 0) }
@@ -29,17 +31,13 @@ extension FeedPoll {
         let isOld =
             move.polls >= Self.movePolls
             && now.timeIntervalSince(move.firstSeen) >= Self.moveAge.inSeconds
-        guard isUpgrade || isOld else { return }
+        guard isUpgrade || isOld else { return nil }
         record.movedURL = target
         record.move = nil
-        if !isUpgrade {
-            outcome.lines.append(
-                PublishLine(
-                    .hint,
-                    "feed '\(source.address.publicText)' has moved for good to '\(address.publicText)'; "
-                        + "change it in '\(list.file)'"
-                )
-            )
-        }
+        guard !isUpgrade else { return nil }
+        return PublishLine(
+            .hint,
+            "feed '\(source.address.publicText)' has moved for good to '\(address.publicText)'; change it in '\(file)'"
+        )
     }
 }

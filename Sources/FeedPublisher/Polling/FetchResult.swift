@@ -1,3 +1,5 @@
+internal import Crypto
+
 /// What came of asking for a feed.
 enum FetchResult: Sendable {
     case document(FetchedDocument)
@@ -25,8 +27,24 @@ struct FetchedDocument: Sendable {
     let contentType: String?
     let validators: Validators
     let answer: FetchResult.Answer
+    /// SHA-256 of the body.
+    let hash: [UInt8]
+
+    init(
+        body: [UInt8],
+        contentLocation: String? = nil,
+        contentType: String?,
+        validators: Validators = Validators(),
+        answer: FetchResult.Answer
+    ) {
+        self.body = body
+        self.contentLocation = contentLocation
+        self.contentType = contentType
+        self.validators = validators
+        self.answer = answer
+        hash = Array(SHA256.hash(data: body))
+    }
 
     /// After redirects.
     var url: String { answer.url }
-    var movedTo: String? { answer.movedTo }
 }

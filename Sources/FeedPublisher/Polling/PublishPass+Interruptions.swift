@@ -1,6 +1,7 @@
 internal import FeedLists
+internal import HostSystem
 
-/// What earlier runs left half done.
+/// Readings that may end the program, and those that earlier runs left half done.
 extension PublishPass {
     /// Feeds named in one line.
     private static let namedFeeds = 3
@@ -25,5 +26,29 @@ extension PublishPass {
                     + "\(further); what it did not finish is done now, after all else"
             )
         )
+    }
+
+    /// Records that a document is being read, in case that this ends the program.
+    ///
+    /// - Returns: Why the document is not to be read; `nil` when it is.
+    func begin(_ feed: Int64, _ document: FetchedDocument) throws -> InterruptedReading? {
+        try store.beginReading(
+            feed,
+            hash: document.hash,
+            program: environment.program,
+            isForced: options.force,
+            now: environment.now()
+        )
+    }
+
+    /// Reads and publishes a document whose reading was begun; what it records ends the reading.
+    func reading<Value>(_ feed: Int64, _ work: () throws -> Value) throws -> Value {
+        do {
+            return try TrapNote.naming(feed, work)
+        } catch {
+            // The program goes on, so the document did not end it.
+            try? store.endReading(feed)
+            throw error
+        }
     }
 }

@@ -27,7 +27,7 @@ extension PublishPass {
         /// Number of runs of the program that ended while they read its documents, one after the other.
         let deaths: Int
 
-        init(_ source: FeedSource, in list: FeedList, _ record: FeedRecord, hosts: Set<String>, deaths: Int = 0) {
+        init(_ source: FeedSource, in list: FeedList, _ record: FeedRecord, hosts: Set<String> = [], deaths: Int = 0) {
             self.list = list
             self.source = source
             self.record = record
@@ -53,57 +53,35 @@ extension PublishPass {
         case budgetIsSpent
     }
 
-    /// Asks for feeds that are due, host by host, for a publisher that stays and sends in its own time.
-    func poll(_ hosts: [[Turn]], _ start: Date, _ report: inout PublishReport) async throws {
-        var sending = Sending(isElsewhere: true)
-        try await poll(hosts, start, &report, &sending)
-    }
-
     /// Asks for one feed of each lane in turn, so that none waits for a slow one, and sends meanwhile.
-    ///
-    /// `start` is when the feeds were found to be due.
-    func poll(
-        _ hosts: [[Turn]],
-        _ start: Date,
-        _ report: inout PublishReport,
-        _ sending: inout Sending
-    ) async throws {
+    func poll(_ hosts: [[Turn]], _ course: inout Course) async throws {
         let quiet = QuietHosts()
-        let lanes = lanes(of: hosts.map { $0.filter { $0.deaths == 0 } }.filter { !$0.isEmpty }, at: start)
-        try await poll(lanes: lanes[...], start, quiet, &report, &sending)
-        try await pollSuspects(hosts.joined().filter { $0.deaths > 0 }, start, quiet, &report, &sending)
+        let lanes = lanes(of: hosts.map { $0.filter { $0.deaths == 0 } }.filter { !$0.isEmpty }, at: course.start)
+        try await poll(lanes: lanes[...], quiet, &course)
+        try await pollSuspects(hosts.joined().filter { $0.deaths > 0 }, quiet, &course)
     }
 
     /// Asks for the feeds whose documents may end the program, one by one after all else was published.
     ///
     /// If one does, the others have lost nothing. Those that least often ended it come first.
-    private func pollSuspects(
-        _ suspects: [Turn],
-        _ start: Date,
-        _ quiet: QuietHosts,
-        _ report: inout PublishReport,
-        _ sending: inout Sending
-    ) async throws {
+    private func pollSuspects(_ suspects: [Turn], _ quiet: QuietHosts, _ course: inout Course) async throws {
         guard !suspects.isEmpty, !Task.isCancelled else { return }
-        if !sending.isElsewhere, preview == nil {
-            sending.isLast = false
-            try await send(start, &report, &sending)
-            sending.isLast = true
-        }
+        if sendsMeanwhile { try await send(&course, isLast: false) }
         for turn in suspects.sorted(by: { $0.deaths < $1.deaths }) {
             if !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
             guard !Task.isCancelled else { return }
-            try await poll(lanes: [[turn]], start, quiet, &report, &sending)
+            try await poll(lanes: [[turn]], quiet, &course)
         }
     }
 
+    private var sendsMeanwhile: Bool { resident == nil && preview == nil }
+
     private func poll(
         lanes: ArraySlice<ArraySlice<Turn>>,
-        _ start: Date,
         _ quiet: QuietHosts,
-        _ report: inout PublishReport,
-        _ sending: inout Sending
+        _ course: inout Course
     ) async throws {
+        let start = course.start
         var lanes = lanes
         var running = 0
         var isSpent = false
@@ -115,20 +93,18 @@ extension PublishPass {
                 }
             }
             group.addTask { await after(Self.pollingBudget, .budgetIsSpent) }
-            if !sending.isElsewhere { group.addTask { await after(Self.sendingInterval, .sendingIsDue) } }
+            if sendsMeanwhile { group.addTask { await after(Self.sendingInterval, .sendingIsDue) } }
             fill()
             while running > 0, let event = try await group.next() {
                 switch event {
                 case .polled(let outcome, let rest):
                     running -= 1
-                    if let outcome { count(outcome, &report) }
+                    if let outcome { course.report.add(outcome) }
                     if !rest.isEmpty { lanes.append(rest) }
                     if !Task.isCancelled { fill() }
                 case .sendingIsDue:
-                    guard preview == nil, !Task.isCancelled else { continue }
-                    sending.isLast = false
-                    try await send(start, &report, &sending)
-                    sending.isLast = true
+                    guard !Task.isCancelled else { continue }
+                    try await send(&course, isLast: false)
                     group.addTask { await after(Self.sendingInterval, .sendingIsDue) }
                 case .budgetIsSpent: isSpent = true
                 }
@@ -169,26 +145,13 @@ extension PublishPass {
         // The slice begins at 0 until its first feed was asked for.
         if lane.startIndex > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
         guard !Task.isCancelled else { return .polled(nil, rest: []) }
-        let poll = FeedPoll(
-            list: turn.list,
-            source: turn.source,
-            store: store,
-            fetcher: fetcher,
-            environment: environment,
-            existing: options.announceExisting,
-            start: start,
-            isForced: options.force,
-            preview: preview
-        )
-        let outcome =
-            if let resident { try await resident.poll(turn, poll) } else { try await poll.run(turn.record) }
-        guard !outcome.isCancelled else { return .polled(nil, rest: []) }
+        guard let outcome = try await takeTurn(turn, start) else { return .polled(nil, rest: []) }
         for line in outcome.lines { reporter.line(line) }
         logger.debug(
             "feed polled",
             metadata: [
                 "feed.id": "\(turn.record.id)", "feed.url": "\(turn.source.address.publicText)",
-                "feed.failed": "\(outcome.isFailed)", "feed.unchanged": "\(outcome.isUnchanged)",
+                "feed.failed": "\(outcome.failure != nil)", "feed.unchanged": "\(outcome.isUnchanged)",
                 "feed.announced": "\(outcome.announced)", "feed.recorded": "\(outcome.recorded)",
             ]
         )
@@ -198,6 +161,17 @@ extension PublishPass {
             resident?.leave(host)
         }
         return .polled(outcome, rest: rest)
+    }
+
+    /// Takes a feed's turn, in a publisher that stays after whoever else is at work on the feed.
+    private func takeTurn(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
+        guard let resident else { return try await take(turn, start) }
+        return try await resident.turns.holding(turn.record.id) {
+            let record = try store.feed(turn.record.id) ?? turn.record
+            let outcome = try await take(Turn(turn.source, in: turn.list, record), start)
+            if let outcome { try resident.polled(turn.source, record, outcome) }
+            return outcome
+        }
     }
 
     /// The feeds that are due, by host, and when the next of the others is.
@@ -213,14 +187,7 @@ extension PublishPass {
             let hosts = record.hosts(source)
             if !options.force, let reason = notAsked(source, record, waits.latest(of: hosts, at: now), now) {
                 next = [next, reason.until].compactMap(\.self).min()
-                preview?.add(
-                    FeedPreview(
-                        category: list.category.text,
-                        address: source.address,
-                        title: source.title ?? record.title,
-                        state: .notAsked(reason)
-                    )
-                )
+                preview?.add(FeedPreview(list, source, record, state: .notAsked(reason)))
                 continue
             }
             // Files share no host that could mind.
@@ -248,13 +215,5 @@ extension PublishPass {
         if let due = record.due, !due.hasCome(at: now) { return .notDue(until: due.at) }
         if let wait { return .hostQuiet(until: wait.at) }
         return PollSchedule(source, pace: record.pace).opening(after: now).map { .notDue(until: $0) }
-    }
-
-    private func count(_ outcome: FeedPoll.Outcome, _ report: inout PublishReport) {
-        report.polled += 1
-        report.unchanged += outcome.isUnchanged ? 1 : 0
-        report.failedFeeds += outcome.isFailed ? 1 : 0
-        report.announced += outcome.announced
-        report.recorded += outcome.recorded
     }
 }

@@ -4,8 +4,7 @@ internal import FoundationEssentials
 
 /// What the publisher remembers about one feed between passes.
 ///
-/// A value: the pass changes its copy and hands it to ``PublisherStore/commit(_:hostWait:reading:)``, which writes it
-/// together with everything else that one fetch changes.
+/// A value: a pass changes its copy, and writes it in the transaction of everything else that one fetch changes.
 struct FeedRecord: Sendable, Equatable {
     /// Stable for ever and never used again; the keys of entries hang on it, so that a feed may move.
     let id: Int64
@@ -41,7 +40,7 @@ struct FeedRecord: Sendable, Equatable {
     var retired: Date?
     /// When one of its updates was last announced.
     var lastUpdate: Date?
-    /// When the first of its entries that wait for their dates is due: then the whole document is wanted again.
+    /// When the first of its entries that wait for their dates is due.
     var heldUntil: Date?
     var title: String?
     var format: String?
@@ -50,6 +49,16 @@ struct FeedRecord: Sendable, Equatable {
         self.id = id
         self.url = url
     }
+
+    /// Makes the next request ask for the whole document, whatever was read before.
+    mutating func forgetDocument() {
+        validators = Validators(url: validators.url)
+        bodyHash = nil
+        identicalAnswers = 0
+    }
+
+    /// True if entries that waited for their dates are due: then the whole document is wanted again.
+    func hasHeldEntries(dueAt now: Date) -> Bool { heldUntil.map { $0 <= now } ?? false }
 
     /// Where the feed is asked for now.
     func asked(_ source: FeedSource) -> FeedAddress {

@@ -8,46 +8,16 @@ extension PublisherStore {
 
     /// Rows that wait to be sent, oldest first.
     func pending() throws -> [OutboxRow] {
-        try read { db in
-            try self.rows(db, "SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
+        try read { store in
+            try store.rows("SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
                 OutboxRow(
                     id: try row.decode(forColumn: "id"),
-                    message: try Self.message(row),
-                    created: Self.date(try row.decode(forColumn: "created")),
-                    wasAttempted: try row.decode(forColumn: "attempted")
+                    message: try OutboxMessage(row),
+                    created: Date(milliseconds: try row.decode(forColumn: "created")),
+                    wasAttempted: try row.decode(forColumn: "is_attempted")
                 )
             }
         }
-    }
-
-    static func message(_ row: Row) throws -> OutboxMessage {
-        OutboxMessage(
-            category: try row.decode(forColumn: "category"),
-            tags: try row.decode(forColumn: "tags"),
-            body: [UInt8](try row.decode(Data.self, forColumn: "body")),
-            idempotencyKey: try row.decode(forColumn: "idempotency_key"),
-            headlines: try row.decode(forColumn: "headlines"),
-            entries: try row.decode(forColumn: "entries"),
-            isDigest: try row.decode(forColumn: "is_digest"),
-            status: try row.decode(String?.self, forColumn: "status").flatMap(MessageStatus.init),
-            replaces: try row.decode(String?.self, forColumn: "replaces").map(names) ?? [],
-            notBefore: try date(row, "not_before"),
-            expires: try date(row, "expires"),
-            shares: try row.decode(String?.self, forColumn: "languages").map(Self.shares) ?? [:]
-        )
-    }
-
-    private static func names(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
-
-    private static func shares(_ text: String) throws -> [String: LanguageShare] {
-        try JSONDecoder().decode([String: LanguageShare].self, from: Data(text.utf8))
-    }
-
-    static func encoded(_ shares: [String: LanguageShare]) throws -> String? {
-        guard !shares.isEmpty else { return nil }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(shares), as: UTF8.self)
     }
 
     /// Notes that a row's bytes may reach the hub from now on.
@@ -55,48 +25,41 @@ extension PublisherStore {
     /// - Returns: These bytes, which do not change any more; `nil` when the row does not wait any longer.
     @discardableResult
     func markAttempted(_ id: Int64) throws -> [UInt8]? {
-        try write { db in
-            try self.run(db, "UPDATE outbox SET attempted = 1 WHERE id = ? AND state = 'pending'", [id])
-            return try self.rows(db, "SELECT body FROM outbox WHERE id = ? AND state = 'pending'", [id]).first.map {
-                [UInt8](try $0.decode(Data.self, forColumn: "body"))
-            }
+        try transaction { store in
+            try store.run("UPDATE outbox SET is_attempted = 1 WHERE id = ? AND state = 'pending'", [id])
+            return try store.rows("SELECT body FROM outbox WHERE id = ? AND state = 'pending'", [id]).first?
+                .bytes("body")
         }
     }
 
     /// Notes what became of a row.
     func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
-        try write { db in
+        let (state, column, value) =
             switch outcome {
-            case .sent(let messageID):
-                try self.run(
-                    db,
-                    "UPDATE outbox SET state = 'sent', message_id = ?, finished = ? WHERE id = ? AND state = 'pending'",
-                    [messageID, Self.milliseconds(now), id]
-                )
-            case .failed(let reason):
-                try self.run(
-                    db,
-                    "UPDATE outbox SET state = 'failed', reason = ?, finished = ? WHERE id = ? AND state = 'pending'",
-                    [reason, Self.milliseconds(now), id]
-                )
+            case .sent(let messageID): ("sent", "message_id", messageID)
+            case .failed(let reason): ("failed", "reason", reason)
             }
+        try transaction { store in
+            try store.run(
+                "UPDATE outbox SET state = ?, \(column) = ?, finished = ? WHERE id = ? AND state = 'pending'",
+                [state, value, now.milliseconds, id]
+            )
         }
     }
 
     /// What of a category was sent within a window of time that began then.
     ///
-    /// What lies behind it was sent while the clock was ahead.
+    /// What lies after its end was sent while the clock was ahead.
     func recentMessages(of category: String, since start: Date, window: Duration) throws -> RecentMessages {
-        try read { db in
-            let rows = try self.rows(
-                db,
+        try read { store in
+            let rows = try store.rows(
                 """
                 SELECT finished, is_digest FROM outbox
                 WHERE state = 'sent' AND category = ? AND finished > ? AND finished <= ?
                 """,
-                [category, Self.milliseconds(start), Self.milliseconds(start.addingTimeInterval(window.inSeconds))]
+                [category, start.milliseconds, start.addingTimeInterval(window.inSeconds).milliseconds]
             ).map { row in
-                (Self.date(try row.decode(forColumn: "finished")), try row.decode(Bool.self, forColumn: "is_digest"))
+                (try row.date("finished") ?? start, try row.decode(Bool.self, forColumn: "is_digest"))
             }
             return RecentMessages(
                 window: window,
@@ -108,9 +71,8 @@ extension PublisherStore {
 
     /// Forgets finished rows, but for the newest ``keptFinishedRows``.
     func forgetFinished() throws {
-        try write { db in
-            try self.run(
-                db,
+        try transaction { store in
+            try store.run(
                 """
                 DELETE FROM outbox WHERE state <> 'pending' AND id <=
                 (SELECT id FROM outbox WHERE state <> 'pending' ORDER BY id DESC LIMIT 1 OFFSET ?)
@@ -124,21 +86,19 @@ extension PublisherStore {
     ///
     /// - Returns: The digest's row; `nil`, and nothing was done, when a poll has changed one of the rows meanwhile.
     func fold(_ rows: [OutboxRow], into digest: OutboxMessage, now: Date) throws -> OutboxRow? {
-        try write { db in
+        try transaction { store in
             for row in rows {
-                let current = try self.rows(
-                    db,
-                    "SELECT * FROM outbox WHERE id = ? AND state = 'pending' AND attempted = 0",
+                let current = try store.rows(
+                    "SELECT * FROM outbox WHERE id = ? AND state = 'pending' AND is_attempted = 0",
                     [row.id]
-                ).first.map(Self.message)
+                ).first.map(OutboxMessage.init)
                 guard current == row.message else { return nil }
             }
-            let id = try self.insert(db, digest, feed: nil, now: now)
+            let id = try store.insert(digest, feed: nil, now: now)
             for row in rows {
-                try self.run(
-                    db,
+                try store.run(
                     "UPDATE outbox SET state = 'folded', digest = ?, finished = ? WHERE id = ?",
-                    [id, Self.milliseconds(now), row.id]
+                    [id, now.milliseconds, row.id]
                 )
             }
             return OutboxRow(id: id, message: digest, created: now, wasAttempted: false)
@@ -146,9 +106,9 @@ extension PublisherStore {
     }
 
     func counts() throws -> OutboxCounts {
-        try read { db in
+        try read { store in
             var counts = OutboxCounts()
-            for row in try self.rows(db, "SELECT state, count(*) AS n FROM outbox GROUP BY state") {
+            for row in try store.rows("SELECT state, count(*) AS n FROM outbox GROUP BY state") {
                 let count = try row.decode(Int.self, forColumn: "n")
                 switch try row.decode(String.self, forColumn: "state") {
                 case "pending": counts.pending = count
@@ -160,23 +120,76 @@ extension PublisherStore {
             return counts
         }
     }
+}
 
-    @discardableResult
-    func insert(_ db: Database, _ message: OutboxMessage, feed: Int64?, now: Date) throws -> Int64 {
-        try run(
-            db,
+extension StoreTransaction {
+    /// Puts a message into the outbox, and returns its row's number.
+    func insert(_ message: OutboxMessage, feed: Int64?, now: Date) throws -> Int64 {
+        try insert(
             """
             INSERT INTO outbox (feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created,
-            status, replaces, not_before, expires, languages)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            story, status, urgency, replaces, not_before, expires, languages)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 feed, message.category, message.tags, message.idempotencyKey, Data(message.body), message.headlines,
-                message.entries, message.isDigest, Self.milliseconds(now), message.status?.rawValue,
-                message.replaces.isEmpty ? nil : message.replaces.joined(separator: " "),
-                Self.milliseconds(message.notBefore), Self.milliseconds(message.expires), Self.encoded(message.shares),
+                message.entries, message.isDigest, now.milliseconds, message.story, message.status?.rawValue,
+                message.urgency, message.replaces.isEmpty ? nil : message.replaces.joined(separator: " "),
+                message.notBefore?.milliseconds, message.expires?.milliseconds, message.encodedShares,
             ]
         )
-        return db.lastInsertedRowID
+    }
+
+    /// Replaces the text of a message of which no byte was sent.
+    func amend(_ row: Int64, _ message: OutboxMessage) throws {
+        try run(
+            """
+            UPDATE outbox SET body = ?, headlines = ?, urgency = ?, expires = ?, languages = ?
+            WHERE id = ? AND state = 'pending' AND is_attempted = 0
+            """,
+            [
+                Data(message.body), message.headlines, message.urgency, message.expires?.milliseconds,
+                message.encodedShares, row,
+            ]
+        )
+    }
+
+    /// Takes a message out of the outbox, unless it may have reached the hub.
+    func remove(_ row: Int64) throws {
+        try run("DELETE FROM outbox WHERE id = ? AND state = 'pending' AND is_attempted = 0", [row])
+    }
+}
+
+extension OutboxMessage {
+    init(_ row: Row) throws {
+        self.init(
+            category: try row.decode(forColumn: "category"),
+            tags: try row.decode(forColumn: "tags"),
+            body: try row.bytes("body") ?? [],
+            idempotencyKey: try row.decode(forColumn: "idempotency_key"),
+            headlines: try row.decode(forColumn: "headlines"),
+            entries: try row.decode(forColumn: "entries"),
+            isDigest: try row.decode(forColumn: "is_digest"),
+            story: try row.decode(forColumn: "story"),
+            status: try row.decode(String?.self, forColumn: "status").flatMap(MessageStatus.init),
+            urgency: try row.decode(forColumn: "urgency"),
+            replaces: try row.decode(String?.self, forColumn: "replaces")?.split(separator: " ").map(String.init) ?? [],
+            notBefore: try row.date("not_before"),
+            expires: try row.date("expires"),
+            shares: try row.decode(String?.self, forColumn: "languages").map(Self.shares) ?? [:]
+        )
+    }
+
+    private static func shares(_ text: String) throws -> [String: LanguageShare] {
+        try JSONDecoder().decode([String: LanguageShare].self, from: Data(text.utf8))
+    }
+
+    fileprivate var encodedShares: String? {
+        get throws {
+            guard !shares.isEmpty else { return nil }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(shares), as: UTF8.self)
+        }
     }
 }

@@ -15,17 +15,16 @@ extension PublisherStore {
         isForced: Bool,
         now: Date
     ) throws -> InterruptedReading? {
-        try withoutSync { db in
-            let known = try self.interrupted(db, "WHERE feed = ? AND deaths > 0", [feed])[feed]
+        try withoutSync { store in
+            let known = try store.interrupted("WHERE feed = ? AND deaths > 0", [feed])[feed]
             if let known, !isForced, known.skips(hash, program: program, at: now) { return known }
-            try self.run(
-                db,
+            try store.run(
                 """
                 INSERT INTO reading (feed, body_hash, program, started, is_open) VALUES (?, ?, ?, ?, 1)
                 ON CONFLICT DO UPDATE SET body_hash = excluded.body_hash, program = excluded.program,
                 started = excluded.started, is_open = 1
                 """,
-                [feed, Data(hash), program, Self.milliseconds(now)]
+                [feed, Data(hash), program, now.milliseconds]
             )
             return nil
         }
@@ -33,11 +32,7 @@ extension PublisherStore {
 
     /// Takes a mark away: the reading has ended, and the program has not.
     func endReading(_ feed: Int64) throws {
-        try withoutSync { db in try self.endReading(db, feed) }
-    }
-
-    func endReading(_ db: Database, _ feed: Int64) throws {
-        try run(db, "DELETE FROM reading WHERE feed = ?", [feed])
+        try withoutSync { try $0.endReading(feed) }
     }
 
     /// Takes account of the marks that earlier runs of the program left; to be called before a run reads anything.
@@ -46,15 +41,14 @@ extension PublisherStore {
     /// - Returns: The feeds that were being read when that run ended.
     /// - Throws: ``PublisherStoreError``.
     func settleReadings(trapped: Int64?) throws -> [Int64] {
-        let open = try read { db in
-            try self.rows(db, "SELECT feed FROM reading WHERE is_open = 1").map {
-                try $0.decode(Int64.self, atIndex: 0)
+        let open = try read { store in
+            try store.rows("SELECT feed FROM reading WHERE is_open = 1").map {
+                try $0.decode(Int64.self, forColumn: "feed")
             }
         }
         guard !open.isEmpty else { return [] }
-        try write { db in
-            try self.run(
-                db,
+        try transaction { store in
+            try store.run(
                 "UPDATE reading SET is_open = 0, deaths = deaths + 1, is_certain = (feed = ?) WHERE is_open = 1",
                 [trapped ?? 0]
             )
@@ -64,39 +58,44 @@ extension PublisherStore {
 
     /// The documents during whose reading earlier runs of the program ended, by feed.
     func interruptedReadings() throws -> [Int64: InterruptedReading] {
-        try read { db in try self.interrupted(db, "WHERE deaths > 0") }
+        try read { try $0.interrupted("WHERE deaths > 0") }
     }
 
     func interruptedReading(_ feed: Int64) throws -> InterruptedReading? {
-        try read { db in try self.interrupted(db, "WHERE feed = ? AND deaths > 0", [feed])[feed] }
+        try read { try $0.interrupted("WHERE feed = ? AND deaths > 0", [feed])[feed] }
     }
 
-    private func interrupted(
-        _ db: Database,
+    /// Statements that commit one by one, and reach the disk with the next transaction that waits for it.
+    private func withoutSync<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
+        try read { store in
+            // Never from the cache of statements: SQLite obeys when it compiles these.
+            try store.database.execute(sql: "PRAGMA synchronous = NORMAL")
+            let result = Result { try body(store) }
+            try store.database.execute(sql: "PRAGMA synchronous = FULL")
+            return try result.get()
+        }
+    }
+}
+
+extension StoreTransaction {
+    func endReading(_ feed: Int64) throws {
+        try run("DELETE FROM reading WHERE feed = ?", [feed])
+    }
+
+    fileprivate func interrupted(
         _ condition: String,
-        _ arguments: [(any DatabaseValueConvertible)?] = []
+        _ arguments: Arguments = []
     ) throws -> [Int64: InterruptedReading] {
         var found: [Int64: InterruptedReading] = [:]
-        for row in try rows(db, "SELECT * FROM reading \(condition)", arguments) {
+        for row in try rows("SELECT * FROM reading \(condition)", arguments) {
             found[try row.decode(forColumn: "feed")] = InterruptedReading(
-                hash: [UInt8](try row.decode(Data.self, forColumn: "body_hash")),
+                hash: try row.bytes("body_hash") ?? [],
                 program: try row.decode(forColumn: "program"),
-                started: Self.date(try row.decode(forColumn: "started")),
+                started: Date(milliseconds: try row.decode(forColumn: "started")),
                 deaths: try row.decode(forColumn: "deaths"),
                 isCertain: try row.decode(forColumn: "is_certain")
             )
         }
         return found
-    }
-
-    /// Statements that commit one by one, and reach the disk with the next transaction that waits for it.
-    private func withoutSync<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try read { db in
-            // Never from the cache of statements: SQLite obeys when it compiles these.
-            try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            let result = Result { try body(db) }
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-            return try result.get()
-        }
     }
 }

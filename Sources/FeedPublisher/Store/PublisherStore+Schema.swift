@@ -2,6 +2,9 @@ internal import GRDB
 
 extension PublisherStore {
     /// Append-only: a migration that was released is never edited.
+    ///
+    /// Names are singular nouns of small letters and `_`; Booleans begin with `is_`; instants are whole milliseconds
+    /// since 1970.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1 feeds, keys, outbox") { db in
@@ -144,6 +147,21 @@ extension PublisherStore {
                         deaths INTEGER NOT NULL DEFAULT 0,
                         is_certain INTEGER NOT NULL DEFAULT 0
                     ) STRICT;
+                    """
+            )
+        }
+        migrator.registerMigration("8 story and urgency of messages, one style of names") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE outbox ADD COLUMN story TEXT;
+                    ALTER TABLE outbox ADD COLUMN urgency TEXT;
+                    UPDATE outbox SET story = json_extract(CAST(body AS TEXT), '$.story'),
+                        urgency = json_extract(CAST(body AS TEXT), '$.urgency')
+                        WHERE json_valid(CAST(body AS TEXT));
+                    ALTER TABLE outbox RENAME COLUMN attempted TO is_attempted;
+                    ALTER TABLE story RENAME COLUMN withdrawn TO is_withdrawn;
+                    ALTER TABLE story RENAME COLUMN alert TO alert_key;
+                    ALTER TABLE story RENAME COLUMN sent TO alert_sent;
                     """
             )
         }

@@ -93,287 +93,48 @@ package final class PublisherStore: Sendable {
 
     /// Limits the file's size, in pages of 4 KB, so that a test can fill the disk.
     func limitPages(to pages: Int) throws {
-        try write { db in _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages)") }
+        try transaction { _ = try $0.rows("PRAGMA max_page_count = \(pages)") }
     }
 
     package func close() throws { try database.close() }
-
-    // MARK: Feeds
-
-    /// All feeds ever listed, by URL.
-    func feeds() throws -> [String: FeedRecord] {
-        try read { db in
-            // One row at a time: thousands of rows at once would take more room than the records.
-            let sql = "SELECT * FROM feed"
-            try self.hook?(sql)
-            var feeds: [String: FeedRecord] = [:]
-            let rows = try Row.fetchCursor(db.cachedStatement(sql: sql))
-            while let row = try rows.next() {
-                let record = try Self.record(row)
-                feeds[record.url] = record
-            }
-            return feeds
-        }
-    }
-
-    /// Gives each listed feed its number; those already known keep theirs.
-    ///
-    /// A feed whose address was corrected in its list keeps its number and what it knows of entries; what was found out
-    /// about the former address is nothing against the new one.
-    func enroll(_ addresses: [FeedAddress]) throws -> [String: FeedRecord] {
-        let known = try feeds()
-        let new = addresses.filter { known[$0.text] == nil }
-        guard !new.isEmpty else { return known }
-        let listed = Set(addresses.map(\.text))
-        var unlisted = known.values.filter { !listed.contains($0.url) }
-        try write { db in
-            for address in new {
-                if let index = unlisted.firstIndex(where: { $0.hasMoved(to: address) }) {
-                    let former = unlisted.remove(at: index)
-                    try self.run(
-                        db,
-                        """
-                        UPDATE feed SET url = ?, moved_url = NULL, move_url = NULL, move_first_seen = NULL,
-                        move_polls = NULL, etag = NULL, last_modified = NULL, validator_url = NULL, body_hash = NULL,
-                        identical_answers = 0, due = NULL, wait = NULL, failures = 0, failing_since = NULL,
-                        trouble_kind = NULL, trouble = NULL, retired = NULL WHERE id = ?
-                        """,
-                        [address.text, former.id]
-                    )
-                } else {
-                    try self.run(db, "INSERT INTO feed (url) VALUES (?) ON CONFLICT DO NOTHING", [address.text])
-                }
-            }
-        }
-        return try feeds()
-    }
-
-    /// Writes all that one fetch changes: the feed as it is to be from now on, that its host asked for quiet, and the
-    /// document if one came.
-    ///
-    /// With `endsReading` the mark that ``beginReading(_:hash:program:isForced:now:)`` made is taken away in the same
-    /// transaction.
-    ///
-    /// - Returns: What was decided about the document.
-    @discardableResult
-    func commit(
-        _ record: FeedRecord,
-        hostWait: HostWait? = nil,
-        reading: DocumentReading? = nil,
-        endsReading: Bool = false,
-        now: Date
-    ) throws -> Verdict? {
-        try write { db in
-            if endsReading { try self.endReading(db, record.id) }
-            var record = record
-            var verdict: Verdict?
-            if let reading {
-                let judged = reading.judge(try self.seenState(db, of: record, reading))
-                try self.mark(db, judged.marks, reading.entries, of: record, now: now)
-                if !reading.isPartial { try self.forgetMarks(db, judged.marks, of: record) }
-                for (row, message) in judged.amended { try self.amend(db, row, message) }
-                let category = reading.category
-                for change in judged.closed {
-                    try self.apply(db, change, nil, in: category, feed: record.id, now: now)
-                }
-                for story in judged.stories {
-                    try self.apply(db, story.change, story.message, in: category, feed: record.id, now: now)
-                }
-                for (row, change) in judged.translated {
-                    try self.remember(db, change, row: row, in: category, feed: record.id, now: now)
-                }
-                if !(judged.stories.isEmpty && judged.closed.isEmpty && judged.translated.isEmpty) {
-                    try self.forgetStories(db, in: category)
-                }
-                let held = [reading.isPartial ? record.heldUntil : nil, judged.judgement.heldUntil]
-                record.heldUntil = held.compactMap(\.self).min()
-                if judged.judgement.announcesUpdate { record.lastUpdate = now }
-                verdict = judged
-            }
-            if let hostWait { try self.save(db, hostWait, now) }
-            try self.save(db, record)
-            return verdict
-        }
-    }
-
-    /// Hosts that asked for quiet.
-    func hostWaits() throws -> [String: DueTime] {
-        try read { db in
-            let rows = try self.rows(db, "SELECT host, until, wait FROM host_wait")
-            return Dictionary(
-                try rows.map { row in
-                    let due = DueTime(
-                        at: Self.date(try row.decode(Int64.self, forColumn: "until")),
-                        wait: .milliseconds(try row.decode(Int64.self, forColumn: "wait"))
-                    )
-                    return (try row.decode(String.self, forColumn: "host"), due)
-                }
-            ) { first, _ in first }
-        }
-    }
-
-    /// A shorter wait does not end a longer one, unless that was counted by a clock that has been set back since.
-    private func save(_ db: Database, _ wait: HostWait, _ now: Date) throws {
-        try run(
-            db,
-            """
-            INSERT INTO host_wait (host, until, wait) VALUES (?1, ?2, ?3)
-            ON CONFLICT DO UPDATE SET until = excluded.until, wait = excluded.wait
-            WHERE excluded.until > until OR until - wait > ?4
-            """,
-            [
-                wait.host, Self.milliseconds(wait.due.at), wait.due.wait.inMilliseconds, Self.milliseconds(now),
-            ]
-        )
-    }
-
-    private func save(_ db: Database, _ record: FeedRecord) throws {
-        try run(
-            db,
-            """
-            UPDATE feed SET moved_url = ?, move_url = ?, move_first_seen = ?, move_polls = ?, etag = ?, last_modified = ?,
-            body_hash = ?, identical_answers = ?, due = ?, wait = ?, failures = ?, failing_since = ?, trouble_kind = ?,
-            trouble = ?, last_success = ?, newest_entry = ?, baseline = ?, readings = ?, complete_reading = ?, incomplete_readings = ?,
-            identity_rule = ?, retired = ?, title = ?, format = ?, validator_url = ?, pace = ?, skip_hours = ?,
-            skip_days = ?, last_update = ?, held_until = ? WHERE id = ?
-            """,
-            [
-                record.movedURL, record.move?.url, Self.milliseconds(record.move?.firstSeen), record.move?.polls,
-                record.validators.etag.map { Data($0) }, record.validators.lastModified.map { Data($0) },
-                record.bodyHash.map { Data($0) }, record.identicalAnswers, Self.milliseconds(record.due?.at),
-                record.due?.wait.inMilliseconds, record.failures, Self.milliseconds(record.failingSince),
-                record.trouble?.kind, record.trouble?.line, Self.milliseconds(record.lastSuccess),
-                Self.milliseconds(record.newestEntry),
-                Self.milliseconds(record.baseline), record.readings, record.completeReading, record.incompleteReadings,
-                record.identityRule.rawValue, Self.milliseconds(record.retired), record.title, record.format,
-                record.validators.url, record.pace.interval?.inMilliseconds, record.pace.skipHours.bits,
-                record.pace.skipDays.bits, Self.milliseconds(record.lastUpdate), Self.milliseconds(record.heldUntil),
-                record.id,
-            ]
-        )
-    }
-
-    static func record(_ row: Row) throws -> FeedRecord {
-        var record = FeedRecord(id: try row.decode(forColumn: "id"), url: try row.decode(forColumn: "url"))
-        record.movedURL = try row.decode(forColumn: "moved_url")
-        if let url = try row.decode(String?.self, forColumn: "move_url"),
-            let firstSeen = try date(row, "move_first_seen")
-        {
-            record.move = MoveCandidate(url: url, firstSeen: firstSeen, polls: try row.decode(forColumn: "move_polls"))
-        }
-        record.validators.etag = try bytes(row, "etag")
-        record.validators.lastModified = try bytes(row, "last_modified")
-        record.validators.url = try row.decode(forColumn: "validator_url")
-        record.pace.interval = try row.decode(Int64?.self, forColumn: "pace").map { .milliseconds($0) }
-        record.pace.skipHours = Set(bits: try row.decode(forColumn: "skip_hours"))
-        record.pace.skipDays = Set(bits: try row.decode(forColumn: "skip_days"))
-        record.bodyHash = try bytes(row, "body_hash")
-        record.identicalAnswers = try row.decode(forColumn: "identical_answers")
-        if let due = try date(row, "due"), let wait = try row.decode(Int64?.self, forColumn: "wait") {
-            record.due = DueTime(at: due, wait: .milliseconds(wait))
-        }
-        record.failures = try row.decode(forColumn: "failures")
-        record.failingSince = try date(row, "failing_since")
-        if let kind = try row.decode(String?.self, forColumn: "trouble_kind"),
-            let line = try row.decode(String?.self, forColumn: "trouble")
-        {
-            record.trouble = FeedTrouble(kind: kind, line: line)
-        }
-        record.lastSuccess = try date(row, "last_success")
-        record.newestEntry = try date(row, "newest_entry")
-        record.baseline = try date(row, "baseline")
-        record.readings = try row.decode(forColumn: "readings")
-        record.completeReading = try row.decode(forColumn: "complete_reading")
-        record.incompleteReadings = try row.decode(forColumn: "incomplete_readings")
-        record.identityRule = IdentityRule(rawValue: try row.decode(forColumn: "identity_rule")) ?? .id
-        record.retired = try date(row, "retired")
-        record.lastUpdate = try date(row, "last_update")
-        record.heldUntil = try date(row, "held_until")
-        record.title = try row.decode(forColumn: "title")
-        record.format = try row.decode(forColumn: "format")
-        return record
-    }
 
     // MARK: Notes
 
     /// A fact about the hub or this publisher that outlives a pass.
     func note(_ name: PublisherNote) throws -> String? {
-        try read { db in
-            try self.rows(db, "SELECT value FROM note WHERE name = ?", [name.rawValue]).first.map {
-                try $0.decode(String.self, atIndex: 0)
-            }
+        try read { store in
+            try store.rows("SELECT value FROM note WHERE name = ?", [name.rawValue]).first?.decode(forColumn: "value")
         }
     }
 
     func setNote(_ name: PublisherNote, _ value: String?) throws {
-        try write { db in
-            guard let value else {
-                try self.run(db, "DELETE FROM note WHERE name = ?", [name.rawValue])
-                return
-            }
-            try self.run(
-                db,
+        try transaction { store in
+            guard let value else { return try store.run("DELETE FROM note WHERE name = ?", [name.rawValue]) }
+            try store.run(
                 "INSERT INTO note (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
                 [name.rawValue, value]
             )
         }
     }
 
-    // MARK: Statements
+    // MARK: Transactions
 
-    func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    /// Runs a transaction that writes: all of it is kept, or nothing.
+    func transaction<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
         try PublisherStoreError.naming(place) {
             try hook?("BEGIN")
-            let value = try database.write { db in
-                let value = try body(db)
-                try self.hook?("COMMIT")
+            return try database.write { database in
+                let value = try body(StoreTransaction(database: database, hook: hook))
+                try hook?("COMMIT")
                 return value
             }
-            return value
         }
     }
 
     /// Reads through the writer: the publisher acts on what it reads, and must see what it has just written.
-    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try PublisherStoreError.naming(place) { try database.writeWithoutTransaction(body) }
-    }
-
-    func run(
-        _ db: Database,
-        _ sql: String,
-        _ arguments: [(any DatabaseValueConvertible)?] = []
-    ) throws {
-        try hook?(sql)
-        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
-    }
-
-    func rows(
-        _ db: Database,
-        _ sql: String,
-        _ arguments: [(any DatabaseValueConvertible)?] = []
-    ) throws -> [Row] {
-        try hook?(sql)
-        return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: StatementArguments(arguments))
-    }
-
-    static func milliseconds(_ date: Date?) -> Int64? {
-        // Far outside any calendar, but a clock can say anything, and a conversion must not trap.
-        date.map { Int64(max(-1e17, min(1e17, ($0.timeIntervalSince1970 * 1_000).rounded()))) }
-    }
-
-    static func date(_ milliseconds: Int64) -> Date {
-        Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
-    }
-
-    static func date(_ row: Row, _ column: String) throws -> Date? {
-        try row.decode(Int64?.self, forColumn: column).map { date($0) }
-    }
-
-    static func key(_ row: Row, _ column: String) throws -> EntryKey? {
-        try row.decode(Data?.self, forColumn: column).flatMap { EntryKey(bytes: $0) }
-    }
-
-    private static func bytes(_ row: Row, _ column: String) throws -> [UInt8]? {
-        try row.decode(Data?.self, forColumn: column).map { [UInt8]($0) }
+    func read<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
+        try PublisherStoreError.naming(place) {
+            try database.writeWithoutTransaction { try body(StoreTransaction(database: $0, hook: hook)) }
+        }
     }
 }

@@ -24,7 +24,6 @@ final class WebSubSubscriber: Sendable {
     let base: String
     let feeds: ListedFeeds
     let store: PublisherStore
-    let http: OutboundClient
     let client: WebSubClient
     /// Whether a secret may go to hubs without TLS: for tests, whose hub is this machine.
     let trustsPlainHubs: Bool
@@ -53,7 +52,6 @@ final class WebSubSubscriber: Sendable {
         self.base = base.hasSuffix("/") ? base : base + "/"
         self.feeds = feeds
         self.store = store
-        self.http = http
         client = WebSubClient(http: http, addresses: hubs, now: environment.now)
         trustsPlainHubs = hubs == .any
         self.turns = turns

@@ -263,11 +263,11 @@ import Testing
         )
         #expect(message.allShares.keys.sorted() == ["", "French"])
         let store = try PublisherStore(path: folder.file("p.db"))
-        _ = try store.write { db in try store.insert(db, message, feed: nil, now: Date()) }
+        _ = try store.transaction { try $0.insert(message, feed: nil, now: Date()) }
         #expect(try store.pending().map(\.message) == [message])
         var told = message
         told.shares = ["French": LanguageShare(entries: 2, headlines: "a\nb")]
-        try store.write { db in try store.amend(db, 1, told) }
+        try store.transaction { try $0.amend(1, told) }
         #expect(try store.pending().map(\.message) == [told])
         try store.close()
     }

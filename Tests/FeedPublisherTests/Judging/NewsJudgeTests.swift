@@ -31,17 +31,16 @@ private struct Reader {
         feed.entries = entries
         let judge = NewsJudge(feed: feed, record: record, existing: existing, now: now)
         let keys = Set(judge.marks.map(\.key))
-        let unknown = keys.filter { !known.contains(SeenKey(.entry, $0)) }
         var state = SeenState()
-        state.known = known.intersection(keys.map { SeenKey(.entry, $0) } + judge.furtherKeys(unknown: unknown))
+        state.unknown = keys.filter { !known.contains(SeenKey(.entry, $0)) }
+        state.known = known.intersection(keys.map { SeenKey(.entry, $0) } + judge.furtherKeys(state))
         state.vanished = last.subtracting(keys).count
         let judgement = judge.judge(state)
         known.formUnion(judge.marks(after: judgement))
         last = keys
-        record.identityRule = judge.identityRule
+        record = judge.record(record, after: judgement, isWhole: true)
         record.baseline = record.baseline ?? now
         record.lastSuccess = now
-        record.newestEntry = judge.newestEntry
         now += 600
         return judgement
     }
@@ -275,8 +274,8 @@ private func entry(
             now: Date(timeIntervalSince1970: 1_780_000_000)
         )
         var state = SeenState()
-        let stories = judge.stories(unknown: Set(judge.marks.map(\.key)), edited: [])
-        state.stories = [try #require(stories.first): KnownStory(feed: 1, announced: .distantPast)]
+        state.unknown = Set(judge.marks.map(\.key))
+        state.stories = [try #require(judge.stories(state).first): KnownStory(feed: 1, announced: .distantPast)]
         let judgement = judge.judge(state)
         #expect(judgement.announcements.map(\.entry.id) == ["b"])
         #expect(judgement.silent == 1)

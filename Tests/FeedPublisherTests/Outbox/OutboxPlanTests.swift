@@ -20,11 +20,12 @@ import Testing
             message: OutboxMessage(
                 category: "World",
                 tags: "World",
-                body: Array((urgent ? #"{"urgency":"critical"}"# : "{}").utf8),
+                body: Array("{}".utf8),
                 idempotencyKey: "\(id)",
                 headlines: "\(id)",
                 entries: digest ? 3 : 1,
-                isDigest: digest
+                isDigest: digest,
+                urgency: urgent ? MessageComposer.urgent : nil
             ),
             created: now - hoursOld * 3_600,
             wasAttempted: attempted
@@ -58,20 +59,7 @@ import Testing
         #expect(plan.single.map(\.id) == [1, 2] && plan.folded.map(\.id) == [3])
         let folder = try ScratchFolder()
         let store = try PublisherStore(path: folder.file("p.db"))
-        let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
-        let record = try #require(try store.enroll([address])[address.text])
-        let message = row(1).message
-        let change = StoryChange(name: "s", keys: [])
-        let verdict = Verdict(stories: [Verdict.Story(message: message, change: change)], judgement: Judgement())
-        let reading = DocumentReading(
-            category: "World",
-            lastCompleteReading: 0,
-            entries: [],
-            furtherKeys: { _ in [] },
-            stories: { _, _ in [] },
-            judge: { _ in verdict }
-        )
-        try store.commit(record, reading: reading, now: now)
+        _ = try store.transaction { try $0.insert(row(1).message, feed: nil, now: now) }
         let sent = try #require(try store.pending().first)
         try store.finish(sent.id, .sent(messageID: "m"), now: now + 365 * 86_400)
         let window = try store.recentMessages(of: "World", since: now - 300, window: .seconds(300))

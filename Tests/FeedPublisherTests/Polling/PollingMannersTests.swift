@@ -359,11 +359,9 @@ import Testing
         let room = try Newsroom()
         let store = try room.store()
         defer { try? store.close() }
-        let address = try FeedAddress(parsing: "http://a.example/", allowsFile: false)
-        let record = try #require(try store.enroll([address])[address.text])
         func want(_ seconds: Int64) throws -> Date? {
             let due = DueTime(after: .seconds(seconds), from: room.now)
-            try store.commit(record, hostWait: HostWait(host: "a.example", due: due), now: room.now)
+            try store.transaction { try $0.save(HostWait(host: "a.example", due: due), now: room.now) }
             return try store.hostWaits()["a.example"]?.at
         }
         let day = room.now + 86_400

@@ -25,24 +25,28 @@ import Testing
         try #require(EntryKey(bytes: [UInt8](repeating: number, count: EntryKey.byteCount)))
     }
 
-    private func reading(
+    /// Reads and records a document with these keys and messages, as a pass does.
+    ///
+    /// - Returns: What was known of it before.
+    @discardableResult
+    private func read(
+        _ store: PublisherStore,
+        _ record: FeedRecord,
         _ keys: [SeenKey],
         links: [EntryKey] = [],
-        messages: [OutboxMessage] = [],
-        state: @escaping @Sendable (SeenState) -> Void = { _ in }
-    ) -> DocumentReading {
-        DocumentReading(
-            category: "world",
-            lastCompleteReading: 0,
-            entries: keys.filter { $0.kind == .entry }.map { EntryMark(key: $0.key) },
-            furtherKeys: { _ in keys.filter { $0.kind != .entry } },
-            stories: { _, _ in links }
-        ) { seen in
-            state(seen)
-            let stories = messages.map { message in
-                Verdict.Story(message: message, change: StoryChange(name: message.idempotencyKey, keys: links))
-            }
-            return Verdict(marks: keys, stories: stories, judgement: Judgement())
+        messages: [OutboxMessage] = []
+    ) throws -> SeenState {
+        try store.transaction { store in
+            let entries = keys.filter { $0.kind == .entry }.map { EntryMark(key: $0.key) }
+            var state = try store.seen(entries, of: record)
+            state.known.formUnion(try store.seen(keys.filter { $0.kind != .entry }, of: record.id))
+            state.stories = try store.stories(links, in: "world", hasLanguages: false)
+            let stories = messages.map { ($0, StoryChange(name: $0.idempotencyKey, keys: links)) }
+            try store.mark(keys, entries, of: record, now: now)
+            try store.forgetMarks(beside: keys, of: record)
+            try store.record(Edition(stories: stories), of: record.id, in: "world", now: now)
+            try store.save(record)
+            return state
         }
     }
 
@@ -78,11 +82,10 @@ import Testing
             record.pace.skipDays = [6]
             record.title = "Example"
             record.format = "rss-2.0"
-            try store.commit(
-                record,
-                hostWait: HostWait(host: "news.example", due: DueTime(after: .seconds(9), from: now)),
-                now: now
-            )
+            try store.transaction { store in
+                try store.save(record)
+                try store.save(HostWait(host: "news.example", due: DueTime(after: .seconds(9), from: now)), now: now)
+            }
             try store.close()
         }
         let store = try PublisherStore(path: folder.file("p.db"))
@@ -110,7 +113,7 @@ import Testing
         record.move = MoveCandidate(url: "https://news.example/newer", firstSeen: now, polls: 2)
         record.validators = Validators(etag: [0x22], lastModified: Array("yesterday".utf8), url: "u")
         (record.bodyHash, record.identicalAnswers) = ([9], 3)
-        try store.commit(record, now: now)
+        try store.transaction { try $0.save(record) }
         #expect(try store.enroll([new])[new.text] == expected)
     }
 
@@ -127,7 +130,7 @@ import Testing
             if sql.hasPrefix("UPDATE feed") { throw Fault() }
         }
         #expect(throws: Fault.self) {
-            try faulty.commit(record, reading: reading(keys, messages: [message("a")]), now: now)
+            try read(faulty, record, keys, messages: [message("a")])
         }
         #expect(try faulty.pending() == [])
         #expect(try faulty.feeds()[address.text]?.readings == 0)
@@ -135,22 +138,12 @@ import Testing
 
         let whole = try PublisherStore(path: folder.file("p.db"))
         let links = [try key(5)]
-        try whole.commit(
-            record,
-            reading: reading(keys, links: links, messages: [message("a"), message("b")]) {
-                #expect($0.known.isEmpty && $0.stories.isEmpty)
-            },
-            now: now
-        )
+        let unknown = try read(whole, record, keys, links: links, messages: [message("a"), message("b")])
+        #expect(unknown.known.isEmpty && unknown.stories.isEmpty && unknown.unknown == [keys[0].key])
         #expect(try whole.pending().map(\.message.idempotencyKey) == ["a", "b"])
         record.readings = 2
-        try whole.commit(
-            record,
-            reading: reading(keys, links: links) {
-                #expect($0.known == Set(keys) && Set($0.stories.keys) == Set(links))
-            },
-            now: now
-        )
+        let known = try read(whole, record, keys, links: links)
+        #expect(known.known == Set(keys) && Set(known.stories.keys) == Set(links) && known.unknown.isEmpty)
     }
 
     @Test func `rows are sent, refused or folded, once`() throws {
@@ -158,7 +151,7 @@ import Testing
         let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
         let store = try PublisherStore(path: folder.file("p.db"))
         let record = try #require(try store.enroll([address])[address.text])
-        try store.commit(record, reading: reading([], messages: ["a", "b", "c", "d"].map { message($0) }), now: now)
+        try read(store, record, [], messages: ["a", "b", "c", "d"].map { message($0) })
         let rows = try store.pending()
         let ids = rows.map(\.id)
         #expect(try store.markAttempted(ids[0]) == rows[0].message.body)
@@ -177,21 +170,13 @@ import Testing
         let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
         let store = try PublisherStore(path: folder.file("p.db"))
         let record = try #require(try store.enroll([address])[address.text])
-        try store.commit(record, reading: reading([], messages: [message("a")]), now: now)
+        try read(store, record, [], messages: [message("a")])
         let row = try #require(try store.pending().first)
         func amend(_ body: [UInt8]) throws {
             var amended = row.message
             amended.body = body
-            let verdict = Verdict(amended: [row.id: amended], judgement: Judgement())
-            let telling = DocumentReading(
-                category: "world",
-                lastCompleteReading: 0,
-                entries: [],
-                furtherKeys: { _ in [] },
-                stories: { _, _ in [] },
-                judge: { _ in verdict }
-            )
-            try store.commit(record, reading: telling, now: now)
+            let edition = Edition(amended: [row.id: amended])
+            try store.transaction { try $0.record(edition, of: record.id, in: "world", now: now) }
         }
         try amend([3])
         #expect(try store.markAttempted(row.id) == [3], "amended since the row was read")
@@ -212,10 +197,10 @@ import Testing
         }
         for round in 1...30 {
             record.readings += 1
-            try store.commit(record, reading: reading(try keys(round)), now: now)
+            try read(store, record, try keys(round))
         }
-        try store.commit(record, reading: reading(try keys(21)) { #expect($0.known.count == 100) }, now: now)
-        try store.commit(record, reading: reading(try keys(2)) { #expect($0.known.isEmpty) }, now: now)
+        #expect(try read(store, record, try keys(21)).known.count == 100)
+        #expect(try read(store, record, try keys(2)).known.isEmpty)
     }
 
     @Test func `a database of a newer version is not touched`() throws {

@@ -19,7 +19,11 @@ import Testing
         INSERT INTO story (id, category, link, first_seen)
         VALUES (3, 'world', x'0f0e0d0c0b0a09080706050403020100', 1780000000000);
         INSERT INTO outbox (id, feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created)
-        VALUES (11, 7, 'World', 'World', 'key', CAST('{"title":"a"}' AS BLOB), 'a', 1, 0, 1780000000000);
+        VALUES (11, 7, 'World', 'World', 'key', CAST('{"title":"a"}' AS BLOB), 'a', 1, 0, 1780000000000),
+            (12, 7, 'World', 'World', 'key2', CAST('{"title":"b","story":"s","urgency":"critical"}' AS BLOB), 'b', 1, 0,
+                1780000000000),
+            (13, 7, 'World', 'World', 'key3', x'ff', 'c', 1, 0, 1780000000000);
+        UPDATE outbox SET attempted = 1 WHERE id = 13;
         INSERT INTO host_wait VALUES ('news.example', 1780000900000, 900000);
         INSERT INTO note VALUES ('hubTrouble', 'unreachable');
         """
@@ -39,7 +43,12 @@ import Testing
         #expect(record.id == 7 && record.failures == 2 && record.title == "Example")
         #expect(record.validators == Validators(etag: [0x22, 0x31, 0xFF, 0x22], lastModified: [0x31]))
         #expect(record.pace == FeedPace())
-        #expect(try store.pending().map(\.message.headlines) == ["a"])
+        let rows = try store.pending()
+        let messages = rows.map(\.message)
+        #expect(messages.map(\.headlines) == ["a", "b", "c"])
+        #expect(messages.map(\.story) == [nil, "s", nil] && messages.map(\.urgency) == [nil, "critical", nil])
+        #expect(messages.map(\.isUrgent) == [false, true, false])
+        #expect(rows.map(\.wasAttempted) == [false, false, true])
         #expect(try store.hostWaits().keys.sorted() == ["news.example"])
         #expect(try store.note(.hubTrouble) == "unreachable")
 
@@ -47,21 +56,17 @@ import Testing
         let link = try #require(EntryKey(bytes: Array((UInt8(0)...15).reversed())))
         record.readings = 6
         let now = Date(timeIntervalSince1970: 1_780_001_000)
-        let reading = DocumentReading(
-            category: "world",
-            lastCompleteReading: 4,
-            entries: [EntryMark(key: key, content: link)],
-            furtherKeys: { _ in [SeenKey(.title, key)] },
-            stories: { _, _ in [link] }
-        ) { state in
-            #expect(state.known == [SeenKey(.entry, key), SeenKey(.title, key)])
+        try store.transaction { [record] store in
+            let entries = [EntryMark(key: key, content: link)]
+            let state = try store.seen(entries, of: record)
+            #expect(state.known == [SeenKey(.entry, key)] && state.edited.isEmpty && state.unknown.isEmpty)
+            #expect(try store.seen([SeenKey(.title, key)], of: record.id) == [SeenKey(.title, key)])
             var known = KnownStory(feed: nil, announced: Date(timeIntervalSince1970: 1_780_000_000))
             known.name = "k000000000000003"
-            #expect(state.stories == [link: known])
-            #expect(state.edited.isEmpty)
-            return Verdict(marks: [SeenKey(.entry, key)], judgement: Judgement())
+            #expect(try store.stories([link], in: "world", hasLanguages: false) == [link: known])
+            try store.mark([SeenKey(.entry, key)], entries, of: record, now: now)
+            try store.save(record)
         }
-        #expect(try store.commit(record, reading: reading, now: now) != nil)
         #expect(try store.feeds()["https://news.example/feed"] == record)
         try store.close()
     }
@@ -84,21 +89,11 @@ import Testing
         }
         try queue.close()
         let store = try PublisherStore(path: folder.file("p.db"))
-        let record = try #require(try store.feeds()["https://news.example/feed"])
         let keys = [Array(UInt8(0)...15), (UInt8(0)...15).reversed()].compactMap { EntryKey(bytes: $0) }
-        let reading = DocumentReading(
-            category: "world",
-            lastCompleteReading: 0,
-            entries: [],
-            furtherKeys: { _ in [] },
-            stories: { _, _ in keys }
-        ) { state in
-            #expect(state.stories.count == 2)
-            #expect(Set(state.stories.values.map(\.name)) == ["m000000000000011"])
-            #expect(state.stories.values.allSatisfy { $0.showing == .singly && $0.headline == "a" && !$0.isWithdrawn })
-            return Verdict(judgement: Judgement())
-        }
-        try store.commit(record, reading: reading, now: Date(timeIntervalSince1970: 1_780_001_000))
+        let stories = try store.read { try $0.stories(keys, in: "world", hasLanguages: false) }
+        #expect(stories.count == 2)
+        #expect(Set(stories.values.map(\.name)) == ["m000000000000011"])
+        #expect(stories.values.allSatisfy { $0.showing == .singly && $0.headline == "a" && !$0.isWithdrawn })
         try store.close()
     }
 
