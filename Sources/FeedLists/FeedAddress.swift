@@ -21,10 +21,10 @@ package struct FeedAddress: Hashable, Sendable {
         return String(host.hasSuffix(".") ? host.dropLast() : host)
     }
 
-    /// Whether it names a whole site and no page of it.
+    /// True if it names a whole site and no page of it.
     package var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
 
-    /// Whether both are documents of one server, whatever the scheme.
+    /// True if both are documents of one server, whatever the scheme.
     package func sharesSite(with other: FeedAddress) -> Bool {
         isFile == other.isFile && siteAuthority == other.siteAuthority
     }
@@ -33,7 +33,7 @@ package struct FeedAddress: Hashable, Sendable {
 
     /// - Parameters:
     ///   - text: Trimmed of white space.
-    ///   - allowsFile: Whether the list marked this feed `local: true`.
+    ///   - allowsFile: True if the list marked this feed `local: true`.
     /// - Throws: ``FeedAddressError`` with what is wrong.
     package init(parsing text: String, allowsFile: Bool) throws(FeedAddressError) {
         guard text.utf8.count <= Self.maximumBytes else { throw FeedAddressError("is longer than 2048 bytes") }

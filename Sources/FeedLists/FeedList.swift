@@ -28,13 +28,13 @@ package struct FeedSource: Sendable, Hashable {
     ///
     /// What the feed itself asks for counts where that is longer (``PollSchedule``).
     package let interval: PollInterval?
-    /// Whether this very address may be private or a file; never extends to where the feed redirects.
+    /// True if this very address may be private or a file; never extends to where the feed redirects.
     package let isLocal: Bool
     /// Shown instead of the feed's own title.
     package let title: String?
     /// Line in the list's file.
     package let line: Int?
-    /// Whether the publisher agreed to be asked as often as the list says, whatever its feed and server ask for.
+    /// True if the publisher agreed to be asked as often as the list says, whatever its feed and server ask for.
     package var isByAgreement = false
     package var rules = FeedRules()
     /// What its entries are written in; `nil` for its list's main language.

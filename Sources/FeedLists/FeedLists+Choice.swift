@@ -22,8 +22,8 @@ extension FeedLists {
     ///
     /// - Parameters:
     ///   - urls: All feeds when empty.
-    ///   - isLocal: Whether addresses that are in no list may be private or files.
-    ///   - hasCategory: Whether these lists were chosen by category: then a new address joins the first.
+    ///   - isLocal: True if addresses that are in no list may be private or files.
+    ///   - hasCategory: True if these lists were chosen by category: then a new address joins the first.
     /// - Returns: The lists that are left with a feed.
     /// - Throws: ``FeedChoiceError`` when an address is none.
     package func chosen(urls: [String], isLocal: Bool, hasCategory: Bool) throws(FeedChoiceError) -> FeedLists {

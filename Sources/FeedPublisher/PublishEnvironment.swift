@@ -1,7 +1,7 @@
 internal import Feeds
 package import FoundationEssentials
 
-/// What a pass takes from outside, so that a test can give it.
+/// The clock, chance and reader of a pass, which a test can replace.
 package struct PublishEnvironment: Sendable {
     /// The wall clock: for what is due and for what people read.
     package var now: @Sendable () -> Date

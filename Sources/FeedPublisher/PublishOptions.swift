@@ -1,4 +1,4 @@
-/// What a person or a unit file asks of one pass.
+/// The options of one pass, from the command line and the settings.
 package struct PublishOptions: Sendable {
     /// Messages of one category in one pass; the rest become one digest (design.md §10).
     package static let standardCap = 5

@@ -11,7 +11,7 @@ package import OutboundHTTP
 /// Whatever point a pass is killed at, the next one goes on from there: no entry is lost, and none announced twice
 /// where the hub knows idempotency keys.
 package struct PublishPass: Sendable {
-    /// What a pass has done so far.
+    /// The course of one pass up to now.
     struct Course {
         /// When the feeds were found to be due.
         let start: Date
@@ -186,5 +186,21 @@ package struct PublishPass: Sendable {
             preview?.add(FeedPreview(turn.list, turn.source, outcome.record, state: .failed(failure)))
         }
         return outcome
+    }
+}
+
+extension FeedPoll.Outcome {
+    /// Adds the judgement of the document that the turn brought.
+    fileprivate mutating func add(_ judgement: Judgement, source: FeedSource) {
+        announced = judgement.announcements.count + judgement.translations.count
+        recorded = judgement.silent
+        guard judgement.isReset else { return }
+        lines.append(
+            PublishLine(
+                .notice,
+                "feed '\(source.address.publicText)' gave all its entries new ids; "
+                    + "\(recorded) old ones are recorded, not announced"
+            )
+        )
     }
 }

@@ -6,7 +6,7 @@ internal import HubProtocol
 package import OutboundHTTP
 internal import Synchronization
 
-/// What a pass would do.
+/// The report of a dry run.
 package struct PublishPreview: Sendable {
     package let report: PublishReport
     /// In the lists' order.
@@ -15,7 +15,7 @@ package struct PublishPreview: Sendable {
     package let messages: [MessagePreview]
 }
 
-/// What a pass would make of one feed.
+/// The report of a dry run on one feed.
 package struct FeedPreview: Sendable {
     package enum State: Sendable, Equatable {
         case read
@@ -51,7 +51,7 @@ package enum NotAsked: Sendable, Equatable {
     }
 }
 
-/// What a pass would make of one entry.
+/// The report of a dry run on one entry.
 package struct EntryPreview: Sendable {
     package enum Fate: Sendable, Equatable {
         /// By a message of its own: an index of ``PublishPreview/messages``.

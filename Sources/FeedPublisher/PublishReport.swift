@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// How a pass ended.
+/// The exit code of a pass.
 package enum PublishExit: Int32, Sendable {
     case done = 0
     /// Something is broken that a later pass would find broken again.
@@ -11,7 +11,7 @@ package enum PublishExit: Int32, Sendable {
     case badConfiguration = 78
 }
 
-/// What a pass did.
+/// The figures of a pass.
 package struct PublishReport: Sendable, Equatable {
     package var exit = PublishExit.done
     /// Feeds asked for.
@@ -66,7 +66,7 @@ package struct PublishLine: Sendable, Equatable {
 
     package let level: Level
     package let text: String
-    /// Whether an earlier pass said it already: under cron nobody wants it again, a person at a terminal does.
+    /// True if an earlier pass said it already: under cron nobody wants it again, a person at a terminal does.
     package let isRepeat: Bool
 
     package init(_ level: Level, _ text: String, isRepeat: Bool = false) {
@@ -76,7 +76,7 @@ package struct PublishLine: Sendable, Equatable {
     }
 }
 
-/// What a dry run would send.
+/// A message that a dry run would send.
 package struct MessagePreview: Sendable, Equatable {
     package let category: String
     package let tags: String
@@ -91,7 +91,7 @@ package struct MessagePreview: Sendable, Equatable {
     package let platforms: [String: Int]
 }
 
-/// Where a pass says what it has to say while it runs, from several tasks.
+/// The receiver of a pass's lines, called from several tasks while it runs.
 package struct PublishReporter: Sendable {
     package let line: @Sendable (PublishLine) -> Void
 

@@ -20,7 +20,7 @@ package struct FeedSearch: Sendable {
         /// Why it is no feed, or cannot be read.
         package var problem: String?
 
-        /// Whether it is about what readers say, and not what the site does.
+        /// True if it is about what readers say, and not what the site does.
         package var isOfComments: Bool {
             let title = title?.lowercased() ?? ""
             return address.lowercased().contains("/comments/") || title.hasPrefix("comments on")
@@ -46,7 +46,7 @@ package struct FeedSearch: Sendable {
 
     /// - Parameters:
     ///   - address: Of a feed or a page.
-    ///   - guesses: Whether the usual addresses are tried where a page names no feed that can be read.
+    ///   - guesses: True if the usual addresses are tried where a page names no feed that can be read.
     /// - Returns: What was looked at: feeds first, those of comments behind the others, then what is none.
     /// - Throws: ``FeedSearchError`` when the address itself cannot be read, `CancellationError`.
     package func candidates(of address: String, guesses: Bool) async throws -> [Candidate] {

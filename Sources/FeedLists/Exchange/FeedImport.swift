@@ -18,7 +18,7 @@ package struct FeedImport: Sendable {
     private let folder: FeedListFolder
     /// Where feeds go that are in no folder.
     private let fallback: Tag?
-    /// Whether the document is of one's own making.
+    /// True if the document is of one's own making.
     private let isTrusted: Bool
     private var targets: [Target] = []
     private var positions: [Tag: Int] = [:]
@@ -34,7 +34,7 @@ package struct FeedImport: Sendable {
     ///   - document: What is to be put into lists.
     ///   - folder: The lists that there are.
     ///   - category: The list of feeds that are in no folder.
-    ///   - isTrusted: Whether to take also what only the lists' owner may say, see ``OutlineKeys/ofOwners``.
+    ///   - isTrusted: True if keys that only the lists' owner may set are taken, too, see ``OutlineKeys/ofOwners``.
     /// - Throws: ``FeedChoiceError`` for a category that is none, ``FeedListShapeError`` and ``FeedListsError`` when the
     ///   lists cannot take the feeds.
     package init(
@@ -91,7 +91,7 @@ package struct FeedImport: Sendable {
         for child in outline.children { take(child, path: path + [wanted], category: isList ? tag : nil) }
     }
 
-    /// - Returns: Whether the category has a list, which may be a new one.
+    /// - Returns: True if the category has a list, which may be a new one.
     private mutating func open(_ tag: Tag, _ outline: OPMLOutline?) -> Bool {
         let members = outline.map { OutlineKeys.list($0, category: tag.text) } ?? []
         if let position = positions[tag] {
@@ -263,6 +263,6 @@ package struct FeedImport: Sendable {
 }
 
 extension OPMLOutline {
-    /// Whether a feed stands directly in this folder.
+    /// True if a feed stands directly in this folder.
     fileprivate var holdsFeeds: Bool { children.contains { $0.feedAddress != nil } }
 }

@@ -2,9 +2,9 @@
 package struct FeedRules: Sendable, Hashable {
     /// An entry must pass all of them: the list's and the feed's own.
     package var filters: [KeywordFilter] = []
-    /// Whether an entry that changed after it was read is announced once more.
+    /// True if an entry that changed after it was read is announced once more.
     package var announcesUpdates = false
-    /// Whether an entry dated more than a day ahead waits for its date.
+    /// True if an entry dated more than a day ahead waits for its date.
     package var holdsFuture = false
     /// Which entries correct or take back others.
     package var marks = EditorialMarks()

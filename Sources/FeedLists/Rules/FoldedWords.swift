@@ -30,7 +30,7 @@ package enum FoldedWords {
         return words
     }
 
-    /// Whether a word may stand inside another without a space: then words cannot be told apart.
+    /// True if a word may stand inside another without a space: then words cannot be told apart.
     package static func runsOn(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         // Thai to Tibetan, Myanmar, Hangul letters, Khmer, kana, ideographs, Hangul syllables, ideographs of the planes.

@@ -103,7 +103,7 @@ package struct Keyword: Sendable, Hashable {
         return isEqual(tail) ? others.dropLast(words.count) : nil
     }
 
-    /// Whether it is a text of as many words.
+    /// True if it is a text of as many words.
     private func isEqual(_ others: ArraySlice<String>) -> Bool {
         guard others.dropLast() == words.dropLast(), let last = words.last, let found = others.last else {
             return false

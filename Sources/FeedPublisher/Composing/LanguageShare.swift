@@ -38,10 +38,10 @@ extension OutboxMessage {
     /// What a language's recipients are told, in titles; for one that is not named apart, the row's own.
     func headlines(in language: String) -> String { shares[language]?.headlines ?? headlines }
 
-    /// Whether it tells its story to others, too, than a voice speaks to.
+    /// True if it tells its story to others, too, than a voice speaks to.
     func speaks(beside voice: Voice) -> Bool { !voice.names.isSuperset(of: shares.keys) }
 
-    /// Whether recipients of a language are told something; `nil` is the list's main one.
+    /// True if recipients of a language are told something; `nil` is the list's main one.
     func speaks(_ language: LanguageName?) -> Bool {
         guard let language else { return shares.isEmpty || shares[LanguageShare.main] != nil }
         return shares[language.text] != nil

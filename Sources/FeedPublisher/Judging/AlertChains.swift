@@ -79,7 +79,7 @@ struct AlertChains {
         if let key = judge.alertKey(of: position) { alerts[key] = position }
     }
 
-    /// Whether a message names what speaks for a story now, or was sent later: what was sent beside an update, or before
+    /// True if a message names what speaks for a story now, or was sent later: what was sent beside an update, or before
     /// it and comes late, is not about it.
     private func isAbout(_ story: KnownStory, _ position: Int, _ references: Set<EntryKey>) -> Bool {
         guard let last = story.alert else { return true }

@@ -29,6 +29,6 @@ extension EditorialMarks {
 struct EditorialMark: Sendable, Equatable {
     /// ``MessageStatus/correction`` or ``MessageStatus/withdrawn``.
     let status: MessageStatus
-    /// Whether readers see it in the title.
+    /// True if readers see it in the title.
     let isInTitle: Bool
 }

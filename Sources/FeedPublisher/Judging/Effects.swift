@@ -1,7 +1,7 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// What entries of a document make of stories that were announced, by their positions among its identities.
+/// The changes that entries of a document make to announced stories, by their positions among its identities.
 struct Effects {
     /// Of entries that go out for this reason, whatever filters and first readings would say.
     var changes: [Int: StoryChange] = [:]

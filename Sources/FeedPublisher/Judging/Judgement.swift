@@ -1,7 +1,7 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// What is new in a document, and what of it is announced.
+/// The new entries of a document, and those of them that are announced.
 struct Judgement: Sendable {
     /// Oldest first.
     var announcements: [Announcement] = []
@@ -33,9 +33,9 @@ struct Announcement: Sendable {
     /// What is shown: never later than the fetch; `nil` when the entry has no date to be believed.
     let date: Date?
     var change = StoryChange(name: "")
-    /// Whether it was read before, and says something else now, which its list wants to be told.
+    /// True if it was read before, and says something else now, which its list wants to be told.
     var isUpdate = false
-    /// Whether its own title says what it is: `Correction: …`.
+    /// True if its own title says what it is: `Correction: …`.
     var isMarked = false
 }
 

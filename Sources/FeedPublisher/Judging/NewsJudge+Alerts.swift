@@ -15,7 +15,7 @@ extension NewsJudge {
 
     func kind(_ position: Int) -> Alert.Kind { alert(at: position)?.kind ?? .alert }
 
-    /// Whether it is a message about others.
+    /// True if it is a message about others.
     func replacesOthers(_ position: Int) -> Bool {
         switch kind(position) {
         case .update, .cancel: true

@@ -85,7 +85,7 @@ extension NewsJudge {
         }
     }
 
-    /// Whether it is new, was read before and says something else now, or is known by its link only.
+    /// True if it is new, was read before and says something else now, or is known by its link only.
     private func isOpen(_ position: Int, _ silences: [Int: SilenceReason], _ state: SeenState) -> Bool {
         switch silences[position] {
         case nil, .seenBefore(.link), .seenBefore(.loose): true
@@ -116,7 +116,7 @@ extension NewsJudge {
         abs(now.timeIntervalSince(story.announced)) <= Self.correctionWindow.inSeconds
     }
 
-    /// Whether its page is of the server that the feed is of: nobody puts another's stories right.
+    /// True if its page is of the server that the feed is of: nobody puts another's stories right.
     private func isOnOwnSite(_ position: Int) -> Bool {
         guard let link = feed.entries[identities[position].index].link,
             let page = try? FeedAddress(parsing: link, allowsFile: false)
@@ -126,7 +126,7 @@ extension NewsJudge {
         }
     }
 
-    /// Whether a feed that is read for the first time says it of a story that was announced: what its entries corrected
+    /// True if a feed that is read for the first time says it of a story that was announced: what its entries corrected
     /// long ago is old.
     private func isOfFirstReading(_ position: Int, _ story: KnownStory) -> Bool {
         record.baseline == nil && !isLater(position, than: story.announced)

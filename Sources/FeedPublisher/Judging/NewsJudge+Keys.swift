@@ -2,17 +2,17 @@ internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 
-/// What a document's entries are known by.
+/// The keys that a document's entries are known by.
 extension NewsJudge {
     /// Readings after which all keys of a document are marked anew.
     static let refreshPeriod: Int64 = 16
 
-    /// What the document is first looked up by.
+    /// The keys that the document is first looked up by.
     var marks: [EntryMark] {
         identities.indices.map { EntryMark(key: identities[$0].key, content: contents[$0]) }
     }
 
-    /// What else has to be known of entries whose identities are unknown.
+    /// The further keys to look up of entries whose identities are unknown.
     func furtherKeys(_ state: SeenState) -> [SeenKey] {
         identities.indices.filter { state.unknown.contains(identities[$0].key) }.flatMap { position in
             otherKeys(of: position) + (rules.holdsFuture ? [SeenKey(.held, identities[position].key)] : [])

@@ -239,7 +239,7 @@ struct NewsJudge: Sendable {
         return known
     }
 
-    /// Whether title and date suffice to know an entry by; two alerts of one minute often share them, and have reliable
+    /// True if title and date suffice to know an entry by; two alerts of one minute often share them, and have reliable
     /// identifiers.
     private func isToldByTitle(_ position: Int) -> Bool {
         let entry = feed.entries[identities[position].index]

@@ -35,7 +35,7 @@ struct EntryMark: Sendable, Equatable {
     }
 }
 
-/// What the store knows about the entries of one document, read in the transaction that will record them.
+/// The store's knowledge of the entries of one document, read in the transaction that will record them.
 struct SeenState: Sendable {
     /// Keys of this document that this feed had before.
     var known: Set<SeenKey> = []

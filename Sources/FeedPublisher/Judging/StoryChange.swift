@@ -25,9 +25,9 @@ struct StoryChange: Sendable, Equatable {
     var parted: [Int64: OutboxMessage] = [:]
     /// In which language it is told, as ``OutboxMessage/shares`` names it.
     var language = LanguageShare.main
-    /// Whether it counts in all languages of the list; else what was told in others stands.
+    /// True if it counts in all languages of the list; else what was told in others stands.
     var isForAll = false
-    /// Whether recipients of its own language have been shown anything.
+    /// True if recipients of its own language have been shown anything.
     var isForOwnLanguage = true
     /// What recipients of other languages were shown and is withdrawn along, by language.
     var elsewhere: [String: String] = [:]

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import HubClient
 internal import HubProtocol
 
-/// Where a pass brings its messages: a hub, or the screen.
+/// The receiver of a pass's messages: a hub, or the screen.
 protocol MessageHub: Sendable {
     /// - Returns: The message's id, where the hub tells one.
     /// - Throws: ``HubClientError``.

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// What of one category is sent singly in this pass, and what is folded into a digest.
+/// The messages of one category that are sent singly in this pass, and those that are folded into a digest.
 ///
 /// The cap counts here, when sending, so that neither a busy feed nor the return of a hub floods (design.md §7).
 struct OutboxPlan: Sendable, Equatable {
@@ -79,7 +79,7 @@ struct OutboxPlan: Sendable, Equatable {
     }
 }
 
-/// What of a category was sent within a window of time.
+/// The messages of a category that were sent within a window of time.
 struct RecentMessages: Sendable, Equatable {
     let window: Duration
     /// When messages were sent singly, oldest first.

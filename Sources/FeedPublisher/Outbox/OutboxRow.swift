@@ -5,13 +5,13 @@ struct OutboxRow: Sendable, Equatable {
     let id: Int64
     let message: OutboxMessage
     let created: Date
-    /// Whether it may have reached the hub already: then only the same bytes with the same key may follow.
+    /// True if it may have reached the hub already: then only the same bytes with the same key may follow.
     let wasAttempted: Bool
 
     /// From when on it is news that waits.
     var isDue: Date { max(created, message.notBefore ?? created) }
 
-    /// Whether it may leave; also when its hour lies further ahead than any hold: then the clock was set back meanwhile.
+    /// True if it may leave; also when its hour lies further ahead than any hold: then the clock was set back meanwhile.
     func isReleased(at now: Date) -> Bool {
         guard let hour = message.notBefore else { return true }
         let ahead = hour.timeIntervalSince(now)
@@ -22,7 +22,7 @@ struct OutboxRow: Sendable, Equatable {
     private static let longestHold: Double = 25 * 3_600
 }
 
-/// What is frozen when a row is made.
+/// The parts of a row that are frozen when it is made.
 struct OutboxMessage: Sendable, Equatable {
     /// The category as its list spells it; caps and digests count by it.
     var category: String
@@ -47,21 +47,21 @@ struct OutboxMessage: Sendable, Equatable {
     var notBefore: Date?
     /// When it is of no use any more.
     var expires: Date?
-    /// What recipients of each language are told; empty where all are told the same.
+    /// The share of each language's recipients; empty where all are told the same.
     var shares: [String: LanguageShare] = [:]
 
     /// True for an alert to be acted upon.
     var isUrgent: Bool { urgency == MessageComposer.urgent }
 }
 
-/// What became of a row.
+/// The outcome of a row.
 enum OutboxOutcome: Sendable, Equatable {
     case sent(messageID: String?)
     /// The hub will never take it.
     case failed(reason: String)
 }
 
-/// How many rows stand in which state, for people.
+/// Numbers of rows by state, for people.
 struct OutboxCounts: Sendable, Equatable {
     var pending = 0
     var sent = 0

@@ -84,7 +84,7 @@ struct OutboxSender: Sendable {
         return try store.recentMessages(of: category, since: start, window: window)
     }
 
-    /// - Returns: Whether to go on.
+    /// - Returns: True if sending goes on.
     private func send(_ row: OutboxRow, _ outcome: inout Outcome) async throws -> Bool {
         guard !Task.isCancelled else {
             outcome.trouble = .cancelled

@@ -16,7 +16,7 @@ struct FeedPoll: Sendable {
     /// When the pass began: due times count from then.
     private let start: Date
 
-    /// What came of a feed's turn.
+    /// The outcome of a feed's turn.
     struct Outcome: Sendable {
         /// The feed from now on.
         var record: FeedRecord
@@ -32,19 +32,6 @@ struct FeedPoll: Sendable {
         /// may be another program's.
         var silentHost: String?
         var discovery = PushDiscovery.untold
-
-        mutating func add(_ judgement: Judgement, source: FeedSource) {
-            announced = judgement.announcements.count + judgement.translations.count
-            recorded = judgement.silent
-            guard judgement.isReset else { return }
-            lines.append(
-                PublishLine(
-                    .notice,
-                    "feed '\(source.address.publicText)' gave all its entries new ids; "
-                        + "\(recorded) old ones are recorded, not announced"
-                )
-            )
-        }
     }
 
     enum Answer: Sendable {

@@ -8,15 +8,15 @@ struct FetchFailure: Sendable, Equatable {
     var kind: String
     /// Follows "feed '…' " in a line for people.
     var what: String
-    /// What somebody could do about it.
+    /// A hint: the way to repair it.
     var advice: String?
-    /// What the server asked for, or what is customary where it should have.
+    /// The pause that the server asked for, or the usual one where it should have.
     var retryAfter: Duration?
     /// The whole host wants quiet, not this feed alone.
     var isHostWide = false
-    /// Who answered, after redirects; `nil` when nobody did.
+    /// The host that answered, after redirects; `nil` when none did.
     var host: String?
-    /// Who could not be reached, or kept us waiting for an answer.
+    /// The host that could not be reached, or did not answer in time.
     var silentHost: String?
     /// The feed will never come back.
     var isGone = false
@@ -27,7 +27,7 @@ struct FetchFailure: Sendable, Equatable {
     /// The address itself leads to no feed, rather than the way there being disturbed.
     var blamesAddress = false
 
-    /// What a status outside 200…299 means.
+    /// The meaning of a status outside 200…299.
     ///
     /// It is final when the feed's own address answered, or the one where that has moved for good.
     static func status(_ status: Int, retryAfter: Duration?, isFinal: Bool, file: String) -> FetchFailure {

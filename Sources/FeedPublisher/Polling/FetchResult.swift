@@ -1,6 +1,6 @@
 internal import Crypto
 
-/// What came of asking for a feed.
+/// The outcome of asking for a feed.
 enum FetchResult: Sendable {
     case document(FetchedDocument)
     /// `304`: nothing new. The validators are those of the answer, where it carried some.
@@ -9,7 +9,7 @@ enum FetchResult: Sendable {
     /// The pass was stopped; nothing is known.
     case cancelled
 
-    /// What an answer tells beside its content.
+    /// The parts of an answer beside its content.
     struct Answer: Sendable, Equatable {
         /// Who answered, after redirects.
         var url: String

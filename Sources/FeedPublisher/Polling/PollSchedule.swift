@@ -19,7 +19,7 @@ struct PollSchedule: Sendable {
     let interval: Duration
     /// What the feed asks for; empty where its publisher agreed to be asked as often as the list says.
     let pace: FeedPace
-    /// Whether `Cache-Control` and `Expires` count.
+    /// True if `Cache-Control` and `Expires` count.
     let heedsFreshness: Bool
 
     init(_ source: FeedSource, pace: FeedPace) {

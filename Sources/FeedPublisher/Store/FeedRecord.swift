@@ -2,7 +2,7 @@ internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 
-/// What the publisher remembers about one feed between passes.
+/// The publisher's memory of one feed between passes.
 ///
 /// A value: a pass changes its copy, and writes it in the transaction of everything else that one fetch changes.
 struct FeedRecord: Sendable, Equatable {
@@ -10,7 +10,7 @@ struct FeedRecord: Sendable, Equatable {
     let id: Int64
     /// As the list gives it.
     let url: String
-    /// Where to ask instead, after a permanent move was believed.
+    /// The address to ask instead, after a permanent move was believed.
     var movedURL: String?
     var move: MoveCandidate?
     var validators = Validators()
@@ -23,7 +23,7 @@ struct FeedRecord: Sendable, Equatable {
     var pace = FeedPace()
     var failures = 0
     var failingSince: Date?
-    /// What is wrong now, said when it began; `nil` when the feed is well.
+    /// The failure that lasts, reported when it began; `nil` when the feed is well.
     var trouble: FeedTrouble?
     var lastSuccess: Date?
     /// The latest date seen on an entry, as far as it was to be believed.
@@ -60,18 +60,18 @@ struct FeedRecord: Sendable, Equatable {
     /// True if entries that waited for their dates are due: then the whole document is wanted again.
     func hasHeldEntries(dueAt now: Date) -> Bool { heldUntil.map { $0 <= now } ?? false }
 
-    /// Where the feed is asked for now.
+    /// The address that is asked now.
     func asked(_ source: FeedSource) -> FeedAddress {
         movedURL.flatMap { try? FeedAddress(parsing: $0, allowsFile: false) } ?? source.address
     }
 
-    /// Who serves it: the host that is asked, and the one that answered last after redirects; none for a file.
+    /// The hosts that serve it: the one that is asked, and the one that answered last after redirects; none for a file.
     func hosts(_ source: FeedSource) -> Set<String> {
         let answering = validators.url.flatMap { try? FeedAddress(parsing: $0, allowsFile: true) }
         return Set([asked(source).host, answering?.host ?? ""].filter { !$0.isEmpty })
     }
 
-    /// Whether another address is where this feed went: a believed or suspected move, or only another scheme.
+    /// True if another address is where this feed went: a believed or suspected move, or only another scheme.
     func hasMoved(to address: FeedAddress) -> Bool {
         if movedURL == address.text || move?.url == address.text { return true }
         guard let own = try? FeedAddress(parsing: url, allowsFile: true) else { return false }

@@ -19,7 +19,7 @@ package enum PublisherLock {
     ///
     /// - Parameters:
     ///   - path: Of the lock file, beside the store.
-    ///   - isWatched: Whether a person looks: standard error is a terminal.
+    ///   - isWatched: True if a person looks: standard error is a terminal.
     /// - Returns: The lock, or how to end without it.
     /// - Throws: ``HostError`` when the file cannot be made.
     package static func acquire(_ path: String, isWatched: Bool) throws -> Attempt {

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import GRDB
 
-/// The messages that wait for the hub, and what became of them.
+/// The messages that wait for the hub, and their outcomes.
 extension PublisherStore {
     /// Finished rows kept for people to look at.
     static let keptFinishedRows = 5_000
@@ -32,7 +32,7 @@ extension PublisherStore {
         }
     }
 
-    /// Notes what became of a row.
+    /// Records a row's outcome.
     func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
         let (state, column, value) =
             switch outcome {
@@ -47,9 +47,9 @@ extension PublisherStore {
         }
     }
 
-    /// What of a category was sent within a window of time that began then.
+    /// The messages of a category that were sent within a window of time that began then.
     ///
-    /// What lies after its end was sent while the clock was ahead.
+    /// A message after its end was sent while the clock was ahead.
     func recentMessages(of category: String, since start: Date, window: Duration) throws -> RecentMessages {
         try read { store in
             let rows = try store.rows(

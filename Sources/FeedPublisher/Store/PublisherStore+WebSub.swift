@@ -50,7 +50,7 @@ extension PublisherStore {
     ///
     /// A callback is `base` and `path`, which is unguessable.
     ///
-    /// - Returns: Whether something is to be asked of a hub because of it.
+    /// - Returns: True if something is to be asked of a hub because of it.
     func subscribe(
         _ feed: Int64,
         to offer: PushOffer?,

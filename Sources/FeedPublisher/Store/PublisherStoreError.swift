@@ -6,7 +6,7 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
     /// Path of the file.
     package internal(set) var place = ""
     package let reason: String
-    /// Whether waiting can help: a full disk, a file held by another process.
+    /// True if waiting can help: a full disk, a file held by another process.
     package internal(set) var isTemporary = false
 
     init(reason: String) { self.reason = reason }
@@ -20,7 +20,7 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
 
     package var exit: PublishExit { isTemporary ? .tryLater : .badConfiguration }
 
-    /// What somebody could do about it.
+    /// A hint: the way to repair it.
     package var advice: String? {
         isTemporary
             ? "nothing is lost: the next pass goes on from here"

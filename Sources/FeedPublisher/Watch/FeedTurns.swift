@@ -23,7 +23,7 @@ final class FeedTurns: Sendable {
         }
     }
 
-    /// Whether a pass is at work on a host, or it did not answer lately.
+    /// True if a pass is at work on a host, or it did not answer lately.
     func isBusy(anyOf hosts: Set<String>) -> Bool {
         state.withLock { state in
             state.taken.values.contains { !$0.hosts.isDisjoint(with: hosts) }
@@ -78,7 +78,7 @@ final class FeedTurns: Sendable {
     }
 }
 
-/// What a publisher that stays adds to its passes.
+/// The additions of a publisher that stays to its passes.
 struct Resident: Sendable {
     /// How long a host that did not answer is left alone: as long as a timer would wait for the next pass.
     private static let silence = PublishWatch.capWindow

@@ -5,10 +5,10 @@ internal import HummingbirdCore
 package import Logging
 internal import NIOCore
 
-/// Where feeds' hubs reach a publisher that stays.
+/// The callback server, by which feeds' hubs reach a publisher that stays.
 ///
-/// Any path is taken whose last part is a subscription's: proxies differ in what they leave of the rest. Strangers learn
-/// nothing but 404.
+/// Any path is taken whose last part is a subscription's: proxies differ in what they leave of the rest. Other clients
+/// get 404.
 package enum WebSubServer {
     /// A hub that is silent for longer in the middle of a request is let go.
     private static let idleTimeout: TimeAmount = .seconds(30)

@@ -25,7 +25,7 @@ final class WebSubSubscriber: Sendable {
     let feeds: ListedFeeds
     let store: PublisherStore
     let client: WebSubClient
-    /// Whether a secret may go to hubs without TLS: for tests, whose hub is this machine.
+    /// True if a secret may go to hubs without TLS: for tests, whose hub is this machine.
     let trustsPlainHubs: Bool
     let turns: FeedTurns
     let environment: PublishEnvironment

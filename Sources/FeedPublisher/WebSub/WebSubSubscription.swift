@@ -62,23 +62,23 @@ struct WebSubSubscription: Sendable, Equatable {
     /// Deliveries that were not, and were thrown away.
     var discarded = 0
 
-    /// Whether the hub can be left to tell what is new.
+    /// True if the hub can be left to tell what is new.
     func isReliable(at now: Date) -> Bool {
         guard state == .active, let leaseEnd, lastDelivery != nil, missedSince == nil else { return false }
         return leaseEnd > now
     }
 
-    /// Whether deliveries are welcome; some hubs deliver while they confirm, or a little beyond the lease.
+    /// True if deliveries are welcome; some hubs deliver while they confirm, or a little beyond the lease.
     var takesDeliveries: Bool { state == .active || state == .pending }
 
-    /// Whether another offer of its feed takes its place: some feeds name themselves otherwise at each request.
+    /// True if another offer of its feed takes its place: some feeds name themselves otherwise at each request.
     func yields(to offer: PushOffer?, base: String, now: Date) -> Bool {
         guard let offer, callback.hasPrefix(base) else { return true }
         if offer == PushOffer(hub: hub, topic: topic) { return false }
         return abs(now.timeIntervalSince(created)) >= Self.minimumAge.inSeconds
     }
 
-    /// Whether to give up on ending it.
+    /// True if ending it is given up.
     func isOver(at now: Date) -> Bool {
         state == .leaving && due <= now && (failures >= Self.farewells || leaseEnd.map { $0 <= now } ?? true)
     }
@@ -96,7 +96,7 @@ struct WebSubSubscription: Sendable, Equatable {
         return WebSubForm(pairs)
     }
 
-    /// Whether a hub's question names our topic, also where the hub did not escape a `+` in it.
+    /// True if a hub's question names our topic, also where the hub did not escape a `+` in it.
     func isAbout(_ question: WebSubForm) -> Bool {
         question["hub.topic"]?.replacing("+", with: " ") == topic.replacing("+", with: " ")
     }

@@ -80,7 +80,7 @@ private struct WatchService: Service {
 
     let watch: PublishWatch
     let notifier: ServiceNotifier?
-    /// Whether nothing else has to start before it is ready.
+    /// True if nothing else has to start before it is ready.
     let isReady: Bool
     let account: @Sendable () throws -> Void
 
