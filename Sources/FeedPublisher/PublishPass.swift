@@ -141,16 +141,16 @@ package struct PublishPass: Sendable {
         // A few entries do not show whether the feed's identifiers still tell them apart.
         guard isWhole || judge.identityRule == before.identityRule else { return nil }
         return try store.transaction { store in
-            var known = try store.seen(judge.marks, of: before)
-            known.known.formUnion(try store.seen(judge.furtherKeys(known), of: before.id))
-            known.stories = try store.stories(
-                judge.stories(known),
+            var state = try store.seen(judge.entryMarks, of: before)
+            state.known.formUnion(try store.seen(judge.furtherKeys(state), of: before.id))
+            state.stories = try store.stories(
+                judge.storyKeys(state),
                 in: category,
                 hasLanguages: judge.voice.isOneOfSeveral
             )
-            if !isWhole { known.vanished = judge.marks.count }
+            if !isWhole { state.vanished = judge.entryMarks.count }
 
-            let judgement = judge.judge(known)
+            let judgement = judge.judge(state)
             guard isWhole || !judgement.isReset else { return nil }
 
             let edition = composer.edition(
@@ -161,7 +161,7 @@ package struct PublishPass: Sendable {
 
             let record = judge.record(after ?? before, after: judgement, isWhole: isWhole)
             let marks = judge.marks(after: judgement)
-            try store.mark(marks, judge.marks, of: record, now: now)
+            try store.mark(marks, judge.entryMarks, of: record, now: now)
             if isWhole { try store.forgetMarks(beside: marks, of: record) }
             try store.record(edition, of: record.id, in: category, now: now)
             try store.save(record)

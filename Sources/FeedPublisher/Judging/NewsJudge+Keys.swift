@@ -8,7 +8,7 @@ extension NewsJudge {
     static let refreshPeriod: Int64 = 16
 
     /// The keys that the document is first looked up by.
-    var marks: [EntryMark] {
+    var entryMarks: [EntryMark] {
         identities.indices.map { EntryMark(key: identities[$0].key, content: contents[$0]) }
     }
 
@@ -20,7 +20,7 @@ extension NewsJudge {
     }
 
     /// Keys by which a second feed's stories are known, of entries that may be announced.
-    func stories(_ state: SeenState) -> [EntryKey] {
+    func storyKeys(_ state: SeenState) -> [EntryKey] {
         identities.indices.flatMap { position -> [EntryKey] in
             let key = identities[position].key
             if state.unknown.contains(key) {

@@ -30,7 +30,7 @@ private struct Reader {
         feed.link = link
         feed.entries = entries
         let judge = NewsJudge(feed: feed, record: record, existing: existing, now: now)
-        let keys = Set(judge.marks.map(\.key))
+        let keys = Set(judge.entryMarks.map(\.key))
         var state = SeenState()
         state.unknown = keys.filter { !known.contains(SeenKey(.entry, $0)) }
         state.known = known.intersection(keys.map { SeenKey(.entry, $0) } + judge.furtherKeys(state))
@@ -274,8 +274,8 @@ private func entry(
             now: Date(timeIntervalSince1970: 1_780_000_000)
         )
         var state = SeenState()
-        state.unknown = Set(judge.marks.map(\.key))
-        state.stories = [try #require(judge.stories(state).first): KnownStory(feed: 1, announced: .distantPast)]
+        state.unknown = Set(judge.entryMarks.map(\.key))
+        state.stories = [try #require(judge.storyKeys(state).first): KnownStory(feed: 1, announced: .distantPast)]
         let judgement = judge.judge(state)
         #expect(judgement.announcements.map(\.entry.id) == ["b"])
         #expect(judgement.silent == 1)
