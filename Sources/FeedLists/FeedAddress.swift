@@ -103,7 +103,7 @@ package struct FeedAddress: Hashable, Sendable {
     }
 }
 
-/// What is wrong with an address, as the end of a sentence that begins with the address.
+/// An error in an address, as the end of a sentence that begins with the address.
 package struct FeedAddressError: Error, CustomStringConvertible {
     package let description: String
 

@@ -9,13 +9,13 @@ package struct FeedList: Sendable {
     package let file: String
     /// The category under which agents ask for it.
     package let category: Tag
-    /// What becomes `messageParam`.
+    /// The template of `messageParam`.
     package let template: InlineTemplate
     /// The languages of its feeds, for recipients whose template names one (protocol §10).
     package var localization = Localization()
     package var feeds: [FeedSource]
 
-    /// What becomes the text in a language; `nil` is the main one.
+    /// The template of the text in a language; `nil` is the main one.
     package func template(in language: LanguageName?) -> InlineTemplate {
         language.flatMap { localization.templates[$0] } ?? template
     }
@@ -37,6 +37,6 @@ package struct FeedSource: Sendable, Hashable {
     /// True if the publisher agreed to be asked as often as the list says, whatever its feed and server ask for.
     package var isByAgreement = false
     package var rules = FeedRules()
-    /// What its entries are written in; `nil` for its list's main language.
+    /// The language of its entries; `nil` for its list's main one.
     package var language: LanguageName?
 }

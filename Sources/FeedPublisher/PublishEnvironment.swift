@@ -7,7 +7,7 @@ package struct PublishEnvironment: Sendable {
     package var now: @Sendable () -> Date
     /// For jitter and idempotency keys.
     package var random: @Sendable () -> UInt64
-    /// Of the hours that lists name.
+    /// The time zone of the hours that lists name.
     var timeZone: @Sendable () -> TimeZone
     /// Waits within a pass, on the monotonic clock.
     package var sleep: @Sendable (Duration) async throws -> Void

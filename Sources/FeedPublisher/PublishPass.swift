@@ -13,7 +13,7 @@ package import OutboundHTTP
 package struct PublishPass: Sendable {
     /// The course of one pass up to now.
     struct Course {
-        /// When the feeds were found to be due.
+        /// The time when the feeds were found to be due.
         let start: Date
         var report = PublishReport()
         /// Messages sent, as they count in the caps, by category.

@@ -34,7 +34,7 @@ package struct FeedPreview: Sendable {
     package internal(set) var entries: [EntryPreview] = []
 }
 
-/// Why a feed is left alone in a pass.
+/// The reason why a feed is not asked in a pass.
 package enum NotAsked: Sendable, Equatable {
     case notDue(until: Date)
     /// The host asked for quiet.
@@ -42,7 +42,7 @@ package enum NotAsked: Sendable, Equatable {
     /// It answered that it is gone for good.
     case gone(since: Date)
 
-    /// When it can be asked.
+    /// The time from which it can be asked.
     var until: Date? {
         switch self {
         case .notDue(let date), .hostQuiet(let date): date
@@ -54,7 +54,7 @@ package enum NotAsked: Sendable, Equatable {
 /// The report of a dry run on one entry.
 package struct EntryPreview: Sendable {
     package enum Fate: Sendable, Equatable {
-        /// By a message of its own: an index of ``PublishPreview/messages``.
+        /// A message of its own: an index of ``PublishPreview/messages``.
         case message(Int)
         case digest(FoldReason, message: Int)
         /// `story` is the headline of the same story, where that is the reason and it is still known.
@@ -70,7 +70,7 @@ package struct EntryPreview: Sendable {
     package let date: Date?
     package let dateTrouble: DateTrouble?
     package internal(set) var fate: Fate
-    /// Of the message that announces it.
+    /// The key of the message that announces it.
     let idempotencyKey: String?
     /// The headline that its message began with, where the entry was added to it in another language.
     package let translationOf: String?

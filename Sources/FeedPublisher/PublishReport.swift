@@ -16,9 +16,9 @@ package struct PublishReport: Sendable, Equatable {
     package var exit = PublishExit.done
     /// Feeds asked for.
     package var polled = 0
-    /// Of these, without anything new from the server.
+    /// Feeds of ``polled`` without anything new from the server.
     package var unchanged = 0
-    /// Of these, without a readable document.
+    /// Feeds of ``polled`` without a readable document.
     package var failedFeeds = 0
     /// New entries for which a message was made.
     package var announced = 0
@@ -31,7 +31,7 @@ package struct PublishReport: Sendable, Equatable {
     package var refused = 0
     /// Messages that still wait.
     package var pending = 0
-    /// When the first of the messages can go that their hour or ``PublishOptions/capWindow`` holds back.
+    /// The time when the first of the messages can go that their hour or ``PublishOptions/capWindow`` holds back.
     package var waitsUntil: Date?
 
     package init() {}
@@ -81,12 +81,12 @@ package struct MessagePreview: Sendable, Equatable {
     package let category: String
     package let tags: String
     package let title: String
-    /// What the list's template made, in its main language where it is told in that.
+    /// The text that the list's template made, in its main language where it is told in that.
     package let text: String
     /// Those that it has a text in by name.
     package let languages: [String]
     package let body: [UInt8]
-    /// Whom it would reach, by platform; `nil` where the hub does not say.
+    /// The number of recipients; `nil` where the hub does not tell.
     package let recipients: Int?
     package let platforms: [String: Int]
 }

@@ -84,7 +84,7 @@ package enum FeedBatch {
         return bytes
     }
 
-    /// Why a file cannot be read, in the system's words.
+    /// The reason why a file cannot be read, in the system's words.
     package static func reason(_ error: any Error) -> String {
         let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
         return cause.domain == NSPOSIXErrorDomain

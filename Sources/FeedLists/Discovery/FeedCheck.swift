@@ -1,10 +1,10 @@
 package import Feeds
 internal import Foundation
 
-/// What came of reading one document.
+/// The outcome of reading one document.
 package enum FeedCheck {
     case feed(Feed)
-    /// Why there is no feed, and which feeds a web page names.
+    /// The reason why there is no feed, and the feeds that a web page names.
     case trouble(String, discovered: [String]?)
 
     package init(reading body: [UInt8], url: String, contentLocation: String? = nil, contentType: String?) {
@@ -135,7 +135,7 @@ extension FeedCheck.Item {
     /// Characters of a summary.
     private static let summaryLimit = 300
 
-    /// What the entry itself says: neither the feed's author nor a picture that happens to stand in its text.
+    /// Takes from the entry itself: neither the feed's author nor a picture that happens to be in its text.
     init(_ entry: Entry, repeatsAlert: Bool) {
         self.init(
             id: entry.id,

@@ -17,7 +17,7 @@ package struct FeedSearch: Sendable {
         package var title: String?
         package var format: String?
         package var entries: Int?
-        /// Why it is no feed, or cannot be read.
+        /// The reason why it is not a feed, or cannot be read.
         package var problem: String?
 
         /// True if it is about what readers say, and not what the site does.
@@ -30,7 +30,7 @@ package struct FeedSearch: Sendable {
 
     /// Feeds of one page that are looked at: their server is asked for each, one after another.
     private static let maximumCandidates = 10
-    /// Where sites without a word about it most often have one.
+    /// The paths where sites that do not name their feed most often have one.
     private static let guesses = ["/feed", "/rss", "/atom.xml", "/index.xml", "/feed.json"]
 
     private let http: OutboundClient
@@ -125,7 +125,7 @@ package struct FeedSearch: Sendable {
     }
 }
 
-/// Why an address leads to no feed.
+/// The reason why an address leads to no feed.
 package struct FeedSearchError: Error, Sendable, CustomStringConvertible {
     package let description: String
 

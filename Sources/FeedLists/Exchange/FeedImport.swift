@@ -16,13 +16,13 @@ package struct FeedImport: Sendable {
     }
 
     private let folder: FeedListFolder
-    /// Where feeds go that are in no folder.
+    /// The category of feeds that are in no folder.
     private let fallback: Tag?
     /// True if the document is of one's own making.
     private let isTrusted: Bool
     private var targets: [Target] = []
     private var positions: [Tag: Int] = [:]
-    /// Where each address is listed already.
+    /// The lists of the addresses that are listed already.
     private var places: [String: String] = [:]
     /// The lists that change, as they will be.
     private(set) var changed: [FeedListText] = []
@@ -130,7 +130,7 @@ package struct FeedImport: Sendable {
         note("the list of '\(target.category)' keeps its own keys: \(names) of the document not taken")
     }
 
-    /// Of a document's keys those that are taken; the others are named in the report.
+    /// Those of a document's keys that are taken; the others are named in the report.
     private mutating func permitted(_ members: [ListMember], in place: String) -> [ListMember] {
         guard !isTrusted else { return members }
         let dropped = members.map(\.name).filter(OutlineKeys.ofOwners.contains)
@@ -182,17 +182,17 @@ package struct FeedImport: Sendable {
         }
     }
 
-    /// Of an address or name, in reports.
+    /// Characters of an address or name, in reports.
     private static let shownCharacters = 200
     private static let byHand = "put it into a list by hand, with 'local: true'"
 
-    /// Of `/News/World,Politics` the innermost name of the first path.
+    /// The innermost name of the first path of `/News/World,Politics`.
     private static func category(named attribute: String?) -> Tag? {
         let first = attribute?.split(separator: ",").first?.split(separator: "/").last
         return first.flatMap { CategoryName.tag(for: String($0)) }
     }
 
-    /// What the reader of lists has against such a list.
+    /// The errors that the reader of lists finds in such a list.
     private static func problem(_ tag: Tag, _ members: [ListMember], _ feeds: [[ListMember]]) -> String? {
         var reader = FeedListReader(file: "")
         _ = reader.read(FeedListText(file: "", category: tag.text, members: members, feeds: feeds).text)

@@ -1,4 +1,4 @@
-/// What became of each feed that was to be put into lists.
+/// The outcome of each feed that was to be put into lists.
 package struct FeedImportReport: Sendable, Equatable {
     package struct Added: Sendable, Equatable {
         package let category: String
@@ -10,7 +10,7 @@ package struct FeedImportReport: Sendable, Equatable {
     /// A feed that is in a list already, or twice in the document.
     package struct Skipped: Sendable, Equatable {
         package let address: String
-        /// Where it is already.
+        /// The list that has it already.
         package let place: String
     }
 
@@ -24,7 +24,7 @@ package struct FeedImportReport: Sendable, Equatable {
     package internal(set) var added: [Added] = []
     package internal(set) var skipped: [Skipped] = []
     package internal(set) var refused: [Refused] = []
-    /// What was understood otherwise than it stands in the document.
+    /// Differences between the document and what was understood.
     package internal(set) var notes: [String] = []
     /// Files that are made or added to.
     package internal(set) var files: [String] = []

@@ -73,7 +73,7 @@ struct FeedListText {
 
     private typealias Place = (before: [String], indent: Int, after: [String])
 
-    /// Where the list of feeds ends; `nil` when it is not written with a line for each feed.
+    /// The end of the list of feeds; `nil` when it is not written with a line for each feed.
     private func place() -> Place? {
         guard let mapping = (try? Yams.compose(yaml: text, .basic))?.mapping,
             let (key, value) = mapping.first(where: { $0.key.scalar?.string == "feeds" }), let first = key.mark?.line
@@ -104,7 +104,7 @@ struct FeedListText {
 /// A list to which no feeds can be added without rewriting it.
 package struct FeedListShapeError: Error, Sendable, CustomStringConvertible {
     package let file: String
-    /// What is to be added by hand.
+    /// The text to be added by hand.
     package let lines: [String]
 
     package var description: String {

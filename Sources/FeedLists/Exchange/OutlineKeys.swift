@@ -1,6 +1,6 @@
 internal import Feeds
 
-/// What an outline says in the terms of a feed list, and the other way round.
+/// The keys of a feed list as attributes of an outline, and the other way round.
 ///
 /// OPML's own attributes stand for `url` and `title`; others that a list has no key for are kept under `opml`. The
 /// keys that OPML has no attribute for have attributes of our namespace, which count before the others.

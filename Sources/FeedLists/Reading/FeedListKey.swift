@@ -1,7 +1,7 @@
 /// A key that a feed list may hold: what the reader knows, and what the reference in `docs/feed-lists.md` says of it.
 package struct FeedListKey: Sendable {
     package let name: String
-    /// What may stand there, for people.
+    /// The values that it may have, for people.
     package let value: String
     package let summary: String
 

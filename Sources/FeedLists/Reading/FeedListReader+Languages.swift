@@ -1,7 +1,7 @@
 internal import HubProtocol
 internal import Yams
 
-/// What a list says about languages.
+/// The keys of a list about languages.
 extension FeedListReader {
     mutating func readLanguage(_ node: Node?) -> LanguageName? {
         guard let node, let text = readText(node, named: "language") else { return nil }

@@ -2,7 +2,7 @@ internal import Feeds
 internal import FoundationEssentials
 internal import Yams
 
-/// What stands behind a key of a feed list, whatever the key means: so that lists can be handed on whole.
+/// The value of a key of a feed list, whatever the key means, so that lists can be handed on whole.
 enum ListValue: Sendable, Equatable {
     /// All scalars of a list are texts.
     case text(String)
@@ -48,7 +48,7 @@ enum ListValue: Sendable, Equatable {
 
     // MARK: As YAML
 
-    /// On one line, as it can stand behind a key or in a flow collection.
+    /// The value on one line, as it can follow a key or be part of a flow collection.
     var yaml: String {
         if case .text(let text) = self, Self.isPlain(text) { text } else { json(name: Self.yamlName) }
     }

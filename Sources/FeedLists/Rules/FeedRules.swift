@@ -1,4 +1,4 @@
-/// What a list wants of a feed's entries.
+/// The rules of a list for a feed's entries.
 package struct FeedRules: Sendable, Hashable {
     /// An entry must pass all of them: the list's and the feed's own.
     package var filters: [KeywordFilter] = []
@@ -8,7 +8,7 @@ package struct FeedRules: Sendable, Hashable {
     package var holdsFuture = false
     /// Which entries correct or take back others.
     package var marks = EditorialMarks()
-    /// Until when what is found from midnight on waits.
+    /// The hour until which news found from midnight on waits.
     package var notBefore: HourOfDay?
 
     package init() {}

@@ -20,7 +20,7 @@ package struct HourOfDay: Sendable, Hashable {
         self.minute = minute
     }
 
-    /// When it comes today; `nil` when it has come.
+    /// The time at which it comes today; `nil` when it has come.
     ///
     /// An hour that summer time leaves out comes when the clocks go on; one that comes twice, the first time.
     package func release(after now: Date, in zone: TimeZone) -> Date? {

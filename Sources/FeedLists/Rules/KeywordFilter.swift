@@ -16,7 +16,7 @@ package struct KeywordFilter: Sendable, Hashable {
 
     package var isEmpty: Bool { include.isEmpty && exclude.isEmpty }
 
-    /// What filters look at of an entry, folded once for all of them.
+    /// The text of an entry that filters look at, folded once for all of them.
     package struct FilterText: Sendable {
         let bytes: [UInt8]
 
@@ -84,7 +84,7 @@ package struct Keyword: Sendable, Hashable {
         return false
     }
 
-    /// What is left of a text that begins or ends with it, in words; `nil` for other texts.
+    /// The rest of a text that begins or ends with it, in words; `nil` for other texts.
     package func rest(of others: [String]) -> [String]? {
         guard others.count >= words.count, let first = words.first, let last = words.last else { return nil }
         let (head, tail) = (others.prefix(words.count), others.suffix(words.count))
@@ -124,7 +124,7 @@ extension Keyword {
     package func hash(into hasher: inout Hasher) { hasher.combine(needle) }
 }
 
-/// What is wrong with a term, as the end of a sentence that begins with it.
+/// An error in a term, as the end of a sentence that begins with the term.
 package struct KeywordError: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,12 +1,12 @@
 package import HubProtocol
 
-/// How stories that feeds of one category tell in several languages are known to be one.
+/// The way in which stories that feeds of one category tell in several languages are known to be one.
 ///
 /// Never by their titles.
 package enum TranslationMatch: String, Sendable, CaseIterable {
-    /// By their addresses, but for a mark of the language in them (``EntryKey/init(translatedLink:)``).
+    /// Their addresses, but for a mark of the language in them (``EntryKey/init(translatedLink:)``).
     case link
-    /// By the identifier that the publisher gives the story in all languages.
+    /// The identifier that the publisher gives the story in all languages.
     case id
 }
 

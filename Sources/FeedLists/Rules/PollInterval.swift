@@ -1,4 +1,4 @@
-/// How often a feed is asked for, written `30s`, `5m`, `2h` or `1d`.
+/// The interval at which a feed is asked for, written `30s`, `5m`, `2h` or `1d`.
 package struct PollInterval: Hashable, Sendable, CustomStringConvertible {
     /// For feeds that name none: many sites regard more as rude, and breaking news cannot wait an hour (feeds.md §10).
     package static let standard = PollInterval(seconds: 15 * 60)

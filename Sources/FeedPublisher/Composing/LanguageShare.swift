@@ -1,8 +1,8 @@
 internal import HubProtocol
 
-/// What recipients of one language are told by a message, so that a digest can count it and name it.
+/// The part of a message for recipients of one language, so that a digest can count it and name it.
 struct LanguageShare: Sendable, Equatable, Codable {
-    /// Of recipients whose template names no language.
+    /// The name for recipients whose template names no language.
     static let main = ""
 
     /// Entries it stands for; more than 1 only for a digest.
@@ -35,7 +35,7 @@ extension OutboxMessage {
         return all
     }
 
-    /// What a language's recipients are told, in titles; for one that is not named apart, the row's own.
+    /// The titles for recipients of a language; for one that is not named apart, the row's own.
     func headlines(in language: String) -> String { shares[language]?.headlines ?? headlines }
 
     /// True if it tells its story to others, too, than a voice speaks to.

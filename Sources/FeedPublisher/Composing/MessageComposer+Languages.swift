@@ -83,7 +83,7 @@ extension MessageComposer {
         return announcement.change.isForOwnLanguage ? message : leaving(message)
     }
 
-    /// What a message says that has no text in the main language: nothing that recipients would read who name none.
+    /// The properties of a message without a text in the main language: none for recipients who name no language.
     func localized(_ values: [String: String], in language: LanguageName) -> [String: String] {
         var localized = values
         localized["title"] = nil

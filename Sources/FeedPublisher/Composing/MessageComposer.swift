@@ -21,11 +21,11 @@ struct MessageComposer: Sendable {
     static let maximumOthers = 10
 
     private static let nameSeparator = "; "
-    /// Of an alert to be acted upon: on a desktop it stays until it is dismissed.
+    /// The urgency of an alert to be acted upon: on a desktop it stays until it is dismissed.
     static let urgent = "critical"
 
     let list: FeedList
-    /// What the entries are written in; `nil` for the list's main language.
+    /// The language of the entries; `nil` for the list's main one.
     let language: LanguageName?
 
     init(list: FeedList, language: LanguageName? = nil) {
@@ -61,7 +61,7 @@ struct MessageComposer: Sendable {
         return change.elsewhere.isEmpty ? message : withdrawing(announcement, values, in: message)
     }
 
-    /// What the list's template, and those of recipients, can name.
+    /// The properties that the list's template, and those of recipients, can name.
     func values(for announcement: Announcement, feedTitle: String) -> [String: String] {
         let entry = announcement.entry
         let change = announcement.change

@@ -1,4 +1,4 @@
-/// What a message is to those of its story that went out before; most are the first and have none.
+/// The relation of a message to earlier ones of its story; most are the first and have none.
 enum MessageStatus: String, Sendable, CaseIterable {
     /// Tells more, or something else.
     case update

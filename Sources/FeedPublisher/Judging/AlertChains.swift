@@ -21,9 +21,9 @@ struct AlertChains {
 
     /// The alerts of this document, by the keys that others refer to them by.
     private var alerts: [EntryKey: Int] = [:]
-    /// What took an alert's place.
+    /// The alerts that replaced others.
     private var successors: [Int: Int] = [:]
-    /// Who stands for a known story, by its name.
+    /// The alert that speaks for a known story, by the story's name.
     private var claims: [String: Int] = [:]
     private var stories: [Int: [KnownStory]] = [:]
     private var wanted: Set<Int> = []
@@ -108,7 +108,7 @@ struct AlertChains {
         if wanted.contains(other) { wanted.insert(position) }
     }
 
-    /// What stands for an alert in the end; shortens the way there, so that long chains cost no more than short ones.
+    /// The last alert that replaces another; shortens the way there, so that long chains cost no more than short ones.
     private mutating func last(_ position: Int) -> Int {
         var end = position
         while let next = successors[end] { end = next }

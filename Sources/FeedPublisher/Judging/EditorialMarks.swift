@@ -2,7 +2,7 @@ internal import FeedLists
 internal import Feeds
 
 extension EditorialMarks {
-    /// What an entry is marked as; `nil` for most.
+    /// The mark of an entry; `nil` for most.
     func mark(of entry: Entry) -> EditorialMark? {
         guard !isEmpty else { return nil }
         let titles = entry.title.map { [FoldedWords.of($0), FoldedWords.of(StoryTitle.withoutPublisher($0))] } ?? []
@@ -25,7 +25,7 @@ extension EditorialMarks {
     }
 }
 
-/// What a list's words make of an entry.
+/// The mark that a list's words give an entry.
 struct EditorialMark: Sendable, Equatable {
     /// ``MessageStatus/correction`` or ``MessageStatus/withdrawn``.
     let status: MessageStatus

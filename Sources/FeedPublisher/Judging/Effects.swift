@@ -3,13 +3,13 @@ internal import FoundationEssentials
 
 /// The changes that entries of a document make to announced stories, by their positions among its identities.
 struct Effects {
-    /// Of entries that go out for this reason, whatever filters and first readings would say.
+    /// The changes of entries that go out for this reason, whatever filters and first readings would say.
     var changes: [Int: StoryChange] = [:]
-    /// Of stories that end without a word.
+    /// The changes of stories that end without a message.
     var closed: [StoryChange] = []
-    /// Of entries that are news by themselves, where that is more than their own keys tell.
+    /// The changes of entries that are news on their own, where that is more than their own keys tell.
     var news: [Int: StoryChange] = [:]
-    /// Why entries are silent that stood in the running.
+    /// The reasons of entries that are silent because of others.
     var silences: [Int: SilenceReason] = [:]
     /// Entries that take the place of one that a filter had let pass.
     var wanted: Set<Int> = []
@@ -63,7 +63,7 @@ extension NewsJudge {
         alertKey(of: position).map { LastAlert(key: $0, sent: sent(position)) }
     }
 
-    /// When a message may leave, after the list's hour and the pause between corrections of one story.
+    /// The time from which a message may leave, after the list's hour and the pause between corrections of one story.
     ///
     /// What puts right something that was shown does not wait for the hour, nor does an alert to be acted upon.
     func release(_ position: Int, _ change: StoryChange) -> Date? {

@@ -11,13 +11,13 @@ struct Judgement: Sendable {
     var isFirstReading = false
     /// The whole document got new identifiers.
     var isReset = false
-    /// Why the others are not announced, by their position in ``Feed/entries``.
+    /// The reasons why the others are not announced, by their position in ``Feed/entries``.
     var silences: [Int: SilenceReason] = [:]
     /// Stories of other feeds that this document tells as well, by the same positions.
     var repeats: [Int: KnownStory] = [:]
     /// Entries that are told in messages of other languages.
     var translations: [Translation] = []
-    /// When the first of the entries that wait for their dates is due.
+    /// The time when the first of the entries that wait for their dates is due.
     var heldUntil: Date?
 
     /// Stories that are over without a word, because nobody was shown anything of them.
@@ -30,7 +30,7 @@ struct Announcement: Sendable {
     let entry: Entry
     /// Position in ``Feed/entries``.
     let index: Int
-    /// What is shown: never later than the fetch; `nil` when the entry has no date to be believed.
+    /// The date shown: never later than the fetch; `nil` when the entry has no date to be believed.
     let date: Date?
     var change = StoryChange(name: "")
     /// True if it was read before, and says something else now, which its list wants to be told.
@@ -39,7 +39,7 @@ struct Announcement: Sendable {
     var isMarked = false
 }
 
-/// How many entries of a feed that is read for the first time are announced.
+/// The number of entries of a feed that is read for the first time which are announced.
 package enum ExistingEntries: Sendable, Equatable {
     case none
     case newest(Int)

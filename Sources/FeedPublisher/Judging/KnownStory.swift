@@ -3,7 +3,7 @@ internal import FoundationEssentials
 
 /// A story that was announced in a category.
 struct KnownStory: Sendable, Equatable {
-    /// What people have seen of it.
+    /// The form in which people have seen it.
     enum Showing: Sendable, Equatable {
         /// Nothing: its message waits, or the hub refused it.
         case never
@@ -15,13 +15,13 @@ struct KnownStory: Sendable, Equatable {
 
     /// ``StoryName``.
     var name = ""
-    /// Whose entry it was last; `nil` for stories of before that was kept.
+    /// The feed whose entry it was last; `nil` for stories stored before feeds were.
     var feed: Int64?
     var announced: Date
     /// The row that announces it, while it is kept.
     var row: Int64?
     var headline: String?
-    /// In which language it was told, as ``OutboxMessage/shares`` names it.
+    /// The language in which it was told, as ``OutboxMessage/shares`` names it.
     var language = LanguageShare.main
     /// Its tellings in other languages under the same name; looked up for lists in several languages only.
     var others: [KnownStory] = []
@@ -32,7 +32,7 @@ struct KnownStory: Sendable, Equatable {
     var content: EntryKey?
     var isWithdrawn = false
     var alert: LastAlert?
-    /// From when on its last message could leave, if that was a correction.
+    /// The time from which its last message could leave, if that was a correction.
     var corrected: Date?
 
     init(

@@ -1,7 +1,7 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// What alerts are known by.
+/// The keys that alerts are known by.
 ///
 /// By what they call themselves and by nothing else: one headline stands on the warnings of many areas, and one page on
 /// all of a service (feeds.md §2).

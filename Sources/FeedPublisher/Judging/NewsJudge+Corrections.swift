@@ -4,7 +4,7 @@ internal import FoundationEssentials
 
 /// Entries that their list knows as corrections and retractions.
 extension NewsJudge {
-    /// How long a correction that is an entry of its own finds its story: about as long as anybody still sees the message.
+    /// The time for which a correction that is an entry of its own finds its story: about as long as a message is seen.
     static let correctionWindow: Duration = .seconds(72 * 3_600)
 
     func mark(of position: Int) -> EditorialMark? {
@@ -94,7 +94,7 @@ extension NewsJudge {
         }
     }
 
-    /// By which a marked entry finds its story.
+    /// The keys by which a marked entry finds its story.
     func markedKeys(of position: Int) -> [EntryKey] {
         [markedLink(of: position), unmarkedTitle(of: position)].compactMap(\.self)
     }

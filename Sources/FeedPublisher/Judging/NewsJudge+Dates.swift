@@ -1,7 +1,7 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// What the dates of entries are worth.
+/// The dates of entries, and which of them are believed.
 extension NewsJudge {
     /// Up to here a date ahead of the clock is a wrong zone and is shown as now; beyond, it is not believed at all.
     static let nearFuture: Duration = .seconds(86_400)
@@ -30,7 +30,7 @@ extension NewsJudge {
         return own > date
     }
 
-    /// By effective date, entries without one as if published now; by reverse document order where dates are equal.
+    /// Sorts by effective date, entries without one as if published now; equal dates by reverse document order.
     func inOrder(_ positions: [Int]) -> [Int] {
         let dated = positions.map { position in
             (position, shownDate(feed.entries[identities[position].index].date) ?? now)

@@ -60,22 +60,22 @@ extension NewsJudge {
         alert(at: position) == nil ? TitleKey.of(feed.entries[identities[position].index]) : nil
     }
 
-    /// By which its story is known once it is told in this feed's language.
+    /// The keys by which its story is known once it is told in this feed's language.
     func stories(of position: Int) -> [EntryKey] {
         if let key = alertKey(of: position) { return [key] }
         return [storyLink(of: position), storyTitle(of: position)].compactMap(\.self)
             + (translationKeys.isEmpty ? [] : translationKeys[position].map(voice.own))
     }
 
-    /// By which its story is known where it is told in other languages.
+    /// The keys by which its story is known where it is told in other languages.
     func translatedKeys(of position: Int) -> [EntryKey] {
         translationKeys.isEmpty ? [] : translationKeys[position].flatMap(voice.elsewhere)
     }
 
-    /// By which its story is remembered.
+    /// The keys by which its story is stored.
     func ownKeys(of position: Int) -> [EntryKey] { [entryKey(of: position)] + sharedKeys(of: position) }
 
-    /// Of these, those that other entries may have, too.
+    /// Those of ``ownKeys(of:)`` that other entries may have, too.
     private func sharedKeys(of position: Int) -> [EntryKey] {
         let keys = stories(of: position)
         guard mark(of: position) != nil else { return keys }

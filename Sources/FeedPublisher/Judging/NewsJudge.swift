@@ -18,14 +18,14 @@ struct NewsJudge: Sendable {
 
     let feed: Feed
     let identities: [EntryIdentity]
-    /// What the entries say, parallel to ``identities``.
+    /// Hashes of the entries' contents, parallel to ``identities``.
     let contents: [EntryKey]
     let record: FeedRecord
     let existing: ExistingEntries
     let rules: FeedRules
-    /// In which stories are known; its names of them hold there.
+    /// The category in which stories are known; their names are valid there.
     let category: String
-    /// Until when messages wait that are nothing but news.
+    /// The time until which plain news waits.
     let holdUntil: Date?
     let voice: Voice
     /// Keys by which entries are found in other languages, parallel to ``identities``; empty where there is one language.
@@ -61,10 +61,10 @@ struct NewsJudge: Sendable {
         crowdedLinks = Set(counts.filter { $0.value > 2 }.keys)
     }
 
-    /// To be stored, so that a feed which shrinks keeps its keys.
+    /// The rule to be stored, so that a feed which shrinks keeps its keys.
     let identityRule: IdentityRule
 
-    /// To be stored: the latest believable date of this document and those before.
+    /// The latest believable date of this document and those before, to be stored.
     var newestEntry: Date? {
         let dates = feed.entries.compactMap { believed($0.date) } + [record.newestEntry].compactMap(\.self)
         return dates.filter { $0 <= now }.max()
@@ -155,7 +155,7 @@ struct NewsJudge: Sendable {
         )
     }
 
-    /// What an edited entry that is told once more makes of its story.
+    /// The change that an edited entry which is announced once more makes to its story.
     private func updated(_ position: Int, _ state: SeenState) -> StoryChange {
         let story = ownStory(position, state)
         var change = change(.update, position, of: [story].compactMap(\.self))
@@ -207,7 +207,7 @@ struct NewsJudge: Sendable {
         return rules.filters.lazy.compactMap { $0.silence(text) }.first
     }
 
-    /// Why an entry without a verdict of its own has none: it is not among ``identities``.
+    /// The reason of an entry that is not among ``identities``.
     func withoutIdentity(_ entry: Entry) -> SilenceReason {
         entry.id == nil && entry.link == nil && entry.title == nil && entry.summary == nil ? .blank : .repeated
     }

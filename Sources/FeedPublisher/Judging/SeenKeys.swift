@@ -2,15 +2,15 @@ internal import Feeds
 
 /// The ways in which an entry can be known already.
 package enum SeenKind: Int, Sendable, CaseIterable {
-    /// By its identity (feeds.md §3).
+    /// Its identity (feeds.md §3).
     case entry
-    /// By its identifier without scheme and `www.`.
+    /// Its identifier without scheme and `www.`.
     case loose
-    /// By its normalised link.
+    /// Its normalised link.
     case link
-    /// By title and date: tells entries apart in a feed whose identifiers and links change at each fetch.
+    /// Its title and date, which tell entries apart in a feed whose identifiers and links change at each fetch.
     case title
-    /// By its identity, as one that waits for its date.
+    /// Its identity, as one that waits for its date.
     case held
 }
 

@@ -1,7 +1,7 @@
 internal import FeedLists
 package import FoundationEssentials
 
-/// Why an entry of a document is not announced.
+/// The reason why an entry of a document is not announced.
 package enum SilenceReason: Sendable, Equatable {
     /// Read before in this feed; known by the given mark.
     case seenBefore(SeenKind)
@@ -94,14 +94,14 @@ package enum SilenceReason: Sendable, Equatable {
 }
 
 extension KeywordFilter {
-    /// Why an entry is not wanted; `nil` when it is.
+    /// The reason why an entry is not wanted; `nil` when it is.
     func silence(_ text: FilterText) -> SilenceReason? {
         if let term = exclude.first(where: { $0.isIn(text) }) { return .excluded(term.text) }
         return include.isEmpty || include.contains { $0.isIn(text) } ? nil : .notIncluded
     }
 }
 
-/// What is wrong with the date that an entry gives.
+/// An error in the date that an entry gives.
 package enum DateTrouble: String, Sendable {
     /// Ahead of the clock by up to a day: shown as now.
     case ahead
@@ -119,7 +119,7 @@ package enum DateTrouble: String, Sendable {
     }
 }
 
-/// Why a message goes into a digest.
+/// The reason why a message goes into a digest.
 package enum FoldReason: Sendable, Equatable {
     case overCap(Int)
     /// It waited longer than this.

@@ -1,14 +1,14 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// What an entry makes of its story: in the message, and in what the store remembers of the category.
+/// The change that an entry makes to its story: in the message, and in the store's memory of the category.
 struct StoryChange: Sendable, Equatable {
     /// Names that one message can take the place of: what a body of 4 KB has room for.
     static let maximumReplaced = 16
 
     /// ``StoryName``.
     var name: String
-    /// By which the story is known from now on.
+    /// The keys by which the story is known from now on.
     var keys: [EntryKey] = []
     /// Hash of what is said now.
     var content: EntryKey?
@@ -23,17 +23,17 @@ struct StoryChange: Sendable, Equatable {
     var unsent: [Int64] = []
     /// Rows of these that speak other languages, too: they stay for those.
     var parted: [Int64: OutboxMessage] = [:]
-    /// In which language it is told, as ``OutboxMessage/shares`` names it.
+    /// The language in which it is told, as ``OutboxMessage/shares`` names it.
     var language = LanguageShare.main
     /// True if it counts in all languages of the list; else what was told in others stands.
     var isForAll = false
     /// True if recipients of its own language have been shown anything.
     var isForOwnLanguage = true
-    /// What recipients of other languages were shown and is withdrawn along, by language.
+    /// The headlines shown to recipients of other languages and withdrawn along, by language.
     var elsewhere: [String: String] = [:]
-    /// When the message may leave.
+    /// The time from which the message may leave.
     var notBefore: Date?
-    /// What was shown and is withdrawn.
+    /// The headline that was shown and is withdrawn.
     var headline: String?
 
     init(name: String, keys: [EntryKey] = []) {
@@ -49,7 +49,7 @@ struct LastAlert: Sendable, Equatable {
 }
 
 extension StoryChange {
-    /// What a message of the given kind makes of known stories, which it joins.
+    /// Makes the change of a message of the given kind to known stories, which it joins.
     ///
     /// `status` stays only where something of these was shown: what has not left yet is simply taken out.
     ///

@@ -1,7 +1,7 @@
 internal import FeedLists
 internal import Feeds
 
-/// What nearly equal titles have in common.
+/// The part that nearly equal titles have in common.
 ///
 /// Two feeds tell of one story under one title in their own spelling: another case, other quotation marks and articles,
 /// a name in another transcription, a plural, the publisher's name at the end. All that is taken away here, and what is

@@ -9,11 +9,11 @@ struct Voice: Sendable {
     let language: LanguageName?
     /// The other languages of the list, with `nil` for its main one.
     private let others: [LanguageName?]
-    /// Under which ``OutboxMessage/shares`` its recipients read: those of the main one also by its name.
+    /// The ``OutboxMessage/shares`` of its recipients: those of the main one also by its name.
     let names: Set<String>
     private let match: TranslationMatch
 
-    /// Of a feed in a list of one language.
+    /// Makes the voice of a feed in a list of one language.
     init() {
         language = nil
         others = []
@@ -40,7 +40,7 @@ struct Voice: Sendable {
     /// The main language's are as in a list of one language, so that a list can be given a second one at any time.
     func own(_ key: EntryKey) -> EntryKey { Self.key(key, in: language) }
 
-    /// What a story's key is among those told in each of the other languages, the main one first.
+    /// A story's keys among those told in each of the other languages, the main one first.
     func elsewhere(_ key: EntryKey) -> [EntryKey] { others.map { Self.key(key, in: $0) } }
 
     /// The keys by which each entry is found in other languages, parallel to `identities`.

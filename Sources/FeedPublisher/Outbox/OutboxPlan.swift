@@ -11,9 +11,9 @@ struct OutboxPlan: Sendable, Equatable {
     var single: [OutboxRow] = []
     /// Oldest first; empty when there is nothing to fold.
     var folded: [OutboxRow] = []
-    /// When more can be said of those that are neither sent nor folded yet; `nil` when there are none.
+    /// The time when rows that are neither sent nor folded can be planned again; `nil` when there are none.
     var waitsUntil: Date?
-    /// Why rows are folded, by their numbers.
+    /// The reasons why rows are folded, by the rows' numbers.
     var reasons: [Int64: FoldReason] = [:]
 
     /// Plans all pending rows of one category that may leave, oldest first.
@@ -82,12 +82,12 @@ struct OutboxPlan: Sendable, Equatable {
 /// The messages of a category that were sent within a window of time.
 struct RecentMessages: Sendable, Equatable {
     let window: Duration
-    /// When messages were sent singly, oldest first.
+    /// The times when messages were sent singly, oldest first.
     let times: [Date]
-    /// When a digest was.
+    /// The time when a digest was sent.
     let digest: Date?
 
-    /// When there is room again, or a digest can follow the last; `nil` when one can at once.
+    /// The time when there is room again, or a digest can follow the last; `nil` when one can at once.
     var endOfWait: Date? {
         guard let digest else { return nil }
         return min(digest, times.first ?? digest).addingTimeInterval(window.inSeconds)

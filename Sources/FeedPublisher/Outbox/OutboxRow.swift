@@ -8,7 +8,7 @@ struct OutboxRow: Sendable, Equatable {
     /// True if it may have reached the hub already: then only the same bytes with the same key may follow.
     let wasAttempted: Bool
 
-    /// From when on it is news that waits.
+    /// The time from which it is news that waits.
     var isDue: Date { max(created, message.notBefore ?? created) }
 
     /// True if it may leave; also when its hour lies further ahead than any hold: then the clock was set back meanwhile.
@@ -43,9 +43,9 @@ struct OutboxMessage: Sendable, Equatable {
     var urgency: String?
     /// Names of stories whose messages this one takes the place of; such a message is never folded into a digest.
     var replaces: [String] = []
-    /// When it may leave; `nil`: at once.
+    /// The time from which it may leave; `nil`: at once.
     var notBefore: Date?
-    /// When it is of no use any more.
+    /// The time from which it is of no use.
     var expires: Date?
     /// The share of each language's recipients; empty where all are told the same.
     var shares: [String: LanguageShare] = [:]

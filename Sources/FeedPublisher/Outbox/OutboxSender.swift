@@ -35,7 +35,7 @@ struct OutboxSender: Sendable {
         var sent = 0
         var digests = 0
         var refused = 0
-        /// Why sending stopped early.
+        /// The error that stopped sending early.
         var trouble: HubClientError?
         var wasContacted = false
         var waitsUntil: Date?

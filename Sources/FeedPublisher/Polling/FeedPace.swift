@@ -1,7 +1,7 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// What a feed's document says of how often, and when, it wants to be asked for.
+/// The pace at which a feed's document wants to be asked for.
 ///
 /// Kept with the feed: an answer without a document says nothing of it, and changes nothing.
 struct FeedPace: Sendable, Equatable {

@@ -2,7 +2,7 @@ internal import FeedLists
 internal import FoundationEssentials
 
 extension FeedPoll {
-    /// How long a permanent redirect must last before it is believed (feeds.md §10), and at how many polls.
+    /// The age of a permanent redirect before it is believed (feeds.md §10), and the number of polls.
     private static let moveAge: Duration = .seconds(7 * 86_400)
     private static let movePolls = 3
 

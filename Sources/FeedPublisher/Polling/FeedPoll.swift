@@ -13,7 +13,7 @@ struct FeedPoll: Sendable {
     let source: FeedSource
     private let fetcher: FeedFetcher
     let environment: PublishEnvironment
-    /// When the pass began: due times count from then.
+    /// The start of the pass, from which due times count.
     private let start: Date
 
     /// The outcome of a feed's turn.
@@ -35,7 +35,7 @@ struct FeedPoll: Sendable {
     }
 
     enum Answer: Sendable {
-        /// To be read.
+        /// A document to be read.
         case document(FetchedDocument)
         /// Nothing new, or a failure.
         case settled(Outcome)

@@ -2,7 +2,7 @@ internal import FeedLists
 internal import Feeds
 internal import OutboundHTTP
 
-/// Why a feed could not be read this time.
+/// The reason why a feed could not be read this time.
 struct FetchFailure: Sendable, Equatable {
     /// Stable word; the same kind again at the next poll is not news.
     var kind: String

@@ -11,9 +11,9 @@ enum FetchResult: Sendable {
 
     /// The parts of an answer beside its content.
     struct Answer: Sendable, Equatable {
-        /// Who answered, after redirects.
+        /// The address that answered, after redirects.
         var url: String
-        /// Where the leading run of permanent redirects led.
+        /// The target of the leading run of permanent redirects.
         var movedTo: String?
         var wish = ServerWish()
         /// Its `Link` fields.

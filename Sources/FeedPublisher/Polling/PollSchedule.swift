@@ -1,14 +1,14 @@
 internal import FeedLists
 internal import FoundationEssentials
 
-/// When a feed is asked for again.
+/// The times at which a feed is asked for again.
 ///
 /// Source: feeds.md §10.
 struct PollSchedule: Sendable {
     static let maximumBackOff: Duration = .seconds(86_400)
     /// A server may name any wait; a week is the longest we keep.
     static let maximumRetryAfter: Duration = .seconds(7 * 86_400)
-    /// What `429` and `503` without `Retry-After` cost.
+    /// The pause after `429` and `503` without `Retry-After`.
     static let standardRetryAfter: Duration = .seconds(3_600)
     /// `max-age` of a year is a mistake for a feed.
     static let maximumFreshness: Duration = .seconds(86_400)
@@ -17,7 +17,7 @@ struct PollSchedule: Sendable {
 
     /// The list's.
     let interval: Duration
-    /// What the feed asks for; empty where its publisher agreed to be asked as often as the list says.
+    /// The pace that the feed asks for; empty where its publisher agreed to be asked as often as the list says.
     let pace: FeedPace
     /// True if `Cache-Control` and `Expires` count.
     let heedsFreshness: Bool
@@ -51,7 +51,7 @@ struct PollSchedule: Sendable {
         return outsideSkipped(max(wait, min(retryAfter ?? .zero, Self.maximumRetryAfter)), from: now, random)
     }
 
-    /// When a feed that is due may be asked for, if not now.
+    /// The time when a feed that is due may be asked for, if not now.
     func opening(after now: Date) -> Date? {
         let opening = pace.nextOpening(from: now)
         return opening > now ? opening : nil

@@ -8,13 +8,13 @@ internal import Logging
 extension PublishPass {
     /// Feeds asked for at the same time; of one public host one at a time.
     private static let concurrentFeeds = 16
-    /// Of one host of one's own, one for each so many feeds.
+    /// Lanes of a host of one's own at most, and feeds for which it gets one more.
     private static let concurrentLocalFeeds = 8
     /// Between two requests to one public host.
     private static let hostPause: Duration = .seconds(1)
     /// After it no other feed is asked for; what is left is due in the next pass, which every feed waits for.
     static let pollingBudget: Duration = .seconds(240)
-    /// What is news waits so long for other feeds that may tell the same story, and not for slow hosts.
+    /// News waits so long for other feeds that may tell the same story, and not for slow hosts.
     static let sendingInterval: Duration = .seconds(15)
 
     /// A feed that is due; a class, since thousands of them go from one array to the next.
@@ -22,7 +22,7 @@ extension PublishPass {
         let list: FeedList
         let source: FeedSource
         let record: FeedRecord
-        /// Who will be asked, and who is known to answer; empty for a file.
+        /// The hosts that will be asked, and that are known to answer; empty for a file.
         let hosts: Set<String>
         /// Number of runs of the program that ended while they read its documents, one after the other.
         let deaths: Int
@@ -35,7 +35,7 @@ extension PublishPass {
             self.deaths = deaths
         }
 
-        /// How long it has been due: 0 up to one of its intervals, 1 up to three, 2 up to seven and so on.
+        /// The time since it was due: 0 up to one of its intervals, 1 up to three, 2 up to seven and so on.
         ///
         /// So what one pass left is first in one of the next, and all else keeps the order of the lists.
         func missedTurns(at now: Date) -> Int {

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import OutboundHTTP
 
-/// How long an answer asks us to wait before we ask again.
+/// The pause that an answer asks for before the next request.
 struct ServerWish: Sendable, Equatable {
-    /// How long the answer says that it stays fresh.
+    /// The time for which the answer says that it stays fresh.
     var freshness: Duration?
     var retryAfter: Duration?
 

@@ -28,7 +28,7 @@ struct FeedRecord: Sendable, Equatable {
     var lastSuccess: Date?
     /// The latest date seen on an entry, as far as it was to be believed.
     var newestEntry: Date?
-    /// When its entries were first recorded; before that nothing of it is announced.
+    /// The time when its entries were first recorded; before that nothing of it is announced.
     var baseline: Date?
     /// Documents read, the clock by which keys age: the wall clock may jump by years.
     var readings: Int64 = 0
@@ -38,9 +38,9 @@ struct FeedRecord: Sendable, Equatable {
     var incompleteReadings = 0
     var identityRule = IdentityRule.id
     var retired: Date?
-    /// When one of its updates was last announced.
+    /// The time when one of its updates was last announced.
     var lastUpdate: Date?
-    /// When the first of its entries that wait for their dates is due.
+    /// The time when the first of its entries that wait for their dates is due.
     var heldUntil: Date?
     var title: String?
     var format: String?
@@ -83,7 +83,7 @@ struct FeedRecord: Sendable, Equatable {
 struct Validators: Sendable, Equatable {
     var etag: [UInt8]?
     var lastModified: [UInt8]?
-    /// Whose they are: the address that answered last, after redirects, also where it gave none.
+    /// The address that gave them: the one that answered last, after redirects, also where it gave none.
     var url: String?
 
     init(etag: [UInt8]? = nil, lastModified: [UInt8]? = nil, url: String? = nil) {

@@ -9,7 +9,7 @@ package enum PublisherLock {
     package static let longPass: Duration = .seconds(10 * 60)
 
     package enum Attempt: Sendable {
-        /// To be kept until the pass has ended.
+        /// Keep it until the pass has ended.
         case acquired(FileLock)
         /// Another publisher is at work: end with this, and say the line if there is one.
         case busy(exit: PublishExit, line: PublishLine?)

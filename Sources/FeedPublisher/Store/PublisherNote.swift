@@ -2,6 +2,6 @@
 enum PublisherNote: String, Sendable {
     /// The set of categories last announced, with the hub it was announced to and the day.
     case announcedCategories
-    /// What is wrong with the hub, said when it began.
+    /// The hub's failure, reported when it began.
     case hubTrouble
 }

@@ -2,7 +2,7 @@ package import FeedLists
 package import FoundationEssentials
 internal import HubProtocol
 
-/// How a listed feed fares, for people.
+/// The health of a listed feed, for people.
 package struct FeedHealth: Sendable {
     package enum State: String, Sendable {
         /// Asked for and read.
@@ -26,9 +26,9 @@ package struct FeedHealth: Sendable {
     /// In a row.
     package let failures: Int
     package let failingSince: Date?
-    /// What is wrong, as it was said when it began.
+    /// The failure, as it was reported when it began.
     package let trouble: String?
-    /// How its hub fares; `nil` when none is known.
+    /// The state of its hub; `nil` when none is known.
     package let push: PushHealth?
 
     init(
@@ -68,7 +68,7 @@ package struct FeedHealth: Sendable {
 }
 
 extension FeedLists {
-    /// How all listed feeds fare, in the lists' order; reads the store and changes nothing.
+    /// The health of all listed feeds, in the lists' order; reads the store and changes nothing.
     ///
     /// - Throws: ``PublisherStoreError``.
     package func health(storePath path: String, now: Date = Date()) throws -> [FeedHealth] {

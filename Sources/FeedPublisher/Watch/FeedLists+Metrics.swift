@@ -3,7 +3,7 @@ package import FoundationEssentials
 internal import PrometheusText
 
 extension FeedLists {
-    /// What an operator watches of a publisher, as Prometheus' node_exporter reads it from a file.
+    /// The publisher's metrics, as Prometheus' node_exporter reads them from a file.
     ///
     /// The names are stable; `docs/operating.md` lists them.
     ///

@@ -1,7 +1,7 @@
 internal import FeedLists
 internal import Synchronization
 
-/// Whose turn it is, in a publisher that stays: of one host one pass at a time, of one feed one task.
+/// The turns of a publisher that stays: one pass at a time for a host, one task for a feed.
 final class FeedTurns: Sendable {
     private struct State {
         /// The feeds that passes have taken: which pass, and the feeds' hosts.
@@ -80,7 +80,7 @@ final class FeedTurns: Sendable {
 
 /// The additions of a publisher that stays to its passes.
 struct Resident: Sendable {
-    /// How long a host that did not answer is left alone: as long as a timer would wait for the next pass.
+    /// The time for which a host that did not answer is left alone: as long as a timer would wait for the next pass.
     private static let silence = PublishWatch.capWindow
 
     let turns: FeedTurns

@@ -1,4 +1,4 @@
-/// What feeds' hubs ask and deliver.
+/// The questions and deliveries of feeds' hubs.
 extension PublishWatch {
     /// Answers a hub's question; never throws, so that a hub asks again when our disk is full.
     package func answer(_ path: String, query: String) -> WebSubAnswer {

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// Only one publisher may use a store at a time (``PublisherLock``).
 package final class PublishWatch: Sendable {
-    /// For how long the cap of a category counts: as often as the timer would start a pass.
+    /// The time for which the cap of a category counts: as often as the timer would start a pass.
     package static let capWindow: Duration = .seconds(300)
     /// Passes at the same time: one that waits for slow hosts does not hold up the others.
     private static let maximumPasses = 4
@@ -22,14 +22,14 @@ package final class PublishWatch: Sendable {
 
     struct State {
         var passes = 0
-        /// When it was last looked what is due.
+        /// The time when due feeds were last looked for.
         var lastLook = ContinuousClock.now
         var report = PublishReport()
-        /// What ended a pass and no waiting mends.
+        /// The error that ended a pass, where waiting does not help.
         var failure: (any Error)?
-        /// What is wrong with the store, and was said.
+        /// The failure of the store that was reported.
         var storeTrouble: String?
-        /// What is wrong with the feed lists, and was said.
+        /// The errors of the feed lists that were reported.
         var listTrouble: String?
     }
 
@@ -140,7 +140,7 @@ package final class PublishWatch: Sendable {
         return course.report
     }
 
-    /// What was done since this was last asked.
+    /// Returns the figures since it was last called.
     package func takeReport() throws -> PublishReport {
         var report = state.withLock { state in
             defer {

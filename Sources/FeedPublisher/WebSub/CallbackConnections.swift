@@ -7,7 +7,7 @@ internal import Synchronization
 /// A connection whose request has not come, or that drags out a request that was answered, costs its client nothing.
 /// It must not keep out one that has something to say: when all places are taken, the oldest of those is closed.
 final class CallbackConnections: Sendable {
-    /// What a connection is doing, from what is closed first to what is never closed to make room.
+    /// The state of a connection, from those closed first to those never closed to make room.
     enum Phase: Int, Sendable {
         /// Its next request has not come, or not whole up to its body.
         case waiting

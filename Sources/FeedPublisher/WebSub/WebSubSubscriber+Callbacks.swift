@@ -4,7 +4,7 @@ internal import FoundationEssentials
 internal import Logging
 internal import Synchronization
 
-/// What hubs ask and deliver.
+/// The questions and deliveries of hubs.
 extension WebSubSubscriber {
     /// Deliveries in progress, each up to ``FeedReader/maximumBytes``: in all, and of one subscription.
     private static let maximumDeliveries = 16

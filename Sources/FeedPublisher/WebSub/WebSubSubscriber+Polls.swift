@@ -2,7 +2,7 @@ internal import FeedLists
 internal import FoundationEssentials
 internal import Synchronization
 
-/// What polls tell of hubs, and hubs of polls.
+/// The conclusions from polls about hubs, and the polls that hubs cause.
 extension WebSubSubscriber {
     /// Draws conclusions from a poll: where the feed is pushed from, and whether its hub keeps its word.
     func polled(_ source: FeedSource, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {

@@ -18,7 +18,7 @@ struct WebSubSubscription: Sendable, Equatable {
         case leaving
     }
 
-    /// What is asked for; hubs grant what they like.
+    /// The lease asked for; hubs grant what they like.
     static let wantedLease: Duration = .seconds(10 * 86_400)
     /// A longer grant is renewed as if it were this long: hubs forget.
     static let maximumLease: Duration = .seconds(30 * 86_400)
@@ -46,16 +46,16 @@ struct WebSubSubscription: Sendable, Equatable {
     let created: Date
 
     var state = State.pending
-    /// When the hub is asked (again).
+    /// The time when the hub is asked (again).
     var due: Date
     /// Requests since the last confirmation.
     var failures = 0
     var leaseEnd: Date?
     /// The last that was proved to come from the hub.
     var lastDelivery: Date?
-    /// When polling found what the hub had not delivered; over with the next delivery.
+    /// The time when polling found news that the hub had not delivered; forgotten at the next delivery.
     var missedSince: Date?
-    /// Why it is not active, as the hub or the network gave it.
+    /// The reason why it is not active, as the hub or the network gave it.
     var reason: String?
     /// Deliveries that were proved.
     var deliveries = 0

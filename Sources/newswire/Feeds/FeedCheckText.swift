@@ -2,7 +2,7 @@ import Feeds
 import Foundation
 import HostSystem
 
-/// What `newswire feeds check` says to people: the feed, what is wrong with it, then its entries.
+/// The output of `newswire feeds check` for people: the feed, its errors, then its entries.
 enum FeedCheckText {
     /// Characters of a summary.
     private static let summaryLimit = 160

@@ -57,7 +57,7 @@ enum PublisherFiles {
     static let lock = "publisher.lock"
 }
 
-/// Where the feed lists are, for commands that hand them on or add to them.
+/// The directory of the feed lists, for commands that hand them on or add to them.
 struct FeedFolderOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -76,7 +76,7 @@ struct FeedFolderOptions: ParsableArguments {
 }
 
 extension Failure {
-    /// How a command ends that cannot use the publisher's database.
+    /// The failure of a command that cannot use the publisher's database.
     init(store error: PublisherStoreError) {
         self.init(ExitStatus(rawValue: error.exit.rawValue) ?? .failed, "\(error)", hint: error.advice)
     }

@@ -7,7 +7,7 @@ import HostSystem
 import OutboundHTTP
 import Settings
 
-/// How a feed is looked for.
+/// The options of a search for feeds.
 struct FeedSearchOptions: ParsableArguments {
     @Option(PublisherSettings.contact)
     var contact: String?
@@ -33,7 +33,7 @@ struct FeedSearchOptions: ParsableArguments {
         }
     }
 
-    /// What to say where nothing was found.
+    /// The failure where nothing was found.
     func failure(_ address: String) -> Failure {
         Failure(
             .failed,

@@ -75,7 +75,7 @@ extension PublishCommand {
 
 /// A publisher that stays, and what its service manager wants to know of it.
 private struct WatchService: Service {
-    /// How often figures are left and the lock is renewed.
+    /// The interval at which metrics are written and the lock is renewed.
     private static let accountPause: Duration = .seconds(30)
 
     let watch: PublishWatch
