@@ -193,6 +193,28 @@ import Testing
         #expect(found["replaces"] == "story other")
     }
 
+    @Test func `story and urgency of a message are those of its body, also with an urgent translation`() throws {
+        let list = try list(Self.head + Self.french)
+        func announcement(isUrgent: Bool) -> Announcement {
+            var entry = Entry()
+            entry.title = "Flood"
+            var info = Alert.Info()
+            info.urgency = isUrgent ? "Immediate" : "Future"
+            var alert = Alert()
+            alert.info = [info]
+            entry.alert = alert
+            return Announcement(entry: entry, index: 0, date: nil, change: StoryChange(name: "flood"))
+        }
+        let composer = MessageComposer(list: list)
+        let message = composer.message(for: announcement(isUrgent: false), feedTitle: "f", idempotencyKey: "k")
+        #expect(try message.story == "flood" && properties(message)["story"] == "flood")
+        #expect(try !message.isUrgent && properties(message)["urgency"] == nil)
+        let french = MessageComposer(list: list, language: try LanguageName("French"))
+        let both = french.adding(announcement(isUrgent: true), feedTitle: "f", to: message)
+        #expect(try both.isUrgent && properties(both)["urgency"] == both.urgency)
+        #expect(composer.message(for: announcement(isUrgent: true), feedTitle: "f", idempotencyKey: "k").isUrgent)
+    }
+
     @Test func `a translation costs the summary before it costs the text`() throws {
         let list = try list(Self.head + Self.french)
         var long = announcement("English title")
