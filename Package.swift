@@ -82,10 +82,15 @@ let package = Package(
 
         // The publisher and the agent.
         .target(
+            name: "FeedLists",
+            dependencies: ["Feeds", "HubProtocol", "OutboundHTTP", "HostSystem", .crypto, .yams]
+        ),
+        .target(
             name: "FeedPublisher",
             dependencies: [
-                "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles", "PrometheusText",
-                .crypto, .grdb, .log, .yams,
+                "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles",
+                "PrometheusText", .crypto, .grdb, .httpTypes, .hummingbird, .hummingbirdCore, .log,
+                .nioCore, .nioHTTPTypes,
             ]
         ),
         .target(
@@ -119,11 +124,9 @@ let package = Package(
         .executableTarget(
             name: "newswire",
             dependencies: [
-                "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
-                "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates", "NetworkAddresses",
-                .argumentParser, .hummingbird,
-                .hummingbirdCore, .httpTypes, .log,
-                .nioCore, .nioHTTPTypes, .serviceLifecycle, .unixSignals,
+                "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
+                "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
+                "NetworkAddresses", .argumentParser, .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -188,10 +191,14 @@ let package = Package(
         ),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses"]),
         .testTarget(
+            name: "FeedListsTests",
+            dependencies: ["FeedLists", "Feeds", "HubProtocol", "OutboundHTTP", "HostSystem", "HubTestServer"]
+        ),
+        .testTarget(
             name: "FeedPublisherTests",
             dependencies: [
-                "FeedPublisher", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "HubTestServer",
-                .crypto, .grdb,
+                "FeedPublisher", "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem",
+                "HubTestServer", .crypto, .grdb, .nioCore, .nioEmbedded, .nioHTTPTypes, .httpTypes,
             ]
         ),
         .testTarget(
@@ -205,8 +212,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
-                "OutboundHTTP", "FeedPublisher",
-                "Certificates", "NetworkAddresses", .httpTypes, .nioCore, .nioEmbedded, .nioHTTPTypes,
+                "OutboundHTTP", "Certificates", "NetworkAddresses",
             ]
         ),
     ]

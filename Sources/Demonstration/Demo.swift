@@ -1,3 +1,4 @@
+import FeedLists
 import FeedPublisher
 import Foundation
 import HostSystem

@@ -1,13 +1,13 @@
 internal import Feeds
 package import FoundationEssentials
 
-/// What a pass takes from outside, so that a test can give it.
+/// The clock, chance and reader of a pass, which a test can replace.
 package struct PublishEnvironment: Sendable {
     /// The wall clock: for what is due and for what people read.
     package var now: @Sendable () -> Date
     /// For jitter and idempotency keys.
     package var random: @Sendable () -> UInt64
-    /// Of the hours that lists name.
+    /// The time zone of the hours that lists name.
     var timeZone: @Sendable () -> TimeZone
     /// Waits within a pass, on the monotonic clock.
     package var sleep: @Sendable (Duration) async throws -> Void

@@ -1,4 +1,4 @@
-/// What a person or a unit file asks of one pass.
+/// The options of one pass, from the command line and the settings.
 package struct PublishOptions: Sendable {
     /// Messages of one category in one pass; the rest become one digest (design.md §10).
     package static let standardCap = 5
@@ -9,14 +9,14 @@ package struct PublishOptions: Sendable {
     package var announceExisting = ExistingEntries.none
     /// `nil`: no cap.
     package var cap: Int? = PublishOptions.standardCap
-    /// For how long the cap counts in a publisher that stays; `nil`: for each pass.
+    /// The time for which the cap counts in a publisher that stays; `nil`: each pass.
     package var capWindow: Duration?
     package var announceWithin = PublishOptions.standardAnnounceWithin
     /// Also polls what is not due and what was retired.
     package var force = false
     /// The feed that the last run of the program trapped on, as ``HostSystem/TrapNote`` knows it.
     package var trappedFeed: Int64?
-    /// Under which name the categories are announced to the hub.
+    /// The name under which the categories are announced to the hub.
     package var publisher = "newswire"
 
     package init() {}

@@ -1,3 +1,4 @@
+package import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 package import HubClient
@@ -10,122 +11,50 @@ package import OutboundHTTP
 /// Whatever point a pass is killed at, the next one goes on from there: no entry is lost, and none announced twice
 /// where the hub knows idempotency keys.
 package struct PublishPass: Sendable {
+    /// The course of one pass up to now.
+    struct Course {
+        /// The time when the feeds were found to be due.
+        let start: Date
+        var report = PublishReport()
+        /// Messages sent, as they count in the caps, by category.
+        var sent: [String: Int] = [:]
+        /// The hub is away or refuses us: another pass tries again.
+        var hasHubFailed = false
+
+        init(start: Date) { self.start = start }
+    }
+
     let lists: FeedLists
     let store: PublisherStore
     let fetcher: FeedFetcher
     let hub: HubClient?
-    /// In a dry run.
-    let preview: PreviewCollector?
     let options: PublishOptions
-    /// In a publisher that stays.
-    let resident: ResidentTurns?
     let environment: PublishEnvironment
     let reporter: PublishReporter
     let logger: Logger
+    /// In a dry run.
+    var preview: PreviewCollector?
+    /// In a publisher that stays, which sends in its own time.
+    var resident: Resident?
 
-    /// A pass that sends.
+    /// Makes a pass that sends to a hub.
     ///
     /// Only one may use a store at a time (``PublisherLock``). The user agent of `http` names us to the feeds.
     package init(
         lists: FeedLists,
         store: PublisherStore,
         http: OutboundClient,
-        hub: HubClient,
-        options: PublishOptions = PublishOptions(),
-        environment: PublishEnvironment = PublishEnvironment(),
-        reporter: PublishReporter,
-        logger: Logger = Logger(label: "newswire.publish")
-    ) {
-        self.init(
-            lists: lists,
-            store: store,
-            http: http,
-            hub: hub,
-            options: options,
-            resident: nil,
-            environment: environment,
-            reporter: reporter,
-            logger: logger
-        )
-    }
-
-    /// The work of a publisher that stays: it asks for what is due and sends in its own time.
-    init(
-        lists: FeedLists,
-        store: PublisherStore,
-        http: OutboundClient,
-        hub: HubClient,
-        options: PublishOptions,
-        resident: ResidentTurns?,
-        environment: PublishEnvironment,
-        reporter: PublishReporter,
-        logger: Logger
-    ) {
-        self.init(
-            lists: lists,
-            store: store,
-            http: http,
-            hub: hub,
-            preview: nil,
-            options: options,
-            resident: resident,
-            environment: environment,
-            reporter: reporter,
-            logger: logger
-        )
-    }
-
-    /// Runs a pass that shows what it would do instead of sending, and changes nothing on disk or at the hub.
-    ///
-    /// Each feed that is due is asked for its whole document, whatever it answered last. The store at `path` is read, and
-    /// not made when there is none. Without a hub nobody is counted.
-    ///
-    /// - Throws: ``PublisherStoreError``.
-    package static func preview(
-        lists: FeedLists,
-        storePath path: String,
-        http: OutboundClient,
         hub: HubClient?,
         options: PublishOptions = PublishOptions(),
         environment: PublishEnvironment = PublishEnvironment(),
         reporter: PublishReporter,
         logger: Logger = Logger(label: "newswire.publish")
-    ) async throws -> PublishPreview {
-        let collector = PreviewCollector()
-        let pass = PublishPass(
-            lists: lists,
-            store: try PublisherStore.scratchCopy(of: path),
-            http: http,
-            hub: hub,
-            preview: collector,
-            options: options,
-            resident: nil,
-            environment: environment,
-            reporter: reporter,
-            logger: logger
-        )
-        return collector.preview(of: lists, try await pass.run())
-    }
-
-    private init(
-        lists: FeedLists,
-        store: PublisherStore,
-        http: OutboundClient,
-        hub: HubClient?,
-        preview: PreviewCollector?,
-        options: PublishOptions,
-        resident: ResidentTurns?,
-        environment: PublishEnvironment,
-        reporter: PublishReporter,
-        logger: Logger
     ) {
         self.lists = lists
         self.store = store
         self.fetcher = FeedFetcher(http: http, now: environment.now)
         self.hub = hub
-        self.preview = preview
         self.options = options
-        self.resident = resident
         self.environment = environment
         self.reporter = reporter
         self.logger = logger
@@ -137,13 +66,141 @@ package struct PublishPass: Sendable {
     ///
     /// - Throws: ``PublisherStoreError`` when nothing can be recorded; the caller ends with 75 if it is temporary.
     package func run() async throws -> PublishReport {
-        let start = environment.now()
-        var report = PublishReport()
-        var sending = Sending()
+        var course = Course(start: environment.now())
         try settleReadings()
-        try await poll(try due(start).hosts, start, &report, &sending)
-        try await send(start, &report, &sending)
-        report.pending = try store.counts().pending
-        return report
+        try await poll(try due(course.start).hosts, &course)
+        try await send(&course)
+        course.report.pending = try store.counts().pending
+        return course.report
+    }
+
+    /// Takes the turn of one feed: fetches and reads its document, and publishes what is new in it.
+    ///
+    /// - Parameters:
+    ///   - turn: The feed that is due.
+    ///   - start: When the pass began: due times count from then, so that a timer of the same period finds the feed due.
+    /// - Returns: `nil` when the task was cancelled.
+    /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing of this turn was.
+    func take(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
+        let poll = FeedPoll(turn.list, turn.source, fetcher, environment, start: start)
+        var before = turn.record
+        if preview != nil || before.hasHeldEntries(dueAt: environment.now()) { before.forgetDocument() }
+
+        let document: FetchedDocument
+        switch await poll.fetch(before) {
+        case .cancelled: return nil
+        case .settled(let outcome): return try record(outcome, turn)
+        case .document(let fetched): document = fetched
+        }
+        if let interrupted = try begin(before.id, document) {
+            return try record(poll.failed(before, .endedProgram(interrupted)), turn)
+        }
+        return try reading(before.id) {
+            let feed: Feed
+            do throws(FeedError) {
+                feed = try environment.read(document)
+            } catch {
+                return try record(poll.failed(before, .reading(error)), turn, endsReading: true)
+            }
+            var outcome = poll.succeeded(before, feed, document)
+            if let judgement = try publish(feed, turn, as: outcome.record) {
+                outcome.add(judgement, source: turn.source)
+            }
+            return outcome
+        }
+    }
+
+    /// Publishes a feed's document in one transaction: loads what is known of it, judges, composes and records.
+    ///
+    /// A document that a hub delivered may hold new entries only: what is missing from it says nothing, and what would be
+    /// a reset if it were the whole document is left to a poll.
+    ///
+    /// - Parameters:
+    ///   - feed: The document.
+    ///   - turn: The feed as it was.
+    ///   - after: The feed as it is once the whole document is read; `nil` for one that a hub delivered.
+    /// - Returns: `nil`, and nothing was recorded, where the whole document is needed.
+    /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing was.
+    func publish(_ feed: Feed, _ turn: Turn, as after: FeedRecord?) throws -> Judgement? {
+        let (list, source, before) = (turn.list, turn.source, turn.record)
+        let isWhole = after != nil
+        let now = environment.now()
+        let category = list.category.folded
+        let title = source.title ?? feed.title ?? source.address.host
+        let composer = MessageComposer(list: list, language: source.language)
+        let judge = NewsJudge(
+            feed: feed,
+            record: before,
+            existing: options.announceExisting,
+            rules: source.rules,
+            category: category,
+            holdUntil: source.rules.notBefore?.release(after: now, in: environment.timeZone()),
+            voice: Voice(source, in: list.localization),
+            now: now
+        )
+        // A few entries do not show whether the feed's identifiers still tell them apart.
+        guard isWhole || judge.identityRule == before.identityRule else { return nil }
+        return try store.transaction { store in
+            var state = try store.seen(judge.entryMarks, of: before)
+            state.known.formUnion(try store.seen(judge.furtherKeys(state), of: before.id))
+            state.stories = try store.stories(
+                judge.storyKeys(state),
+                in: category,
+                hasLanguages: judge.voice.isOneOfSeveral
+            )
+            if !isWhole { state.vanished = judge.entryMarks.count }
+
+            let judgement = judge.judge(state)
+            guard isWhole || !judgement.isReset else { return nil }
+
+            let edition = composer.edition(
+                of: judgement,
+                feedTitle: title,
+                idempotencyKey: environment.idempotencyKey
+            )
+
+            let record = judge.record(after ?? before, after: judgement, isWhole: isWhole)
+            let marks = judge.marks(after: judgement)
+            try store.mark(marks, judge.entryMarks, of: record, now: now)
+            if isWhole { try store.forgetMarks(beside: marks, of: record) }
+            try store.record(edition, of: record.id, in: category, now: now)
+            try store.save(record)
+            try store.endReading(record.id)
+            preview?.add(FeedPreview(feed, list, source, judge, judgement, edition))
+            return judgement
+        }
+    }
+
+    /// Records a turn that brought no document to be judged.
+    private func record(
+        _ outcome: FeedPoll.Outcome,
+        _ turn: Turn,
+        endsReading: Bool = false
+    ) throws -> FeedPoll.Outcome {
+        try store.transaction { store in
+            if let hostWait = outcome.hostWait { try store.save(hostWait, now: environment.now()) }
+            try store.save(outcome.record)
+            if endsReading { try store.endReading(outcome.record.id) }
+        }
+        if let failure = outcome.failure {
+            preview?.add(FeedPreview(turn.list, turn.source, outcome.record, state: .failed(failure)))
+        }
+        return outcome
+    }
+}
+
+extension FeedPoll.Outcome {
+    /// Adds the judgement of the document that the turn brought.
+    fileprivate mutating func add(_ judgement: Judgement, source: FeedSource) {
+        announced = judgement.announcements.count + judgement.translations.count
+        recorded = judgement.silent
+        guard judgement.isReset else { return }
+        lines.append(
+            PublishLine(
+                .notice,
+                "feed '\(source.address.publicText)' gave all its entries new ids; "
+                    + "\(recorded) old ones are recorded, not announced"
+            )
+        )
     }
 }

@@ -1,8 +1,12 @@
+package import FeedLists
+internal import Feeds
 package import FoundationEssentials
+package import HubClient
 internal import HubProtocol
+package import OutboundHTTP
 internal import Synchronization
 
-/// What a pass would do.
+/// The report of a dry run.
 package struct PublishPreview: Sendable {
     package let report: PublishReport
     /// In the lists' order.
@@ -11,7 +15,7 @@ package struct PublishPreview: Sendable {
     package let messages: [MessagePreview]
 }
 
-/// What a pass would make of one feed.
+/// The report of a dry run on one feed.
 package struct FeedPreview: Sendable {
     package enum State: Sendable, Equatable {
         case read
@@ -30,7 +34,7 @@ package struct FeedPreview: Sendable {
     package internal(set) var entries: [EntryPreview] = []
 }
 
-/// Why a feed is left alone in a pass.
+/// The reason why a feed is not asked in a pass.
 package enum NotAsked: Sendable, Equatable {
     case notDue(until: Date)
     /// The host asked for quiet.
@@ -38,7 +42,7 @@ package enum NotAsked: Sendable, Equatable {
     /// It answered that it is gone for good.
     case gone(since: Date)
 
-    /// When it can be asked.
+    /// The time from which it can be asked.
     var until: Date? {
         switch self {
         case .notDue(let date), .hostQuiet(let date): date
@@ -47,10 +51,10 @@ package enum NotAsked: Sendable, Equatable {
     }
 }
 
-/// What a pass would make of one entry.
+/// The report of a dry run on one entry.
 package struct EntryPreview: Sendable {
     package enum Fate: Sendable, Equatable {
-        /// By a message of its own: an index of ``PublishPreview/messages``.
+        /// A message of its own: an index of ``PublishPreview/messages``.
         case message(Int)
         case digest(FoldReason, message: Int)
         /// `story` is the headline of the same story, where that is the reason and it is still known.
@@ -66,10 +70,83 @@ package struct EntryPreview: Sendable {
     package let date: Date?
     package let dateTrouble: DateTrouble?
     package internal(set) var fate: Fate
-    /// Of the message that announces it.
+    /// The key of the message that announces it.
     let idempotencyKey: String?
     /// The headline that its message began with, where the entry was added to it in another language.
     package let translationOf: String?
+}
+
+extension FeedPreview {
+    init(_ list: FeedList, _ source: FeedSource, _ record: FeedRecord?, state: State) {
+        self.init(
+            category: list.category.text,
+            address: source.address,
+            title: source.title ?? record?.title,
+            state: state
+        )
+    }
+
+    /// Accounts for every entry of a document.
+    init(
+        _ feed: Feed,
+        _ list: FeedList,
+        _ source: FeedSource,
+        _ judge: NewsJudge,
+        _ judgement: Judgement,
+        _ edition: Edition
+    ) {
+        self.init(list, source, nil, state: .read)
+        title = source.title ?? feed.title
+        let announced = zip(judgement.announcements, edition.stories)
+        let messages = Dictionary(announced.map { ($0.index, $1.message) }) { first, _ in first }
+        let translations = Dictionary(judgement.translations.map { ($0.announcement.index, $0.story) }) { $1 }
+        entries = feed.entries.enumerated().map { index, entry in
+            let silence = judgement.silences[index] ?? judge.withoutIdentity(entry)
+            let message = messages[index] ?? translations[index]?.unsent
+            return EntryPreview(
+                title: entry.title ?? message?.headlines ?? entry.id ?? entry.link ?? "",
+                link: entry.link,
+                date: entry.date,
+                dateTrouble: judge.dateTrouble(entry.date),
+                fate: message.map { message in
+                    message.notBefore.flatMap { $0 > judge.now ? .held(until: $0) : nil } ?? .waiting
+                } ?? .silent(silence, story: judgement.repeats[index]?.headline),
+                idempotencyKey: message?.idempotencyKey,
+                translationOf: translations[index]?.headline
+            )
+        }
+    }
+}
+
+extension PublishPass {
+    /// Runs a pass that shows what it would do instead of sending, and changes nothing on disk or at the hub.
+    ///
+    /// Each feed that is due is asked for its whole document, whatever it answered last. The store at `path` is read, and
+    /// not made when there is none. Without a hub nobody is counted.
+    ///
+    /// - Throws: ``PublisherStoreError``.
+    package static func preview(
+        lists: FeedLists,
+        storePath path: String,
+        http: OutboundClient,
+        hub: HubClient?,
+        options: PublishOptions = PublishOptions(),
+        environment: PublishEnvironment = PublishEnvironment(),
+        reporter: PublishReporter
+    ) async throws -> PublishPreview {
+        let collector = PreviewCollector()
+        var pass = PublishPass(
+            lists: lists,
+            store: try PublisherStore.scratchCopy(of: path),
+            http: http,
+            hub: hub,
+            options: options,
+            environment: environment,
+            reporter: reporter
+        )
+        pass.preview = collector
+        return collector.preview(of: lists, try await pass.run())
+    }
 }
 
 /// Gathers, from several tasks, what a dry run comes upon.
@@ -104,14 +181,7 @@ final class PreviewCollector: Sendable {
         state.withLock { state in
             let feeds = lists.lists.flatMap { list in
                 list.feeds.map { source in
-                    var feed =
-                        state.feeds[source.address.text]
-                        ?? FeedPreview(
-                            category: list.category.text,
-                            address: source.address,
-                            title: source.title,
-                            state: .skipped
-                        )
+                    var feed = state.feeds[source.address.text] ?? FeedPreview(list, source, nil, state: .skipped)
                     for index in feed.entries.indices {
                         if let fate = fate(of: feed.entries[index], state) { feed.entries[index].fate = fate }
                     }

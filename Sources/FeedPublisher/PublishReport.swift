@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import HubClient
 
-/// How a pass ended.
+/// The exit code of a pass.
 package enum PublishExit: Int32, Sendable {
     case done = 0
     /// Something is broken that a later pass would find broken again.
@@ -12,14 +12,14 @@ package enum PublishExit: Int32, Sendable {
     case badConfiguration = 78
 }
 
-/// What a pass did.
+/// The figures of a pass.
 package struct PublishReport: Sendable, Equatable {
     package var exit = PublishExit.done
     /// Feeds asked for.
     package var polled = 0
-    /// Of these, without anything new from the server.
+    /// Feeds of ``polled`` without anything new from the server.
     package var unchanged = 0
-    /// Of these, without a readable document.
+    /// Feeds of ``polled`` without a readable document.
     package var failedFeeds = 0
     /// New entries for which a message was made.
     package var announced = 0
@@ -32,10 +32,19 @@ package struct PublishReport: Sendable, Equatable {
     package var refused = 0
     /// Messages that still wait.
     package var pending = 0
-    /// When the first of the messages can go that their hour or ``PublishOptions/capWindow`` holds back.
+    /// The time when the first of the messages can go that their hour or ``PublishOptions/capWindow`` holds back.
     package var waitsUntil: Date?
 
     package init() {}
+
+    /// Adds a feed's turn.
+    mutating func add(_ outcome: FeedPoll.Outcome) {
+        polled += 1
+        unchanged += outcome.isUnchanged ? 1 : 0
+        failedFeeds += outcome.failure == nil ? 0 : 1
+        announced += outcome.announced
+        recorded += outcome.recorded
+    }
 
     /// Adds the figures of another part of the work; how that ended, and what waits, is another matter.
     mutating func add(_ other: PublishReport) {
@@ -60,7 +69,7 @@ package struct PublishLine: Sendable, Equatable {
     package let text: String
     /// What may help, which the command line puts into words; then ``text`` is empty.
     package let hint: HubHint?
-    /// Whether an earlier pass said it already: under cron nobody wants it again, a person at a terminal does.
+    /// True if an earlier pass said it already: under cron nobody wants it again, a person at a terminal does.
     package let isRepeat: Bool
 
     package init(_ level: Level, _ text: String, isRepeat: Bool = false) {
@@ -78,22 +87,22 @@ package struct PublishLine: Sendable, Equatable {
     }
 }
 
-/// What a dry run would send.
+/// A message that a dry run would send.
 package struct MessagePreview: Sendable, Equatable {
     package let category: String
     package let tags: String
     package let title: String
-    /// What the list's template made, in its main language where it is told in that.
+    /// The text that the list's template made, in its main language where it is told in that.
     package let text: String
     /// Those that it has a text in by name.
     package let languages: [String]
     package let body: [UInt8]
-    /// Whom it would reach, by platform; `nil` where the hub does not say.
+    /// The number of recipients; `nil` where the hub does not tell.
     package let recipients: Int?
     package let platforms: [String: Int]
 }
 
-/// Where a pass says what it has to say while it runs, from several tasks.
+/// The receiver of a pass's lines, called from several tasks while it runs.
 package struct PublishReporter: Sendable {
     package let line: @Sendable (PublishLine) -> Void
 

@@ -1,4 +1,5 @@
 import Certificates
+import FeedLists
 import FeedPublisher
 import Foundation
 import HostSystem

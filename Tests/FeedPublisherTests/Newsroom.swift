@@ -5,6 +5,7 @@ import OutboundHTTP
 import Synchronization
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 @testable import Feeds
 

@@ -2,6 +2,7 @@ import Foundation
 import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 @Suite struct PublishFaultTests {

@@ -4,6 +4,7 @@ import HubTestServer
 import Synchronization
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// A publisher killed between any two statements of a pass, and again in the next.

@@ -3,6 +3,7 @@ import HubClient
 import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 @Suite struct PublishPreviewTests {

@@ -1,6 +1,7 @@
+internal import FeedLists
 internal import Synchronization
 
-/// Whose turn it is, in a publisher that stays: of one host one pass at a time, of one feed one task.
+/// The turns of a publisher that stays: one pass at a time for a host, one task for a feed.
 final class FeedTurns: Sendable {
     private struct State {
         /// The feeds that passes have taken: which pass, and the feeds' hosts.
@@ -22,7 +23,7 @@ final class FeedTurns: Sendable {
         }
     }
 
-    /// Whether a pass is at work on a host, or it did not answer lately.
+    /// True if a pass is at work on a host, or it did not answer lately.
     func isBusy(anyOf hosts: Set<String>) -> Bool {
         state.withLock { state in
             state.taken.values.contains { !$0.hosts.isDisjoint(with: hosts) }
@@ -77,16 +78,16 @@ final class FeedTurns: Sendable {
     }
 }
 
-/// What a publisher that stays adds to the turns of its passes.
-struct ResidentTurns: Sendable {
-    /// How long a host that did not answer is left alone: as long as a timer would wait for the next pass.
+/// The additions of a publisher that stays to its passes.
+struct Resident: Sendable {
+    /// The time for which a host that did not answer is left alone: as long as a timer would wait for the next pass.
     private static let silence = PublishWatch.capWindow
 
     let turns: FeedTurns
+    /// The pass's number.
     let pass: Int
-    let store: PublisherStore
-    /// Called with the feed as it was before, while nobody else is at work on it.
-    let polled: @Sendable (FeedPoll, FeedRecord, FeedPoll.Outcome) throws -> Void
+    let wakeSender: WakeUp
+    let subscriber: WebSubSubscriber?
 
     func isBusy(anyOf hosts: Set<String>) -> Bool { turns.isBusy(anyOf: hosts) }
 
@@ -96,13 +97,11 @@ struct ResidentTurns: Sendable {
 
     func leave(_ host: String) { turns.leave(host, for: Self.silence) }
 
-    /// Asks for a feed as it stands when its turn has come.
-    func poll(_ turn: PublishPass.Turn, _ poll: FeedPoll) async throws -> FeedPoll.Outcome {
-        try await turns.holding(turn.record.id) {
-            let record = try store.feed(turn.record.id) ?? turn.record
-            let outcome = try await poll.run(record)
-            if !outcome.isCancelled { try polled(poll, record, outcome) }
-            return outcome
-        }
+    /// Draws conclusions from a feed's turn, while nobody else is at work on the feed.
+    ///
+    /// `before` is the feed as it was.
+    func polled(_ source: FeedSource, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {
+        if outcome.announced > 0 { wakeSender.signal() }
+        try subscriber?.polled(source, before, outcome)
     }
 }

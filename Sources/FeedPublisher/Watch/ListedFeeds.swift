@@ -1,3 +1,4 @@
+internal import FeedLists
 internal import Synchronization
 
 /// The feed lists that a publisher that stays works by, which may change under it.

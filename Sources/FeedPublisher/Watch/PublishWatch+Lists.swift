@@ -1,3 +1,4 @@
+internal import FeedLists
 internal import Synchronization
 
 /// Feed lists that change while the publisher stays.

@@ -1,3 +1,4 @@
+package import FeedLists
 internal import FoundationEssentials
 package import HubClient
 package import Logging
@@ -8,7 +9,7 @@ internal import Synchronization
 ///
 /// Only one publisher may use a store at a time (``PublisherLock``).
 package final class PublishWatch: Sendable {
-    /// For how long the cap of a category counts: as often as the timer would start a pass.
+    /// The time for which the cap of a category counts: as often as the timer would start a pass.
     package static let capWindow: Duration = .seconds(300)
     /// Passes at the same time: one that waits for slow hosts does not hold up the others.
     private static let maximumPasses = 4
@@ -21,14 +22,14 @@ package final class PublishWatch: Sendable {
 
     struct State {
         var passes = 0
-        /// When it was last looked what is due.
+        /// The time when due feeds were last looked for.
         var lastLook = ContinuousClock.now
         var report = PublishReport()
-        /// What ended a pass and no waiting mends.
+        /// The error that ended a pass, where waiting does not help.
         var failure: (any Error)?
-        /// What is wrong with the store, and was said.
+        /// The failure of the store that was reported.
         var storeTrouble: String?
-        /// What is wrong with the feed lists, and was said.
+        /// The errors of the feed lists that were reported.
         var listTrouble: String?
     }
 
@@ -131,15 +132,15 @@ package final class PublishWatch: Sendable {
     /// - Returns: What was done.
     @discardableResult
     func step() async throws -> PublishReport {
-        var report = PublishReport()
-        let (pass, now) = (pass, environment.now())
-        try await pass.poll(try pass.due(now).hosts, now, &report)
+        let pass = pass
+        var course = PublishPass.Course(start: environment.now())
+        try await pass.poll(try pass.due(course.start).hosts, &course)
         _ = try await subscriber?.maintain()
-        try await pass.send(now, &report)
-        return report
+        try await pass.send(&course)
+        return course.report
     }
 
-    /// What was done since this was last asked.
+    /// Returns the figures since it was last called.
     package func takeReport() throws -> PublishReport {
         var report = state.withLock { state in
             defer {
@@ -174,23 +175,19 @@ package final class PublishWatch: Sendable {
 
     // MARK: Polls
 
-    private var pass: PublishPass {
-        let subscriber = subscriber
-        let wakeSender = wakeSender
-        return PublishPass(
+    var pass: PublishPass {
+        var pass = PublishPass(
             lists: feeds.lists,
             store: store,
             http: http,
             hub: hub,
             options: options,
-            resident: ResidentTurns(turns: turns, pass: turns.begin(), store: store) { poll, before, outcome in
-                if outcome.announced > 0 { wakeSender.signal() }
-                try subscriber?.polled(poll, before, outcome)
-            },
             environment: environment,
             reporter: reporter,
             logger: logger
         )
+        pass.resident = Resident(turns: turns, pass: turns.begin(), wakeSender: wakeSender, subscriber: subscriber)
+        return pass
     }
 
     private func keepPolling() async throws {
@@ -215,9 +212,9 @@ package final class PublishWatch: Sendable {
     }
 
     private func poll(_ pass: PublishPass, _ hosts: [[PublishPass.Turn]], _ now: Date) async {
-        var report = PublishReport()
+        var course = PublishPass.Course(start: now)
         do {
-            try await pass.poll(hosts, now, &report)
+            try await pass.poll(hosts, &course)
         } catch let error as PublisherStoreError where error.isTemporary {
             say(error)
             try? await Task.sleep(for: Self.storePause)
@@ -227,7 +224,7 @@ package final class PublishWatch: Sendable {
         for turn in hosts.joined() { pass.resident?.release(turn) }
         state.withLock { state in
             state.passes -= 1
-            state.report.add(report)
+            state.report.add(course.report)
         }
         wakePolls.signal()
     }
@@ -237,10 +234,9 @@ package final class PublishWatch: Sendable {
     private func keepSending() async throws {
         var pause = Duration.zero
         try await keep(wakeSender) {
-            let now = self.environment.now()
-            var report = PublishReport()
-            try await self.pass.send(now, &report)
-            let exit = report.exit
+            var course = PublishPass.Course(start: self.environment.now())
+            try await self.pass.send(&course)
+            let (report, exit) = (course.report, course.report.exit)
             self.state.withLock { state in
                 state.report.add(report)
                 state.report.exit = exit

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// How a feed's hub fares, for people.
+/// The state of a feed's hub, for people.
 package struct PushHealth: Sendable {
     package enum State: String, Sendable, CaseIterable {
         /// The hub confirmed, and delivers.
@@ -22,7 +22,7 @@ package struct PushHealth: Sendable {
     package let deliveries: Int
     /// Deliveries that nothing proved.
     package let discarded: Int
-    /// Why it is not active.
+    /// The reason why it is not active.
     package let reason: String?
 
     init?(_ subscription: WebSubSubscription, at now: Date) {
@@ -42,7 +42,7 @@ package struct PushHealth: Sendable {
 }
 
 extension PublisherStore {
-    /// By the address of the feed.
+    /// The states of all hubs, by the addresses of the feeds.
     func pushHealth(at now: Date) throws -> [String: PushHealth] {
         var health: [String: PushHealth] = [:]
         for subscribed in try subscriptions() {

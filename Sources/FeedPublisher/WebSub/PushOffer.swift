@@ -1,6 +1,7 @@
+internal import FeedLists
 internal import Feeds
 
-/// Where a feed says that its news is pushed from: a hub, and the name by which the hub knows the feed.
+/// The hub that a feed says its news is pushed from, and the name by which the hub knows the feed.
 ///
 /// Source: WebSub §4.
 struct PushOffer: Sendable, Equatable {
@@ -8,7 +9,7 @@ struct PushOffer: Sendable, Equatable {
     /// The feed's own address for itself, to the letter; often not the one it is asked for at.
     let topic: String
 
-    /// What the feed's answer says counts before what its document says; of several hubs one is enough.
+    /// Reads the offer of an answer, else that of its document; of several hubs one is enough.
     ///
     /// `nil` when there is no hub that can be used, or the feed does not name itself.
     ///
@@ -40,7 +41,7 @@ struct PushOffer: Sendable, Equatable {
     }
 }
 
-/// What an answer told of a feed's hub.
+/// The hub that an answer names for its feed.
 enum PushDiscovery: Sendable, Equatable {
     /// Nothing: there was no document, and no header that says it.
     case untold

@@ -1,3 +1,4 @@
+internal import FeedLists
 internal import FoundationEssentials
 internal import OutboundHTTP
 
@@ -16,7 +17,7 @@ struct WebSubClient: Sendable {
     private static let timeout: Duration = .seconds(30)
     private static let maximumReplyBytes = 65_536
     private static let maximumRedirects = 3
-    /// Of what a hub says for people.
+    /// Characters of a hub's reason, for people.
     private static let reasonLimit = 200
 
     let http: OutboundClient

@@ -1,4 +1,4 @@
-/// What a hub sends to a callback, before its body is read.
+/// A hub's request to a callback, before its body is read.
 package struct WebSubDelivery: Sendable {
     /// The last part of the callback's path.
     let path: String
@@ -14,13 +14,13 @@ package struct WebSubDelivery: Sendable {
         contentEncoding = field("Content-Encoding")
     }
 
-    /// Whether the reader of feeds understands the body as it came; it undoes gzip by itself.
+    /// True if the reader of feeds understands the body as it came; it undoes gzip by itself.
     var isReadable: Bool {
         ["", "identity", "gzip", "x-gzip"].contains(contentEncoding?.lowercased().filter { $0 != " " } ?? "")
     }
 }
 
-/// What a callback answers.
+/// The answer of a callback.
 package struct WebSubAnswer: Sendable, Equatable {
     package let status: Int
     /// The hub's challenge, to the letter.

@@ -1,9 +1,10 @@
+internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 internal import Logging
 internal import Synchronization
 
-/// What hubs ask and deliver.
+/// The questions and deliveries of hubs.
 extension WebSubSubscriber {
     /// Deliveries in progress, each up to ``FeedReader/maximumBytes``: in all, and of one subscription.
     private static let maximumDeliveries = 16
@@ -63,10 +64,17 @@ extension WebSubSubscriber {
     /// What is answered with 202 is on disk, or is polled for, or was thrown away because nothing proves that the hub sent
     /// it.
     ///
-    /// `body` reads it up to ``FeedReader/maximumBytes``, and returns `nil` when it is larger.
-    ///
+    /// - Parameters:
+    ///   - delivery: The request.
+    ///   - pass: Publishes what is new.
+    ///   - body: Reads the body up to ``FeedReader/maximumBytes``, and returns `nil` when it is larger.
+    /// - Returns: The answer to the hub.
     /// - Throws: ``PublisherStoreError``, or why the body did not come.
-    func take(_ delivery: WebSubDelivery, body: () async throws -> [UInt8]?) async throws -> WebSubAnswer {
+    func take(
+        _ delivery: WebSubDelivery,
+        _ pass: PublishPass,
+        body: () async throws -> [UInt8]?
+    ) async throws -> WebSubAnswer {
         guard let subscription = try store.subscription(path: delivery.path) else { return .unknown }
         guard subscription.takesDeliveries else { return .ended }
         guard enter(subscription.id) else { return .busy }
@@ -83,7 +91,7 @@ extension WebSubSubscriber {
             subscription.delivered(now: now)
             return false
         }
-        let announced = try await announce(delivery, body, subscription)
+        let announced = try await announce(delivery, body, subscription, pass)
         logger.debug(
             "delivery taken",
             metadata: [
@@ -98,32 +106,23 @@ extension WebSubSubscriber {
     private func announce(
         _ delivery: WebSubDelivery,
         _ body: [UInt8],
-        _ subscription: WebSubSubscription
+        _ subscription: WebSubSubscription,
+        _ pass: PublishPass
     ) async throws -> Int? {
         try await turns.holding(subscription.feed) { () -> Int? in
             guard let record = try store.feed(subscription.feed), let (list, source) = feeds[record.url] else {
                 return 0
             }
-            if subscription.secret != nil, !body.isEmpty, delivery.isReadable {
-                let poll = FeedPoll(
-                    list: list,
-                    source: source,
-                    store: store,
-                    fetcher: FeedFetcher(http: http, now: environment.now),
-                    environment: environment,
-                    existing: .none,
-                    start: environment.now()
-                )
-                let outcome = try poll.take(
-                    body,
+            if subscription.secret != nil, !body.isEmpty, delivery.isReadable,
+                let announced = try pass.take(
+                    delivered: body,
                     contentType: delivery.contentType,
                     topic: subscription.topic,
-                    record
+                    PublishPass.Turn(source, in: list, record)
                 )
-                if let outcome {
-                    if outcome.announced > 0 { wakeSender.signal() }
-                    return outcome.announced
-                }
+            {
+                if announced > 0 { wakeSender.signal() }
+                return announced
             }
             state.withLock { _ = $0.pinged.insert(record.id) }
             try hasten(record, after: Self.pingPause)

@@ -1,20 +1,21 @@
+internal import FeedLists
 internal import FoundationEssentials
 internal import Synchronization
 
-/// What polls tell of hubs, and hubs of polls.
+/// The conclusions from polls about hubs, and the polls that hubs cause.
 extension WebSubSubscriber {
     /// Draws conclusions from a poll: where the feed is pushed from, and whether its hub keeps its word.
-    func polled(_ poll: FeedPoll, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {
-        let wasPinged = !outcome.isFailed && state.withLock { $0.pinged.remove(before.id) } != nil
+    func polled(_ source: FeedSource, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {
+        let wasPinged = outcome.failure == nil && state.withLock { $0.pinged.remove(before.id) } != nil
         switch outcome.discovery {
         case .untold: break
         case .none: try subscribe(before.id, to: nil)
         case .offer(let offer): try subscribe(before.id, to: offer)
         }
-        guard !outcome.isFailed, let subscription = try store.subscription(ofFeed: before.id) else { return }
+        guard outcome.failure == nil, let subscription = try store.subscription(ofFeed: before.id) else { return }
         let now = environment.now()
         // Entries that we ourselves held until their dates may have been delivered long ago.
-        let wasHeld = before.heldUntil.map { $0 <= now } ?? false
+        let wasHeld = before.hasHeldEntries(dueAt: now)
         let isMissed =
             outcome.announced + outcome.recorded > 0 && before.baseline != nil && !wasPinged && !wasHeld
         if isMissed, subscription.isReliable(at: now) {
@@ -25,12 +26,12 @@ extension WebSubSubscriber {
             reporter.line(
                 PublishLine(
                     .notice,
-                    "hub '\(subscription.hubName)' did not deliver what is new in feed '\(poll.source.address.publicText)'; "
+                    "hub '\(subscription.hubName)' did not deliver what is new in feed '\(source.address.publicText)'; "
                         + "the feed is polled at its own interval until it does"
                 )
             )
         } else if !isMissed, subscription.isReliable(at: now) {
-            let interval = max((poll.source.interval ?? .standard).duration, WebSubSubscription.pollingInterval)
+            let interval = max((source.interval ?? .standard).duration, WebSubSubscription.pollingInterval)
             let jitter = 0.9 + 0.1 * Double(environment.random() >> 11) / Double(1 << 53)
             var due = DueTime(after: interval * jitter, from: now)
             // Entries that wait for their dates are read again when these have come.

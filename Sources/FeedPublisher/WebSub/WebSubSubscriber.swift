@@ -1,3 +1,4 @@
+internal import FeedLists
 internal import FoundationEssentials
 internal import Logging
 internal import OutboundHTTP
@@ -23,9 +24,8 @@ final class WebSubSubscriber: Sendable {
     let base: String
     let feeds: ListedFeeds
     let store: PublisherStore
-    let http: OutboundClient
     let client: WebSubClient
-    /// Whether a secret may go to hubs without TLS: for tests, whose hub is this machine.
+    /// True if a secret may go to hubs without TLS: for tests, whose hub is this machine.
     let trustsPlainHubs: Bool
     let turns: FeedTurns
     let environment: PublishEnvironment
@@ -52,7 +52,6 @@ final class WebSubSubscriber: Sendable {
         self.base = base.hasSuffix("/") ? base : base + "/"
         self.feeds = feeds
         self.store = store
-        self.http = http
         client = WebSubClient(http: http, addresses: hubs, now: environment.now)
         trustsPlainHubs = hubs == .any
         self.turns = turns

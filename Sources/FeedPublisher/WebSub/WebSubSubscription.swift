@@ -18,7 +18,7 @@ struct WebSubSubscription: Sendable, Equatable {
         case leaving
     }
 
-    /// What is asked for; hubs grant what they like.
+    /// The lease asked for; hubs grant what they like.
     static let wantedLease: Duration = .seconds(10 * 86_400)
     /// A longer grant is renewed as if it were this long: hubs forget.
     static let maximumLease: Duration = .seconds(30 * 86_400)
@@ -46,39 +46,39 @@ struct WebSubSubscription: Sendable, Equatable {
     let created: Date
 
     var state = State.pending
-    /// When the hub is asked (again).
+    /// The time when the hub is asked (again).
     var due: Date
     /// Requests since the last confirmation.
     var failures = 0
     var leaseEnd: Date?
     /// The last that was proved to come from the hub.
     var lastDelivery: Date?
-    /// When polling found what the hub had not delivered; over with the next delivery.
+    /// The time when polling found news that the hub had not delivered; forgotten at the next delivery.
     var missedSince: Date?
-    /// Why it is not active, as the hub or the network gave it.
+    /// The reason why it is not active, as the hub or the network gave it.
     var reason: String?
     /// Deliveries that were proved.
     var deliveries = 0
     /// Deliveries that were not, and were thrown away.
     var discarded = 0
 
-    /// Whether the hub can be left to tell what is new.
+    /// True if the hub can be left to tell what is new.
     func isReliable(at now: Date) -> Bool {
         guard state == .active, let leaseEnd, lastDelivery != nil, missedSince == nil else { return false }
         return leaseEnd > now
     }
 
-    /// Whether deliveries are welcome; some hubs deliver while they confirm, or a little beyond the lease.
+    /// True if deliveries are welcome; some hubs deliver while they confirm, or a little beyond the lease.
     var takesDeliveries: Bool { state == .active || state == .pending }
 
-    /// Whether another offer of its feed takes its place: some feeds name themselves otherwise at each request.
+    /// True if another offer of its feed takes its place: some feeds name themselves otherwise at each request.
     func yields(to offer: PushOffer?, base: String, now: Date) -> Bool {
         guard let offer, callback.hasPrefix(base) else { return true }
         if offer == PushOffer(hub: hub, topic: topic) { return false }
         return abs(now.timeIntervalSince(created)) >= Self.minimumAge.inSeconds
     }
 
-    /// Whether to give up on ending it.
+    /// True if ending it is given up.
     func isOver(at now: Date) -> Bool {
         state == .leaving && due <= now && (failures >= Self.farewells || leaseEnd.map { $0 <= now } ?? true)
     }
@@ -96,7 +96,7 @@ struct WebSubSubscription: Sendable, Equatable {
         return WebSubForm(pairs)
     }
 
-    /// Whether a hub's question names our topic, also where the hub did not escape a `+` in it.
+    /// True if a hub's question names our topic, also where the hub did not escape a `+` in it.
     func isAbout(_ question: WebSubForm) -> Bool {
         question["hub.topic"]?.replacing("+", with: " ") == topic.replacing("+", with: " ")
     }

@@ -3,6 +3,7 @@ import Foundation
 import HubTestServer
 import Synchronization
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// A feed's hub that does as a test says: it takes requests, and asks and delivers when told to.

@@ -6,6 +6,7 @@ import HubTestServer
 import OutboundHTTP
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// The publisher that stays, at work by itself.

@@ -3,6 +3,7 @@ import HubTestServer
 import OutboundHTTP
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 /// Subscribing, being asked back, renewing and leaving.

@@ -1,6 +1,7 @@
 import Feeds
 import Foundation
 import GRDB
+import HubTestServer
 import Testing
 
 @testable import FeedPublisher
@@ -107,8 +108,8 @@ import Testing
         #expect(record.readings % NewsJudge.refreshPeriod == 0)
         let store = pushed.store
         func keys() throws -> Int {
-            try store.read { db in
-                try store.rows(db, "SELECT count(*) FROM seen").first?.decode(Int.self, atIndex: 0) ?? 0
+            try store.read { store in
+                try store.rows("SELECT count(*) AS n FROM seen").first?.decode(Int.self, forColumn: "n") ?? 0
             }
         }
         let before = try keys()

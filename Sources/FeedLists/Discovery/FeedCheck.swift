@@ -1,0 +1,195 @@
+package import Feeds
+internal import Foundation
+
+/// The outcome of reading one document.
+package enum FeedCheck {
+    case feed(Feed)
+    /// The reason why there is no feed, and the feeds that a web page names.
+    case trouble(String, discovered: [String]?)
+
+    package init(reading body: [UInt8], url: String, contentLocation: String? = nil, contentType: String?) {
+        do {
+            self = .feed(
+                try FeedReader.read(body, url: url, contentLocation: contentLocation, contentType: contentType)
+            )
+        } catch {
+            var discovered: [String]?
+            if case .html(let addresses) = error { discovered = addresses }
+            self = .trouble("\(error)", discovered: discovered)
+        }
+    }
+
+    /// The check for programs, one JSON object; `file` is the document's name in a list.
+    package func report(file: String?) -> any Encodable {
+        switch self {
+        case .feed(let feed): Document(feed, file: file)
+        case .trouble(let reason, let discovered): Trouble(file: file, error: reason, discover: discovered)
+        }
+    }
+
+    fileprivate struct Trouble: Encodable {
+        let file: String?
+        let error: String
+        let discover: [String]?
+    }
+
+    fileprivate struct Document: Encodable {
+        let file: String?
+        let format: String
+        let title: String?
+        let link: String?
+        let language: String?
+        let selfURL: String?
+        let hubs: [String]
+        let ttl: Int?
+        let malformed: Bool
+        let malformedWhy: String?
+        let complete: Bool
+        let entries: [Item]
+        let cap: Warning?
+
+        enum CodingKeys: String, CodingKey {
+            case file, format, title, link, language, hubs, ttl, malformed, complete, entries, cap
+            case selfURL = "self"
+            case malformedWhy = "malformed_why"
+        }
+    }
+
+    fileprivate struct Item: Encodable {
+        let id: String?
+        let title: String?
+        let link: String?
+        let summary: String?
+        let published: Date?
+        let updated: Date?
+        let date: Date?
+        let categories: [String]
+        let enclosures: [File]
+        let author: String?
+        let image: String?
+        let cap: Warning?
+    }
+
+    fileprivate struct File: Encodable {
+        let url: String
+        let type: String?
+        let length: Int?
+    }
+
+    /// Members as CAP names them.
+    fileprivate struct Warning: Encodable {
+        let identifier: String?
+        let sender: String?
+        let sent: Date?
+        let status: String?
+        let msgType: String?
+        let scope: String?
+        let references: String?
+        let source: String?
+        let note: String?
+        let version: String?
+        let info: [Info]
+
+        struct Info: Encodable {
+            let language: String?
+            let event: String?
+            let urgency: String?
+            let severity: String?
+            let certainty: String?
+            let effective: Date?
+            let onset: Date?
+            let expires: Date?
+            let senderName: String?
+            let headline: String?
+            let description: String?
+            let instruction: String?
+            let web: String?
+            let category: [String]
+            let areas: [String]
+        }
+    }
+}
+
+extension FeedCheck.Document {
+    init(_ feed: Feed, file: String?) {
+        let isAlert = feed.format.family == .cap
+        self.init(
+            file: file,
+            format: feed.format.description,
+            title: feed.title,
+            link: feed.link,
+            language: feed.language,
+            selfURL: feed.selfURL,
+            hubs: feed.hubs,
+            ttl: feed.ttl,
+            malformed: feed.malformed != nil,
+            malformedWhy: feed.malformed,
+            complete: feed.isComplete,
+            entries: feed.entries.map { FeedCheck.Item($0, repeatsAlert: !isAlert) },
+            cap: isAlert ? feed.entries.first?.alert.map(FeedCheck.Warning.init) : nil
+        )
+    }
+}
+
+extension FeedCheck.Item {
+    /// Characters of a summary.
+    private static let summaryLimit = 300
+
+    /// Takes from the entry itself: neither the feed's author nor a picture that happens to be in its text.
+    init(_ entry: Entry, repeatsAlert: Bool) {
+        self.init(
+            id: entry.id,
+            title: entry.title,
+            link: entry.link,
+            summary: entry.summary(limit: Self.summaryLimit),
+            published: entry.published,
+            updated: entry.updated,
+            date: entry.date,
+            categories: entry.categories,
+            enclosures: entry.enclosures.map { FeedCheck.File(url: $0.url, type: $0.type, length: $0.length) },
+            author: entry.byline?.name ?? entry.byline?.mail,
+            image: entry.ownImage,
+            cap: repeatsAlert ? entry.alert.map(FeedCheck.Warning.init) : nil
+        )
+    }
+}
+
+extension FeedCheck.Warning {
+    init(_ alert: Alert) {
+        self.init(
+            identifier: alert.identifier,
+            sender: alert.sender,
+            sent: alert.sent,
+            status: alert.status,
+            msgType: alert.messageType,
+            scope: alert.scope,
+            references: alert.references,
+            source: alert.source,
+            note: alert.note,
+            version: alert.version,
+            info: alert.info.map(Info.init)
+        )
+    }
+}
+
+extension FeedCheck.Warning.Info {
+    init(_ info: Alert.Info) {
+        self.init(
+            language: info.language,
+            event: info.event,
+            urgency: info.urgency,
+            severity: info.severity,
+            certainty: info.certainty,
+            effective: info.effective,
+            onset: info.onset,
+            expires: info.expires,
+            senderName: info.senderName,
+            headline: info.headline,
+            description: info.description,
+            instruction: info.instruction,
+            web: info.web,
+            category: info.categories,
+            areas: info.areas
+        )
+    }
+}

@@ -1,0 +1,133 @@
+internal import Feeds
+package import OutboundHTTP
+
+/// Finds the feeds that an address leads to: itself, or those that its page names.
+package struct FeedSearch: Sendable {
+    /// A document that was looked at.
+    package struct Candidate: Sendable, Equatable {
+        package enum Source: String, Sendable {
+            /// The address itself is a feed.
+            case address
+            case page
+            case guess
+        }
+
+        package let address: String
+        package let source: Source
+        package var title: String?
+        package var format: String?
+        package var entries: Int?
+        /// The reason why it is not a feed, or cannot be read.
+        package var problem: String?
+
+        /// True if it is about what readers say, and not what the site does.
+        package var isOfComments: Bool {
+            let title = title?.lowercased() ?? ""
+            return address.lowercased().contains("/comments/") || title.hasPrefix("comments on")
+                || title.hasPrefix("comments for")
+        }
+    }
+
+    /// Feeds of one page that are looked at: their server is asked for each, one after another.
+    private static let maximumCandidates = 10
+    /// The paths where sites that do not name their feed most often have one.
+    private static let guesses = ["/feed", "/rss", "/atom.xml", "/index.xml", "/feed.json"]
+
+    private let http: OutboundClient
+    private let addresses: AddressPolicy
+
+    /// - Parameters:
+    ///   - http: Asks for the documents.
+    ///   - addresses: Tests alone pass anything but the default: what a page names is a stranger's choice.
+    package init(http: OutboundClient, addresses: AddressPolicy = .publicOnly) {
+        self.http = http
+        self.addresses = addresses
+    }
+
+    /// - Parameters:
+    ///   - address: Of a feed or a page.
+    ///   - guesses: True if the usual addresses are tried where a page names no feed that can be read.
+    /// - Returns: What was looked at: feeds first, those of comments behind the others, then what is none.
+    /// - Throws: ``FeedSearchError`` when the address itself cannot be read, `CancellationError`.
+    package func candidates(of address: String, guesses: Bool) async throws -> [Candidate] {
+        let body: OutboundResponse
+        do {
+            body = try await document(address)
+        } catch let error as FeedSearchError {
+            throw FeedSearchError("cannot fetch '\(address)': \(error)")
+        }
+        var named: [String] = []
+        do throws(FeedError) {
+            return [try candidate(address, .address, body)]
+        } catch .html(let discovered) {
+            named = discovered
+        } catch {
+            throw FeedSearchError("'\(address)': \(error)")
+        }
+        var found: [Candidate] = []
+        for url in named.prefix(Self.maximumCandidates) { found.append(try await look(at: url, .page)) }
+        if guesses, !found.contains(where: { $0.problem == nil }) {
+            for path in Self.guesses {
+                guard let url = Self.sibling(path, of: body.url), !named.contains(url) else { continue }
+                let guess = try await look(at: url, .guess)
+                if guess.problem == nil { found.append(guess) }
+            }
+        }
+        let (feeds, others) = (found.filter { $0.problem == nil }, found.filter { $0.problem != nil })
+        return feeds.filter { !$0.isOfComments } + feeds.filter(\.isOfComments) + others
+    }
+
+    private func look(at address: String, _ source: Candidate.Source) async throws -> Candidate {
+        do {
+            return try candidate(address, source, try await document(address))
+        } catch let error as FeedSearchError {
+            return Candidate(address: address, source: source, problem: error.description)
+        } catch let error as FeedError {
+            return Candidate(address: address, source: source, problem: error.description)
+        }
+    }
+
+    private func candidate(
+        _ address: String,
+        _ source: Candidate.Source,
+        _ response: OutboundResponse
+    ) throws(FeedError) -> Candidate {
+        let feed = try FeedReader.read(
+            response.body,
+            url: response.url,
+            contentType: response.headers.first("Content-Type")
+        )
+        var candidate = Candidate(address: address, source: source)
+        candidate.title = feed.title
+        candidate.format = feed.format.description
+        candidate.entries = feed.entries.count
+        return candidate
+    }
+
+    private func document(_ address: String) async throws -> OutboundResponse {
+        var request = OutboundRequest(feed: address, addresses: addresses)
+        request.redirectAddresses = addresses
+        let response: OutboundResponse
+        do {
+            response = try await http.send(request)
+        } catch {
+            if case .cancelled = error { throw CancellationError() }
+            throw FeedSearchError("\(error)")
+        }
+        guard (200..<300).contains(response.status) else { throw FeedSearchError("it answered \(response.status)") }
+        return response
+    }
+
+    /// A path on the same server.
+    private static func sibling(_ path: String, of address: String) -> String? {
+        guard let start = address.firstRange(of: "://")?.upperBound else { return nil }
+        return address[..<(address[start...].firstIndex { "/?#".contains($0) } ?? address.endIndex)] + path
+    }
+}
+
+/// The reason why an address leads to no feed.
+package struct FeedSearchError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,268 @@
+package import Feeds
+internal import HubProtocol
+internal import OutboundHTTP
+
+/// Puts the feeds of an OPML document into lists: first as a plan, which changes nothing, then at once.
+package struct FeedImport: Sendable {
+    /// A list that gets feeds.
+    private struct Target {
+        let category: Tag
+        let file: String
+        /// `nil` for a new one.
+        let text: FeedListText?
+        /// The keys of the list itself.
+        let members: [ListMember]
+        var feeds: [[ListMember]] = []
+    }
+
+    private let folder: FeedListFolder
+    /// The category of feeds that are in no folder.
+    private let fallback: Tag?
+    /// True if the document is of one's own making.
+    private let isTrusted: Bool
+    private var targets: [Target] = []
+    private var positions: [Tag: Int] = [:]
+    /// The lists of the addresses that are listed already.
+    private var places: [String: String] = [:]
+    /// The lists that change, as they will be.
+    private(set) var changed: [FeedListText] = []
+    private var noted: Set<String> = []
+
+    package private(set) var report = FeedImportReport()
+
+    /// - Parameters:
+    ///   - document: What is to be put into lists.
+    ///   - folder: The lists that there are.
+    ///   - category: The list of feeds that are in no folder.
+    ///   - isTrusted: True if keys that only the lists' owner may set are taken, too, see ``OutlineKeys/ofOwners``.
+    /// - Throws: ``FeedChoiceError`` for a category that is none, ``FeedListShapeError`` and ``FeedListsError`` when the
+    ///   lists cannot take the feeds.
+    package init(
+        _ document: OPMLDocument,
+        into folder: FeedListFolder,
+        category: String?,
+        isTrusted: Bool = false
+    ) throws {
+        self.folder = folder
+        self.isTrusted = isTrusted
+        fallback = try category.map { name throws(FeedChoiceError) in
+            guard let tag = CategoryName.tag(for: name), tag.text == name else {
+                throw FeedChoiceError("'\(name)' cannot be a category: letters, digits and -_@#.: are allowed")
+            }
+            return tag
+        }
+        for list in folder.lists.lists {
+            for feed in list.feeds {
+                let line = feed.line.map { " line \($0)" } ?? ""
+                places[feed.address.comparable] = "'\(list.file)'\(line)"
+            }
+        }
+        for outline in document.outlines { take(outline, path: [], category: nil) }
+        try settle()
+    }
+
+    /// Writes all lists that change, or none.
+    package func write() throws { try folder.write(changed) }
+
+    // MARK: Outlines
+
+    /// The depth of the recursion is bounded by the reader.
+    private mutating func take(_ outline: OPMLOutline, path: [String], category: Tag?) {
+        if let address = outline.feedAddress {
+            add(outline, address, path: path, category: category)
+            for child in outline.children { take(child, path: path, category: category) }
+            return
+        }
+        let name = outline[.text] ?? outline[.title] ?? ""
+        guard !outline.children.isEmpty || OutlineKeys.category(of: outline) != nil else {
+            return refuse(outline, "is no feed: it has no 'xmlUrl'")
+        }
+        let wanted = OutlineKeys.category(of: outline) ?? outline.title ?? name
+        let isList = outline.holdsFeeds || OutlineKeys.category(of: outline) != nil
+        let tag = CategoryName.tag(for: wanted)
+        if isList {
+            guard let tag else {
+                let reason = "cannot be a category: letters, digits and -_@#.: are allowed, reserved tags are not"
+                return refuse(outline, "\(reason); nothing in it is taken")
+            }
+            if tag.text != wanted { note("the folder '\(wanted)' is the category '\(tag)'") }
+            guard open(tag, outline) else { return }
+        }
+        for child in outline.children { take(child, path: path + [wanted], category: isList ? tag : nil) }
+    }
+
+    /// - Returns: True if the category has a list, which may be a new one.
+    private mutating func open(_ tag: Tag, _ outline: OPMLOutline?) -> Bool {
+        let members = outline.map { OutlineKeys.list($0, category: tag.text) } ?? []
+        if let position = positions[tag] {
+            noteKept(members, targets[position])
+            return true
+        }
+        let target: Target
+        if let index = folder.lists.lists.firstIndex(where: { $0.category == tag }) {
+            let text = folder.texts[index]
+            let list = folder.lists.lists[index]
+            target = Target(category: list.category, file: list.file, text: text, members: text.members ?? [])
+            noteKept(members, target)
+        } else {
+            let file = CategoryName.file(for: tag, in: folder.directory) { file in
+                folder.texts.contains { $0.file == file } || targets.contains { $0.file == file }
+            }
+            let members = permitted(members, in: "the list of '\(tag)'")
+            if let outline, let problem = Self.problem(tag, members, Self.speakers(of: members)) {
+                refuse(outline, "cannot be a list: \(problem); nothing in it is taken")
+                return false
+            }
+            target = Target(category: tag, file: file, text: nil, members: members)
+        }
+        positions[tag] = targets.count
+        targets.append(target)
+        return true
+    }
+
+    private mutating func noteKept(_ members: [ListMember], _ target: Target) {
+        let other = members.filter { member in
+            member.name != "opml"
+                && target.members.first { $0.name == member.name }?.value.sorted != member.value.sorted
+        }
+        guard !other.isEmpty else { return }
+        let names = other.map { "'\($0.name)'" }.joined(separator: ", ")
+        note("the list of '\(target.category)' keeps its own keys: \(names) of the document not taken")
+    }
+
+    /// Those of a document's keys that are taken; the others are named in the report.
+    private mutating func permitted(_ members: [ListMember], in place: String) -> [ListMember] {
+        guard !isTrusted else { return members }
+        let dropped = members.map(\.name).filter(OutlineKeys.ofOwners.contains)
+        guard !dropped.isEmpty else { return members }
+        let names = dropped.sorted().map { "'\($0)'" }.joined(separator: ", ")
+        note("\(place): without --trust not taken: \(names)")
+        return members.filter { !OutlineKeys.ofOwners.contains($0.name) }
+    }
+
+    private mutating func add(_ outline: OPMLOutline, _ address: String, path: [String], category: Tag?) {
+        guard let tag = category ?? fallback ?? Self.category(named: outline[.category]) else {
+            return refuse(outline, "is in no folder: pass --category NAME")
+        }
+        if let long = outline.attributes.first(where: { $0.value.utf8.count > OPMLReader.maximumValueBytes }) {
+            return refuse(outline, "its '\(long.name)' is longer than \(OPMLReader.maximumValueBytes) bytes")
+        }
+        var outline = outline
+        if path.count > 1, outline[.category] == nil {
+            // The way that OPML has to say of a feed alone in which folders it is.
+            let names = path.map { $0.filter { $0 != "/" && $0 != "," } }
+            outline.attributes.append(OPMLOutline.Attribute(.category, "/" + names.joined(separator: "/")))
+        }
+        let all = OutlineKeys.feed(outline, address: address, category: tag.text)
+        do throws(FeedAddressError) {
+            let parsed = try FeedAddress(parsing: OutlineKeys.text(all, "url") ?? "", allowsFile: true)
+            guard !parsed.isFile, AddressPolicy.publicOnly.allowsByName(parsed.bareHost) else {
+                return refuse(outline, "is \(parsed.isFile ? "a file" : "of a private network"): \(Self.byHand)")
+            }
+            if let place = places[parsed.comparable] {
+                report.skipped.append(FeedImportReport.Skipped(address: parsed.display, place: place))
+                return
+            }
+            let members = permitted(all, in: "'\(parsed.display)'")
+            if let problem = Self.problem(tag, mainLanguage(of: tag), [members]) { return refuse(outline, problem) }
+            guard open(tag, nil), let position = positions[tag] else { return }
+            if outline[OutlineKeys.ours(OutlineKeys.local)] != nil { note("'\(parsed.display)': 'local' is not taken") }
+            places[parsed.comparable] = outline.line.map { "line \($0) of the document" } ?? "the document"
+            targets[position].feeds.append(members)
+            report.added.append(
+                FeedImportReport.Added(
+                    category: targets[position].category.text,
+                    address: parsed.display,
+                    title: OutlineKeys.text(members, "title"),
+                    file: targets[position].file
+                )
+            )
+        } catch {
+            refuse(outline, "'\((OutlineKeys.text(all, "url") ?? "").prefix(Self.shownCharacters))' \(error)")
+        }
+    }
+
+    /// Characters of an address or name, in reports.
+    private static let shownCharacters = 200
+    private static let byHand = "put it into a list by hand, with 'local: true'"
+
+    /// The innermost name of the first path of `/News/World,Politics`.
+    private static func category(named attribute: String?) -> Tag? {
+        let first = attribute?.split(separator: ",").first?.split(separator: "/").last
+        return first.flatMap { CategoryName.tag(for: String($0)) }
+    }
+
+    /// The errors that the reader of lists finds in such a list.
+    private static func problem(_ tag: Tag, _ members: [ListMember], _ feeds: [[ListMember]]) -> String? {
+        var reader = FeedListReader(file: "")
+        _ = reader.read(FeedListText(file: "", category: tag.text, members: members, feeds: feeds).text)
+        return reader.problems.first?.text
+    }
+
+    private mutating func refuse(_ outline: OPMLOutline, _ reason: String) {
+        let name = outline.title ?? outline.feedAddress ?? outline[.text] ?? "outline"
+        let shown = String(name.prefix(Self.shownCharacters))
+        report.refused.append(FeedImportReport.Refused(line: outline.line, name: shown, reason: reason))
+    }
+
+    private mutating func note(_ text: String) {
+        if noted.insert(text).inserted { report.notes.append(text) }
+    }
+
+    // MARK: Languages
+
+    /// The key of the feed's list that its language depends on.
+    private func mainLanguage(of tag: Tag) -> [ListMember] {
+        let index = folder.lists.lists.firstIndex { $0.category == tag }
+        let members = positions[tag].map { targets[$0].members } ?? index.flatMap { folder.texts[$0].members } ?? []
+        return members.filter { $0.name == "language" }
+    }
+
+    /// Feeds in each language that a list has a text for: the list is looked at before its feeds are.
+    private static func speakers(of members: [ListMember]) -> [[ListMember]] {
+        guard case .mapping(let texts)? = members.first(where: { $0.name == "templates" })?.value else { return [] }
+        return texts.enumerated().map { index, text in
+            [ListMember("url", .text("https://example.org/\(index)")), ListMember("language", .text(text.name))]
+        }
+    }
+
+    /// The keys of a new list, without texts in languages of feeds that were not taken.
+    private mutating func spoken(_ target: Target) -> [ListMember] {
+        let languages = Set(target.feeds.compactMap { OutlineKeys.text($0, "language") })
+        return target.members.compactMap { member in
+            guard member.name == "templates", case .mapping(let texts) = member.value else { return member }
+            let kept = texts.filter { languages.contains($0.name) }
+            for text in texts where !languages.contains(text.name) {
+                note("the list of '\(target.category)' has no feed in \(text.name): its text for that is not taken")
+            }
+            return kept.isEmpty ? nil : ListMember(member.name, .mapping(kept))
+        }
+    }
+
+    // MARK: Lists
+
+    /// Makes the new texts, and reads them as the publisher will.
+    private mutating func settle() throws {
+        for target in targets {
+            if let text = target.text {
+                if !target.feeds.isEmpty { changed.append(try text.appending(target.feeds)) }
+            } else {
+                changed.append(
+                    FeedListText(
+                        file: target.file,
+                        category: target.category.text,
+                        members: spoken(target),
+                        feeds: target.feeds
+                    )
+                )
+            }
+        }
+        _ = try folder.with(changed)
+        report.files = changed.map(\.file)
+    }
+}
+
+extension OPMLOutline {
+    /// True if a feed stands directly in this folder.
+    fileprivate var holdsFeeds: Bool { children.contains { $0.feedAddress != nil } }
+}

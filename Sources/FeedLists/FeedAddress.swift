@@ -1,0 +1,138 @@
+internal import Crypto
+internal import OutboundHTTP
+
+/// The address of a feed as its list gives it: absolute, `http`, `https` or, for feeds of one's own, `file`.
+package struct FeedAddress: Hashable, Sendable {
+    /// Longest address taken, in bytes; servers refuse longer ones.
+    static let maximumBytes = 2_048
+
+    package let text: String
+    /// Lower case and ASCII, without credentials and port; empty for `file`.
+    package let host: String
+    /// Equal for spellings that reach the same document: scheme and host in lower case, no default port, no fragment.
+    package let comparable: String
+    package let isFile: Bool
+
+    package var comparableWithoutScheme: Substring { comparable.drop { $0 != ":" } }
+
+    /// Without the brackets of IPv6 and without the dot that may end a name.
+    var bareHost: String {
+        let host = self.host.hasPrefix("[") ? self.host.dropFirst().prefix { $0 != "]" } : self.host[...]
+        return String(host.hasSuffix(".") ? host.dropLast() : host)
+    }
+
+    /// True if it names a whole site and no page of it.
+    package var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
+
+    /// True if both are documents of one server, whatever the scheme.
+    package func sharesSite(with other: FeedAddress) -> Bool {
+        isFile == other.isFile && siteAuthority == other.siteAuthority
+    }
+
+    private let siteAuthority: String
+
+    /// - Parameters:
+    ///   - text: Trimmed of white space.
+    ///   - allowsFile: True if the list marked this feed `local: true`.
+    /// - Throws: ``FeedAddressError`` with what is wrong.
+    package init(parsing text: String, allowsFile: Bool) throws(FeedAddressError) {
+        guard text.utf8.count <= Self.maximumBytes else { throw FeedAddressError("is longer than 2048 bytes") }
+        guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
+            throw FeedAddressError("holds a space or a control character")
+        }
+        guard let separator = text.firstIndex(of: ":"), text[separator...].hasPrefix("://") else {
+            throw FeedAddressError("is not a URL; it begins with 'https://' or 'http://'")
+        }
+        let scheme = text[..<separator].lowercased()
+        let rest = text[separator...].dropFirst(3)
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        let authority = rest[..<end]
+        let tail = rest[end...].prefix { $0 != "#" }
+        switch scheme {
+        case "http", "https":
+            let hostPort = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+            try Self.check(hostPort)
+            do {
+                let site = try WebSite(of: text)
+                host = site.host
+                siteAuthority = site.authority
+            } catch .badURL(let reason) {
+                throw FeedAddressError("cannot be fetched: \(reason)")
+            } catch {
+                throw FeedAddressError("cannot be fetched")
+            }
+            comparable = "\(scheme)://\(siteAuthority)\(tail.isEmpty ? "/" : tail)"
+            isFile = false
+        case "file":
+            guard allowsFile else { throw FeedAddressError("is a file, which needs 'local: true'") }
+            guard authority.isEmpty || authority.lowercased() == "localhost", tail.hasPrefix("/") else {
+                throw FeedAddressError("must name an absolute path: 'file:///…'")
+            }
+            host = ""
+            siteAuthority = ""
+            comparable = "file://\(tail)"
+            isFile = true
+        default:
+            throw FeedAddressError("has the scheme '\(scheme)'; 'https' and 'http' are known")
+        }
+        self.text = text
+    }
+
+    /// For the screen of who asked: credentials are left out.
+    ///
+    /// Lines that journals and mails keep take ``publicText``.
+    package var display: String {
+        guard let separator = text.firstRange(of: "://") else { return text }
+        let rest = text[separator.upperBound...]
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard let at = authority.lastIndex(of: "@") else { return text }
+        return String(text[..<separator.upperBound] + rest[rest.index(after: at)...])
+    }
+
+    private static func check(_ authority: Substring) throws(FeedAddressError) {
+        var host = authority
+        var port: Substring = ""
+        if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
+            host = authority[..<colon]
+            port = authority[colon...].dropFirst()
+        }
+        guard !host.isEmpty else { throw FeedAddressError("names no host") }
+        guard port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), port.isEmpty || UInt16(port) != nil else {
+            throw FeedAddressError("has a port that is no number up to 65535")
+        }
+    }
+}
+
+/// An error in an address, as the end of a sentence that begins with the address.
+package struct FeedAddressError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+extension FeedAddress {
+    /// The host of what may be no address at all; `nil` where something else, such as a part of a password, could be
+    /// taken for it.
+    package static func apparentHost(of text: String) -> String? {
+        guard let separator = text.firstRange(of: "://") else { return nil }
+        let rest = text[separator.upperBound...]
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        guard !rest[end...].contains("@") else { return nil }
+        let hostPort = rest[..<end].split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        let host = hostPort.prefix { $0 != ":" }
+        let isName = host.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || $0 == 0x2D || $0 == 0x2E }
+        return host.isEmpty || !isName ? nil : host.lowercased()
+    }
+
+    /// For what others read: without credentials and query, in which keys may stand.
+    ///
+    /// A hash tells apart what differs there only.
+    package var publicText: String {
+        let end = display.firstIndex(of: "?") ?? display.endIndex
+        guard end < display.endIndex else { return display }
+        let hash = SHA256.hash(data: Array(text.utf8)).prefix(4).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return display[..<end] + "?…" + hash.joined()
+    }
+}

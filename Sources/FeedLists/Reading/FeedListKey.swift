@@ -1,0 +1,118 @@
+/// A key that a feed list may hold: what the reader knows, and what the reference in `docs/feed-lists.md` says of it.
+package struct FeedListKey: Sendable {
+    package let name: String
+    /// The values that it may have, for people.
+    package let value: String
+    package let summary: String
+
+    private init(_ name: String, _ value: String, _ summary: String) {
+        self.name = name
+        self.value = value
+        self.summary = summary
+    }
+
+    /// Keys of a list itself.
+    package static let list =
+        [
+            FeedListKey("category", "tag", "The tag that the list's messages go to. Required."),
+            FeedListKey(
+                "template",
+                "text",
+                "The text of a message, with terms such as `$(title)`. Default: `\(FeedList.standardTemplate)`."
+            ),
+            FeedListKey(
+                "language",
+                "name",
+                "The list's main language. Also puts the text into the property `News_{name}`. Required where a feed names "
+                    + "another."
+            ),
+            FeedListKey(
+                "templates",
+                "text for each language",
+                "Texts of messages in other languages. Default: `template`."
+            ),
+            FeedListKey(
+                "match",
+                TranslationMatch.allCases.map(\.rawValue).joined(separator: " or "),
+                "How a story in several languages is known as one: by its address but for the language in it, or by an "
+                    + "identifier that is equal in all feeds. Default: `link`."
+            ),
+            FeedListKey("every", "time", "How often the feeds are asked for that name no interval of their own."),
+            FeedListKey("feeds", "list", "The feeds. Required; may be empty."),
+        ] + rules + exchange
+
+    /// Keys of one feed.
+    package static let feed =
+        [
+            FeedListKey("url", "address", "`https://` or `http://`; with `local`, also `file:///`. Required."),
+            FeedListKey("language", "name", "What its entries are written in. Default: the list's `language`."),
+            FeedListKey("title", "text", "The feed's name in messages. Default: its own title."),
+            FeedListKey(
+                "every",
+                "time",
+                "How often it is asked for, unless it asks for a longer interval: `1m` to `7d`, with `local` from `1s`. "
+                    + "Default: `\(PollInterval.standard)`."
+            ),
+            FeedListKey(
+                "by-agreement",
+                "true or false",
+                "Keeps to `every`, whatever the feed and its server ask for; only `Retry-After` still counts. For feeds of "
+                    + "your own, and where the publisher agreed to it."
+            ),
+            FeedListKey(
+                "local",
+                "true or false",
+                "The address may be a file, or lie on this machine or its network. Never extends to where it redirects."
+            ),
+        ] + rules + exchange
+
+    private static let exchange = [
+        FeedListKey(
+            "opml",
+            "names with texts",
+            "What an OPML file said that has no key here, such as `htmlUrl` and `description`; `newswire feeds export` gives it "
+                + "back."
+        )
+    ]
+
+    private static let rules = [
+        FeedListKey("include", "term or list of terms", "Only entries that hold one of these terms."),
+        FeedListKey("exclude", "term or list of terms", "No entries that hold one of these terms."),
+        FeedListKey(
+            "updates",
+            "announce or ignore",
+            "Whether an entry whose title, text or files changed is announced once more: the newest of a document, at most "
+                + "one an hour for each feed; other edits are not told. Default: `ignore`."
+        ),
+        FeedListKey(
+            "future",
+            "announce or hold",
+            "What becomes of an entry dated more than a day ahead: announced now without its date, or held until then. "
+                + "Default: `announce`."
+        ),
+        FeedListKey(
+            "corrections",
+            "term or list of terms",
+            "Entries whose title begins or ends with one of these terms, or that have it as a category, correct a story "
+                + "that was announced: the message takes "
+                + "the place of the earlier one."
+        ),
+        FeedListKey(
+            "retractions",
+            "term or list of terms",
+            "Entries whose title begins or ends with one of these terms, or that have it as a category, take a story "
+                + "back that was announced."
+        ),
+        FeedListKey(
+            "notBefore",
+            "hour",
+            "Messages for entries found from midnight on wait until then, by the publisher's local time; `00:00`: none does."
+        ),
+    ]
+
+    /// The rows of the reference's table.
+    package static func table(_ keys: [FeedListKey]) -> String {
+        (["| key | value | what it is |", "| --- | --- | --- |"]
+            + keys.map { "| `\($0.name)` | \($0.value) | \($0.summary) |" }).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,142 @@
+internal import Feeds
+internal import FoundationEssentials
+internal import Yams
+
+/// The value of a key of a feed list, whatever the key means, so that lists can be handed on whole.
+enum ListValue: Sendable, Equatable {
+    /// All scalars of a list are texts.
+    case text(String)
+    case list([ListValue])
+    case mapping([ListMember])
+
+    /// Lists and mappings inside one another.
+    static let maximumDepth = 8
+    /// Values inside one another or beside each other, which an alias of YAML multiplies.
+    private static let maximumValues = 200_000
+
+    /// `nil` for keys that are no texts, and for what is nested too deeply or is too much.
+    init?(_ node: Node) {
+        var left = Self.maximumValues
+        self.init(node, depth: 0, left: &left)
+    }
+
+    private init?(_ node: Node, depth: Int, left: inout Int) {
+        left -= 1
+        guard depth < Self.maximumDepth, left > 0 else { return nil }
+        if let scalar = node.scalar {
+            self = .text(scalar.string)
+        } else if let sequence = node.sequence {
+            var values: [ListValue] = []
+            for child in sequence {
+                guard let value = ListValue(child, depth: depth + 1, left: &left) else { return nil }
+                values.append(value)
+            }
+            self = .list(values)
+        } else {
+            var members: [ListMember] = []
+            for (key, child) in node.mapping ?? [:] {
+                guard let name = key.scalar?.string, let value = ListValue(child, depth: depth + 1, left: &left) else {
+                    return nil
+                }
+                members.append(ListMember(name, value))
+            }
+            self = .mapping(members)
+        }
+    }
+
+    var text: String? { if case .text(let text) = self { text } else { nil } }
+
+    // MARK: As YAML
+
+    /// The value on one line, as it can follow a key or be part of a flow collection.
+    var yaml: String {
+        if case .text(let text) = self, Self.isPlain(text) { text } else { json(name: Self.yamlName) }
+    }
+
+    /// JSON, which is YAML as well: what YAML's reader takes for line breaks or refuses is escaped.
+    private func json(name: (String) -> String = Self.quoted) -> String {
+        switch self {
+        case .text(let text): Self.quoted(text)
+        case .list(let values): "[\(values.map { $0.json(name: name) }.joined(separator: ", "))]"
+        case .mapping(let members):
+            "{\(members.map { "\(name($0.name)): \($0.value.json(name: name))" }.joined(separator: ", "))}"
+        }
+    }
+
+    private static func yamlName(_ name: String) -> String {
+        name.isEmpty || !name.utf8.allSatisfy { 0x61...0x7A ~= $0 | 0x20 } ? quoted(name) : name
+    }
+
+    /// Texts that need no quotation marks, and that no reader of YAML takes for something else.
+    private static func isPlain(_ text: String) -> Bool {
+        guard let first = text.utf8.first, let last = text.utf8.last, isLetterOrDigit(first) else { return false }
+        let isSafe = text.utf8.allSatisfy { isLetterOrDigit($0) || " $()+,-./:;=?@_~!&%*".utf8.contains($0) }
+        return isSafe && last != 0x20 && last != 0x3A && !text.contains(": ")
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte || 0x61...0x7A ~= byte | 0x20 }
+
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x22: result += "\\\""
+            case 0x5C: result += "\\\\"
+            case 0x0A: result += "\\n"
+            case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+
+    // MARK: As an attribute
+
+    /// A text as it is; JSON for lists and mappings, and for texts that begin like JSON or that XML cannot hold.
+    var attribute: String {
+        guard case .text(let text) = self, text.first.map({ !Self.jsonBeginnings.contains($0) }) ?? true,
+            text.unicodeScalars.allSatisfy(OPMLWriter.isAllowed)
+        else { return json() }
+        return text
+    }
+
+    init(attribute: String) {
+        let isJSON = attribute.first.map { Self.jsonBeginnings.contains($0) } ?? false
+        let value = isJSON ? try? JSONDecoder().decode(ListValue.self, from: Data(attribute.utf8)) : nil
+        self = value ?? .text(attribute)
+    }
+
+    private static let jsonBeginnings: [Character] = ["[", "{", "\""]
+}
+
+/// A key of a list or feed with its value.
+struct ListMember: Sendable, Equatable {
+    let name: String
+    let value: ListValue
+
+    init(_ name: String, _ value: ListValue) {
+        self.name = name
+        self.value = value
+    }
+}
+
+extension ListValue: Decodable {
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            self = .text(text)
+            return
+        }
+        guard decoder.codingPath.count < Self.maximumDepth - 1 else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "nested too deeply")
+        }
+        if let values = try? container.decode([ListValue].self) {
+            self = .list(values)
+        } else {
+            let members = try container.decode([String: ListValue].self)
+            self = .mapping(members.sorted { $0.key < $1.key }.map { ListMember($0.key, $0.value) })
+        }
+    }
+}

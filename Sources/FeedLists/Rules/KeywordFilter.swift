@@ -1,0 +1,132 @@
+package import Feeds
+
+/// Which entries of a feed are wanted, by words in their titles, summaries and categories.
+///
+/// No patterns: a word or a phrase is looked for in time linear in the text, whatever either holds.
+package struct KeywordFilter: Sendable, Hashable {
+    /// Terms of one list.
+    static let maximumTerms = 200
+    /// Bytes of an entry's text that are looked at.
+    private static let maximumText = 65_536
+
+    /// One of these must be there; empty: nothing must.
+    package var include: [Keyword] = []
+    /// None of these may be there.
+    package var exclude: [Keyword] = []
+
+    package var isEmpty: Bool { include.isEmpty && exclude.isEmpty }
+
+    /// The text of an entry that filters look at, folded once for all of them.
+    package struct FilterText: Sendable {
+        let bytes: [UInt8]
+
+        package init(_ entry: Entry) {
+            self.init([entry.title, entry.summary].compactMap(\.self) + entry.categories)
+        }
+
+        init(_ fields: [String]) {
+            var bytes: [UInt8] = []
+            for field in fields where bytes.count < maximumText {
+                let text = String(decoding: field.utf8.prefix(maximumText), as: UTF8.self)
+                // No phrase reaches from one field into the next.
+                bytes += Array("| \(FoldedWords.of(text).joined(separator: " ")) |".utf8)
+            }
+            self.bytes = bytes
+        }
+    }
+}
+
+/// A word, a phrase, or with `*` at its end the beginning of one.
+package struct Keyword: Sendable, Hashable {
+    private static let maximumBytes = 200
+
+    /// As the list has it.
+    package let text: String
+    /// Folded; the last of them may be the beginning of one.
+    let words: [String]
+    private let isOpenEnded: Bool
+    private let needle: [UInt8]
+    /// For each beginning of ``needle``, how much of its own end it begins with (Knuth, Morris and Pratt's table).
+    private let overlaps: [Int]
+
+    /// - Throws: ``KeywordError`` with what is wrong.
+    package init(parsing text: String) throws(KeywordError) {
+        guard text.utf8.count <= Self.maximumBytes else {
+            throw KeywordError("is longer than \(Self.maximumBytes) bytes")
+        }
+        let isBeginning = text.hasSuffix("*")
+        let plain = isBeginning ? text.dropLast() : text[...]
+        guard !plain.contains("*") else { throw KeywordError("has a '*' that is not at its end") }
+        let words = FoldedWords.of(plain)
+        guard let first = words.first?.unicodeScalars.first, let last = words.last?.unicodeScalars.last else {
+            throw KeywordError("holds no letter or digit")
+        }
+        var needle = words.joined(separator: " ")
+        if !FoldedWords.runsOn(first) { needle = " " + needle }
+        if !isBeginning, !FoldedWords.runsOn(last) { needle += " " }
+        self.text = text
+        self.words = words
+        isOpenEnded = isBeginning
+        self.needle = Array(needle.utf8)
+        var overlaps = [0]
+        for position in self.needle.indices.dropFirst() {
+            overlaps.append(Self.step(self.needle, overlaps, overlaps[position - 1], self.needle[position]))
+        }
+        self.overlaps = overlaps
+    }
+
+    package func isIn(_ text: KeywordFilter.FilterText) -> Bool {
+        var matched = 0
+        for byte in text.bytes {
+            matched = Self.step(needle, overlaps, matched, byte)
+            if matched == needle.count { return true }
+        }
+        return false
+    }
+
+    /// The rest of a text that begins or ends with it, in words; `nil` for other texts.
+    package func rest(of others: [String]) -> [String]? {
+        guard others.count >= words.count, let first = words.first, let last = words.last else { return nil }
+        let (head, tail) = (others.prefix(words.count), others.suffix(words.count))
+        // Words that run on can be parts of longer ones.
+        if last.unicodeScalars.last.map(FoldedWords.runsOn) ?? false, head.dropLast() == words.dropLast(),
+            let found = head.last, found.hasPrefix(last)
+        {
+            return [String(found.dropFirst(last.count))].filter { !$0.isEmpty } + others.dropFirst(words.count)
+        }
+        if isEqual(head) { return Array(others.dropFirst(words.count)) }
+        if first.unicodeScalars.first.map(FoldedWords.runsOn) ?? false, tail.dropFirst() == words.dropFirst(),
+            let found = tail.first, found.hasSuffix(first)
+        {
+            return others.dropLast(words.count) + [String(found.dropLast(first.count))].filter { !$0.isEmpty }
+        }
+        return isEqual(tail) ? others.dropLast(words.count) : nil
+    }
+
+    /// True if it is a text of as many words.
+    private func isEqual(_ others: ArraySlice<String>) -> Bool {
+        guard others.dropLast() == words.dropLast(), let last = words.last, let found = others.last else {
+            return false
+        }
+        return isOpenEnded ? found.hasPrefix(last) : found == last
+    }
+
+    private static func step(_ needle: [UInt8], _ overlaps: [Int], _ matched: Int, _ byte: UInt8) -> Int {
+        var matched = matched
+        while matched > 0, needle[matched] != byte { matched = overlaps[matched - 1] }
+        return needle[matched] == byte ? matched + 1 : 0
+    }
+}
+
+extension Keyword {
+    package static func == (left: Keyword, right: Keyword) -> Bool { left.needle == right.needle }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(needle) }
+}
+
+/// An error in a term, as the end of a sentence that begins with the term.
+package struct KeywordError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

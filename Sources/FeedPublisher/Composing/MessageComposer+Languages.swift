@@ -1,0 +1,117 @@
+internal import FeedLists
+internal import Feeds
+internal import FoundationEssentials
+internal import HubProtocol
+
+/// Texts beside that of the main language, each under the names of its own language (protocol §10).
+extension MessageComposer {
+    /// The message once more, telling its story in this composer's language too.
+    ///
+    /// Only for a message of which no byte was sent. A main language that comes second takes the message over: its
+    /// title, page and the like are what recipients read who name no language.
+    func adding(_ announcement: Announcement, feedTitle: String, to message: OutboxMessage) -> OutboxMessage {
+        guard let told = Self.properties(of: message) else { return message }
+        var values = values(for: announcement, feedTitle: feedTitle)
+        values[.urgency] = message.urgency ?? values[.urgency]
+        let share = LanguageShare(entries: 1, headlines: values[.title] ?? "")
+        var message = message
+        message.urgency = values[.urgency]
+        // Who lives by one telling only is not to miss it because the other is over.
+        message.expires = announcement.entry.alert?.expires.flatMap { end in message.expires.map { max($0, end) } }
+        message.shares = message.allShares
+        if let language {
+            message.shares[language.text] = share
+            var added = localized(values, in: language).filter { $0.key.isLocalized }
+            added[.urgency] = values[.urgency]
+            message.body = Self.encoded(Self.with(page: values[.link], of: language, told.merging(added) { $1 }))
+        } else {
+            let spoken = message.shares.keys.compactMap { try? LanguageName($0) }
+            message.shares[LanguageShare.main] = share
+            if let main = list.localization.main { message.shares[main.text] = share }
+            message.headlines = share.headlines
+            let kept = told.filter { $0.key.isLocalized }
+            // A page of its own is named where it is not the message's.
+            let all = spoken.reduce(rendered(values).merging(kept) { first, _ in first }) { all, language in
+                all[language.linkProperty] == nil ? Self.with(page: told[.link], of: language, all) : all
+            }
+            message.body = Self.encoded(all)
+        }
+        return message
+    }
+
+    /// The message once more, without this composer's language.
+    ///
+    /// Only for a message of which no byte was sent, and which speaks others: their recipients still wait for it.
+    func leaving(_ message: OutboxMessage) -> OutboxMessage {
+        guard var told = Self.properties(of: message) else { return message }
+        var message = message
+        message.shares = message.allShares
+        for name in [language ?? list.localization.main].compactMap(\.self) {
+            for property in [name.newsProperty, name.titleProperty, name.linkProperty] { told[property] = nil }
+            message.shares[name.text] = nil
+        }
+        if language == nil {
+            for property in [MessageProperty.messageParam, .title, .summary, .alsoFrom] { told[property] = nil }
+            message.shares[LanguageShare.main] = nil
+        }
+        if let first = message.shares.min(by: { $0.key < $1.key }) { message.headlines = first.value.headlines }
+        message.body = Self.encoded(told)
+        return message
+    }
+
+    /// A withdrawal that counts for all languages, telling it to recipients of each in which the story was shown.
+    func withdrawing(
+        _ announcement: Announcement,
+        _ values: [MessageProperty: String],
+        in message: OutboxMessage
+    ) -> OutboxMessage {
+        guard var told = Self.properties(of: message) else { return message }
+        var message = message
+        message.shares = message.allShares
+        for (name, headline) in announcement.change.elsewhere.sorted(by: { $0.key < $1.key }) {
+            guard let language = try? LanguageName(name) else { continue }
+            var values = values
+            if !headline.isEmpty {
+                let title = Self.withdrawal(of: headline, by: announcement)
+                values[.title] = TextClip.clip(title, characters: Self.maximumTitle)
+            }
+            values[.summary] = nil
+            told.merge(localized(values, in: language).filter { $0.key.isLocalized }) { $1 }
+            message.shares[name] = LanguageShare(entries: 1, headlines: values[.title] ?? "")
+        }
+        message.body = Self.encoded(told)
+        return announcement.change.isForOwnLanguage ? message : leaving(message)
+    }
+
+    /// The properties of a message without a text in the main language: none for recipients who name no language.
+    func localized(_ values: [MessageProperty: String], in language: LanguageName) -> [MessageProperty: String] {
+        var localized = values
+        localized[.title] = nil
+        localized[.summary] = nil
+        localized[language.newsProperty] = text(values, in: language)
+        localized[language.titleProperty] = values[.title]
+        return localized
+    }
+
+    /// A digest's text in a language that we need not know: a number and titles.
+    static func digested(_ share: LanguageShare, in language: String, _ category: String) -> [MessageProperty: String] {
+        let title = "\(category) (\(share.entries))"
+        let listed = share.newest(digestHeadlines).map { TextClip.clip(String($0), characters: 100) }
+        return [
+            MessageProperty(.title, of: language): title,
+            MessageProperty(.news, of: language): TextClip.clip(
+                "\(title): \(listed.joined(separator: "; "))",
+                characters: maximumTitle
+            ),
+        ]
+    }
+
+    private static func with(
+        page: String?,
+        of language: LanguageName,
+        _ all: [MessageProperty: String]
+    ) -> [MessageProperty: String] {
+        guard page != all[.link] else { return all }
+        return all.merging([language.linkProperty: page].compactMapValues(\.self)) { $1 }
+    }
+}

@@ -1,0 +1,204 @@
+internal import FeedLists
+internal import Feeds
+internal import FoundationEssentials
+internal import HubProtocol
+
+/// Makes the messages that announce entries.
+struct MessageComposer: Sendable {
+    /// Characters of a title (design.md §7).
+    static let maximumTitle = 300
+    /// Characters of a summary, and of the text that the list's template makes.
+    static let maximumSummary = 1_000
+    /// Characters of names and addresses; longer ones are left out or clipped.
+    static let maximumName = 200
+    static let maximumAddress = 1_000
+    /// Bytes of the whole body: what the strictest push services take.
+    static let maximumBody = 4_096
+    /// Headlines that a digest names; the rest it counts.
+    static let digestHeadlines = 10
+
+    /// Other feeds that a message names.
+    static let maximumOthers = 10
+
+    private static let nameSeparator = "; "
+
+    let list: FeedList
+    /// The language of the entries; `nil` for the list's main one.
+    let language: LanguageName?
+
+    init(list: FeedList, language: LanguageName? = nil) {
+        self.list = list
+        self.language = language
+    }
+
+    /// The message for one entry.
+    func message(
+        for announcement: Announcement,
+        feedTitle: String,
+        idempotencyKey: String
+    ) -> OutboxMessage {
+        let change = announcement.change
+        let values = values(for: announcement, feedTitle: feedTitle)
+        let title = values[.title] ?? ""
+        let message = OutboxMessage(
+            category: list.category.text,
+            tags: list.category.text,
+            body: Self.encoded(language.map { localized(values, in: $0) } ?? rendered(values)),
+            idempotencyKey: idempotencyKey,
+            headlines: title,
+            entries: 1,
+            isDigest: false,
+            story: change.name,
+            status: change.status,
+            urgency: values["urgency"],
+            replaces: change.replaces,
+            notBefore: change.notBefore,
+            expires: change.status == .withdrawn ? nil : announcement.entry.alert?.expires,
+            shares: language.map { [$0.text: LanguageShare(entries: 1, headlines: title)] } ?? [:]
+        )
+        return change.elsewhere.isEmpty ? message : withdrawing(announcement, values, in: message)
+    }
+
+    /// The properties that the list's template, and those of recipients, can name.
+    func values(for announcement: Announcement, feedTitle: String) -> [MessageProperty: String] {
+        let entry = announcement.entry
+        let change = announcement.change
+        let ownTitle = Self.title(of: entry, feedTitle: feedTitle)
+        let title = TextClip.clip(Self.wording(of: announcement, ownTitle), characters: Self.maximumTitle)
+        var values = [MessageProperty.title: title, .category: list.category.text]
+        values[.feed] = TextClip.clip(feedTitle, characters: Self.maximumName)
+        values[.summary] = entry.summary.flatMap { summary in
+            summary == entry.title ? nil : TextClip.clip(summary, characters: Self.maximumSummary)
+        }
+        values[.author] = entry.author.map { TextClip.clip($0, characters: Self.maximumName) }
+        values[.published] = announcement.date.map { $0.formatted(.iso8601) }
+        values[.link] = entry.link.flatMap(Self.address)
+        values[.image] = entry.image.flatMap(Self.address)
+        values[.story] = change.name
+        values[.status] = change.status?.rawValue
+        values[.replaces] = change.replaces.isEmpty ? nil : change.replaces.joined(separator: " ")
+        let isUrgent = entry.alert?.isUrgent == true && change.status != .withdrawn
+        values[.urgency] = isUrgent ? MessageUrgency.critical.rawValue : nil
+        return values
+    }
+
+    /// The title, saying what the message is where the entry's own does not.
+    private static func wording(of announcement: Announcement, _ title: String) -> String {
+        let change = announcement.change
+        if announcement.isMarked { return title }
+        switch change.status {
+        case .withdrawn: return withdrawal(of: change.headline ?? title, by: announcement)
+        case .correction: return "Correction: \(title)"
+        case .update, nil: return title
+        }
+    }
+
+    static func withdrawal(of headline: String, by announcement: Announcement) -> String {
+        "\(announcement.entry.alert == nil ? "Withdrawn" : "Cancelled"): \(headline)"
+    }
+
+    /// The message once more, naming another feed that tells the same story; itself where it names it already.
+    ///
+    /// Only for a message of which no byte was sent. Where it tells the story in a language beside the main one, it keeps
+    /// the text that it has.
+    func naming(_ feedTitle: String, in message: OutboxMessage) -> OutboxMessage {
+        guard !message.isDigest, language == nil || !message.speaks(nil),
+            var values = Self.properties(of: message)
+        else { return message }
+        let name = TextClip.clip(feedTitle, characters: Self.maximumName)
+        let others = values[.alsoFrom].map { $0.split(separator: Self.nameSeparator).map(String.init) } ?? []
+        guard name != values[.feed], !others.contains(name), others.count < Self.maximumOthers else { return message }
+        values[.alsoFrom] = (others + [name]).joined(separator: Self.nameSeparator)
+        var message = message
+        message.body = Self.encoded(language == nil ? rendered(values) : values)
+        return message
+    }
+
+    static func properties(of message: OutboxMessage) -> [MessageProperty: String]? {
+        try? MessageProperties(json: message.body).all
+    }
+
+    /// With the text of the main language, in place of one that is there.
+    func rendered(_ values: [MessageProperty: String]) -> [MessageProperty: String] {
+        var values = values
+        values[.messageParam] = nil
+        let text = text(values, in: nil)
+        values[.messageParam] = text
+        guard let main = list.localization.main else { return values }
+        values[main.newsProperty] = text
+        values[main.titleProperty] = values[.title]
+        return values
+    }
+
+    func text(_ values: [MessageProperty: String], in language: LanguageName?) -> String {
+        let text = list.template(in: language).render(MessageProperties(values))
+        return TextClip.clip(text, characters: Self.maximumSummary)
+    }
+
+    /// One message in the place of many.
+    ///
+    /// Needs no list: the rows' category may have been dropped since. There is at least one row, all are of one
+    /// category, oldest first; digests among them are taken in. Each language is told what its recipients would have
+    /// read.
+    static func digest(of rows: [OutboxMessage], idempotencyKey: String) -> OutboxMessage {
+        let category = rows.first?.category ?? ""
+        let shares = rows.reduce(into: [:]) { $0.merge($1.allShares, uniquingKeysWith: +) }
+        let story = StoryName.of("digest", idempotencyKey)
+        var values = [MessageProperty.category: category, .story: story]
+        for (language, share) in shares {
+            let texts =
+                language == LanguageShare.main ? digested(share, category) : digested(share, in: language, category)
+            values.merge(texts) { first, _ in first }
+        }
+        let headlines = rows.flatMap { $0.headlines.split(separator: "\n") }.suffix(digestHeadlines)
+        return OutboxMessage(
+            category: category,
+            tags: rows.first?.tags ?? "",
+            body: encoded(values),
+            idempotencyKey: idempotencyKey,
+            headlines: headlines.joined(separator: "\n"),
+            entries: rows.reduce(0) { $0 + $1.entries },
+            isDigest: true,
+            story: story,
+            notBefore: rows.compactMap(\.notBefore).max(),
+            shares: rows.allSatisfy(\.shares.isEmpty) ? [:] : shares.mapValues { $0.naming(atMost: digestHeadlines) }
+        )
+    }
+
+    private static func digested(_ share: LanguageShare, _ category: String) -> [MessageProperty: String] {
+        let newest = share.newest(digestHeadlines)
+        let title = "\(share.entries) more \(category) \(share.entries == 1 ? "story" : "stories")"
+        let listed = newest.map { TextClip.clip(String($0), characters: 100) }.joined(separator: "; ")
+        let rest = share.entries - newest.count
+        return [
+            .title: title,
+            .summary: TextClip.clip(rest > 0 ? "\(listed); and \(rest) more" : listed, characters: maximumSummary),
+            .messageParam: TextClip.clip("\(title): \(listed)", characters: maximumTitle),
+        ]
+    }
+
+    /// The entry's title, else the first sentence of its text, else the name of its file, else the feed's title.
+    private static func title(of entry: Entry, feedTitle: String) -> String {
+        if let title = entry.title, !title.isEmpty { return singleLine(title) }
+        if let summary = entry.summary, !summary.isEmpty {
+            let text = singleLine(summary)
+            let end = text.firstRange(of: ". ")?.lowerBound
+            return end.map { String(text[...$0]) } ?? text
+        }
+        if let file = entry.enclosures.first?.url.split(separator: "/").last { return String(file) }
+        return feedTitle
+    }
+
+    private static func singleLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+
+    /// A clipped address leads nowhere, so a long one is left out.
+    private static func address(_ text: String) -> String? {
+        text.utf8.count <= maximumAddress ? text : nil
+    }
+
+    static func encoded(_ values: [MessageProperty: String]) -> [UInt8] {
+        MessageBudget.encode(values, within: maximumBody)
+    }
+}

@@ -1,0 +1,165 @@
+internal import Feeds
+internal import FoundationEssentials
+internal import HubProtocol
+
+/// Follows the references of the alerts of one document: to stories that were announced, and among themselves.
+///
+/// Of a chain within the document only the last message counts. Messages are taken in the order in which they were
+/// sent, so chains cannot run in circles.
+///
+/// Source: OASIS CAP-v1.2 §3.2.1 (`msgType`, `references`).
+struct AlertChains {
+    /// References followed of one message: senders name all that came before.
+    static let maximumReferences = 50
+
+    private let judge: NewsJudge
+    private let state: SeenState
+    /// Alerts in the running, in the order of sending.
+    private let positions: [Int]
+    /// Known entries of this feed that became another message under the same identity.
+    private let edited: Set<Int>
+    private let silences: [Int: SilenceReason]
+
+    /// The alerts of this document, by the keys that others refer to them by.
+    private var alerts: [EntryKey: Int] = [:]
+    /// The alerts that replaced others.
+    private var successors: [Int: Int] = [:]
+    /// The alert that speaks for a known story, by the story's name.
+    private var claims: [String: Int] = [:]
+    private var stories: [Int: [KnownStory]] = [:]
+    private var wanted: Set<Int> = []
+
+    init(_ judge: NewsJudge, _ silences: [Int: SilenceReason], _ state: SeenState) {
+        self.judge = judge
+        self.state = state
+        self.silences = silences
+        let all = judge.identities.indices.filter { judge.alert(at: $0) != nil }
+        let edited = all.filter { position in
+            silences[position] == .seenBefore(.entry) && state.edited.contains(judge.identities[position].key)
+                && judge.replacesOthers(position)
+        }
+        self.edited = Set(edited)
+        positions = (all.filter { silences[$0] == nil } + edited).filter { position in
+            guard let alert = judge.alert(at: position), alert.isForThePublic else { return false }
+            guard let story = judge.alertKey(of: position).flatMap({ state.stories[$0] }) else { return true }
+            // One that is known already came through another feed, or is named by a later one; but an index may turn its
+            // own alert into the end of it.
+            return edited.contains(position) && judge.kind(position) == .cancel && !story.isWithdrawn
+                && story.feed == judge.record.id
+        }.sorted { judge.wasSentBefore($0, $1) }
+    }
+
+    func settle(_ effects: inout Effects) {
+        var chains = self
+        for position in positions {
+            if judge.kind(position) == .acknowledgement {
+                effects.silences[position] = .acknowledgement
+            } else {
+                chains.take(position)
+            }
+        }
+        chains.finish(&effects)
+    }
+
+    private mutating func take(_ position: Int) {
+        if judge.unwanted(position) == nil { wanted.insert(position) }
+        if judge.replacesOthers(position) {
+            let references = judge.references(of: position)
+            if edited.contains(position), let story = judge.ownStory(position, state) { claim(story, for: position) }
+            for key in references {
+                if let other = alerts[key] { supersede(last(other), by: position, references) }
+            }
+            for key in references {
+                guard let story = state.stories[key], !story.isWithdrawn,
+                    judge.isSenderKnown(position) || story.feed == judge.record.id,
+                    isAbout(story, position, references)
+                else { continue }
+                claim(story, for: position, references)
+            }
+        }
+        if let key = judge.alertKey(of: position) { alerts[key] = position }
+    }
+
+    /// True if a message names what speaks for a story now, or was sent later: what was sent beside an update, or before
+    /// it and comes late, is not about it.
+    private func isAbout(_ story: KnownStory, _ position: Int, _ references: Set<EntryKey>) -> Bool {
+        guard let last = story.alert else { return true }
+        return references.contains(last.key) || last.sent < judge.sent(position)
+    }
+
+    private mutating func claim(_ story: KnownStory, for position: Int, _ references: Set<EntryKey> = []) {
+        if let other = claims[story.name] {
+            supersede(last(other), by: position, references)
+        } else {
+            claims[story.name] = position
+            stories[position, default: []].append(story)
+        }
+    }
+
+    /// Puts a message in the place of another: one that it names, or, for a `Cancel`, any earlier one of the story.
+    ///
+    /// Two updates of one alert which do not name each other stand side by side: senders part an alert by areas so.
+    private mutating func supersede(_ other: Int, by position: Int, _ references: Set<EntryKey>) {
+        guard other != position else { return }
+        let isNamed = judge.alertKey(of: other).map(references.contains) ?? false
+        let isOver = judge.kind(position) == .cancel && judge.sent(other) < judge.sent(position)
+        guard isNamed || isOver else { return }
+        successors[other] = position
+        stories[position, default: []] += stories.removeValue(forKey: other) ?? []
+        if wanted.contains(other) { wanted.insert(position) }
+    }
+
+    /// The last alert that replaces another; shortens the way there, so that long chains cost no more than short ones.
+    private mutating func last(_ position: Int) -> Int {
+        var end = position
+        while let next = successors[end] { end = next }
+        var step = position
+        while let next = successors[step] {
+            successors[step] = end
+            step = next
+        }
+        return end
+    }
+
+    private mutating func finish(_ effects: inout Effects) {
+        for position in positions where judge.kind(position) != .acknowledgement {
+            if successors[position] != nil {
+                if silences[position] == nil { effects.silences[position] = .superseded }
+                continue
+            }
+            // What the hub refused was never shown, and need not be replaced.
+            let known = (stories[position] ?? []).filter { $0.showing != .never || $0.unsent != nil }
+            switch judge.kind(position) {
+            case .alert, .acknowledgement: break
+            case .cancel:
+                effects.withdraw(position, named(judge.change(.withdrawn, position, of: known), position))
+            case .update:
+                if judge.alert(at: position)?.expires.map({ $0 <= judge.now }) ?? false {
+                    // What it replaces is over with it.
+                    if known.isEmpty {
+                        effects.silences[position] = .expired
+                    } else {
+                        effects.withdraw(position, named(judge.change(.withdrawn, position, of: known), position))
+                    }
+                } else if !known.isEmpty {
+                    effects.changes[position] = named(judge.change(.update, position, of: known), position)
+                } else if !edited.contains(position) {
+                    effects.news[position] = named(judge.news(position), position)
+                    if wanted.contains(position) { effects.wanted.insert(position) }
+                }
+            }
+        }
+    }
+
+    /// With the keys of what it names, so that an alert which comes late through another feed is known.
+    private mutating func named(_ change: StoryChange, _ position: Int) -> StoryChange {
+        guard judge.isSenderKnown(position) else { return change }
+        var change = change
+        for key in judge.references(of: position) {
+            if let other = alerts[key], last(other) != position { continue }
+            if let story = state.stories[key], !story.isWithdrawn, !change.merges.contains(story.name) { continue }
+            change.keys.append(key)
+        }
+        return change
+    }
+}

@@ -1,0 +1,145 @@
+internal import FeedLists
+package import FoundationEssentials
+
+/// The reason why an entry of a document is not announced.
+package enum SilenceReason: Sendable, Equatable {
+    /// Read before in this feed; known by the given mark.
+    case seenBefore(SeenKind)
+    /// Stands in this document a second time.
+    case repeated
+    /// Has neither an identifier nor a link, a title or a text.
+    case blank
+    /// The feed is read for the first time: what it holds is recorded, so that nothing floods.
+    case firstReading
+    /// The whole document got new identifiers, and this entry is no newer than what was read before.
+    case newIdentifiers
+    /// Another feed of the category brought it already, under the same link or nearly the same title.
+    case sameStory(SeenKind)
+    /// Told in the message of another language's entry, as its translation.
+    case translation
+    /// Read before, and changed since.
+    case edited
+    /// Changed, and announced as an update would be one too many.
+    case updateLimit
+    /// Holds a term that its list excludes.
+    case excluded(String)
+    /// Holds no term that its list includes.
+    case notIncluded
+    /// Waits for its date.
+    case held(until: Date)
+    /// A warning that is a test or a draft, or for a closed circle (CAP `status`, `scope`).
+    case notForThePublic
+    /// A warning of something that is over (CAP `expires`).
+    case expired
+    /// A message about messages, for other systems (CAP `msgType` `Ack` and `Error`).
+    case acknowledgement
+    /// A later entry of the same document replaces or withdraws it.
+    case superseded
+    /// Its story was taken back.
+    case withdrawn
+    /// It takes back what nobody was shown.
+    case nothingToWithdraw
+
+    /// Stable word, for programs.
+    package var name: String {
+        switch self {
+        case .seenBefore: "seenBefore"
+        case .repeated: "repeated"
+        case .blank: "blank"
+        case .firstReading: "firstReading"
+        case .newIdentifiers: "newIdentifiers"
+        case .sameStory: "sameStory"
+        case .translation: "translation"
+        case .edited: "edited"
+        case .updateLimit: "updateLimit"
+        case .excluded: "excluded"
+        case .notIncluded: "notIncluded"
+        case .held: "held"
+        case .notForThePublic: "notForThePublic"
+        case .expired: "expired"
+        case .acknowledgement: "acknowledgement"
+        case .superseded: "superseded"
+        case .withdrawn: "withdrawn"
+        case .nothingToWithdraw: "nothingToWithdraw"
+        }
+    }
+
+    /// For people, as the end of "not sent: ".
+    package var text: String {
+        switch self {
+        case .seenBefore(.entry), .seenBefore(.held): "seen before"
+        case .seenBefore(.loose): "seen before, under another spelling of its id"
+        case .seenBefore(.link): "seen before, with the same link and another id"
+        case .seenBefore(.title): "seen before, with the same title and date; the feed changes its ids"
+        case .repeated: "it stands in this document twice"
+        case .blank: "it has no id, link, title or text"
+        case .firstReading: "first reading of this feed: recorded, not announced"
+        case .newIdentifiers: "the feed gave all its entries new ids, and this one is not newer than the last reading"
+        case .sameStory(.title): "nearly the same title as a story announced from another feed"
+        case .sameStory: "same story as one announced from another feed"
+        case .translation: "told as a translation, in the message of another feed's entry"
+        case .edited: "seen before, and edited since; its list does not ask for updates"
+        case .updateLimit: "edited since; another update of this feed is being announced or was within the last hour"
+        case .excluded(let term): "its list excludes '\(term)'"
+        case .notIncluded: "it holds none of the words that its list includes"
+        case .held(let date): "held until \(date.formatted(.iso8601))"
+        case .notForThePublic: "the alert is a test, or not for the public"
+        case .expired: "the alert has expired"
+        case .acknowledgement: "the alert only answers another one"
+        case .superseded: "a later entry of this document replaces or withdraws it"
+        case .withdrawn: "its story was withdrawn"
+        case .nothingToWithdraw: "it withdraws what was not sent"
+        }
+    }
+}
+
+extension KeywordFilter {
+    /// The reason why an entry is not wanted; `nil` when it is.
+    func silence(_ text: FilterText) -> SilenceReason? {
+        if let term = exclude.first(where: { $0.isIn(text) }) { return .excluded(term.text) }
+        return include.isEmpty || include.contains { $0.isIn(text) } ? nil : .notIncluded
+    }
+}
+
+/// An error in the date that an entry gives.
+package enum DateTrouble: String, Sendable {
+    /// Ahead of the clock by up to a day: shown as now.
+    case ahead
+    /// Further ahead: not shown.
+    case future
+    /// Before there were feeds: not shown.
+    case ancient
+
+    package var text: String {
+        switch self {
+        case .ahead: "future-dated by less than a day: shown as now"
+        case .future: "future-dated: its date is left out"
+        case .ancient: "dated before 1990: its date is left out"
+        }
+    }
+}
+
+/// The reason why a message goes into a digest.
+package enum FoldReason: Sendable, Equatable {
+    case overCap(Int)
+    /// It waited longer than this.
+    case tooOld(Duration)
+    /// A digest that could not be sent joins the next one.
+    case earlierDigest
+
+    package var name: String {
+        switch self {
+        case .overCap: "overCap"
+        case .tooOld: "tooOld"
+        case .earlierDigest: "earlierDigest"
+        }
+    }
+
+    package var text: String {
+        switch self {
+        case .overCap(let cap): "over the cap of \(cap)"
+        case .tooOld(let limit): "too old: it waited for more than \(limit.components.seconds / 60) min"
+        case .earlierDigest: "a digest that could not be sent"
+        }
+    }
+}

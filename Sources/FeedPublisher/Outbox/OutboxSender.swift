@@ -1,0 +1,205 @@
+internal import FoundationEssentials
+internal import HubClient
+
+/// Sends what waits in the outbox, category by category, oldest first.
+///
+/// A row is marked before its bytes can reach the hub and finished after the hub's answer. A kill in between leaves it
+/// marked: the next pass sends the same bytes with the same key, and the hub knows that it has them.
+struct OutboxSender: Sendable {
+    /// Tries of one message in one pass.
+    private static let tries = 3
+    private static let firstPause: Duration = .seconds(1)
+    /// A longer `Retry-After` is for a later pass.
+    private static let maximumPause: Duration = .seconds(30)
+    /// Rows of one category that wait while the hub is away; older ones become a digest before their time.
+    private static let maximumPending = 10_000
+    /// Answers that are about this message and not about us.
+    private static let refusals: Set<Int> = [400, 413, 422]
+
+    let store: PublisherStore
+    let hub: any MessageHub
+    let options: PublishOptions
+    let environment: PublishEnvironment
+    let reporter: PublishReporter
+    let now: Date
+    /// In a dry run.
+    let preview: PreviewCollector?
+    /// Messages of each category that count in the cap because the pass sent them before.
+    let singles: [String: Int]
+    /// Else more may come in this pass, and what exceeds the cap waits for it.
+    let isLast: Bool
+
+    struct Outcome: Sendable {
+        /// Those from before and those that were sent now.
+        var singles: [String: Int] = [:]
+        var sent = 0
+        var digests = 0
+        var refused = 0
+        /// The error that stopped sending early.
+        var trouble: HubClientError?
+        var wasContacted = false
+        var waitsUntil: Date?
+    }
+
+    /// - Throws: ``PublisherStoreError``. What was sent before is marked, but for at most one row, which is sent
+    ///   again with the same key.
+    func run() async throws -> Outcome {
+        var outcome = Outcome(singles: singles)
+        let waiting = try store.pending()
+        outcome.waitsUntil = waiting.filter { !$0.isReleased(at: now) }.compactMap(\.message.notBefore).min()
+        let pending = try dropExpired(waiting.filter { $0.isReleased(at: now) })
+        // What may have arrived already comes first, whatever its category: it is the oldest debt.
+        for row in pending where row.wasAttempted {
+            guard try await send(row, &outcome) else { return try stop(outcome) }
+        }
+        for category in categories(of: pending) {
+            let rows = pending.filter { $0.message.category == category }
+            let plan = OutboxPlan(
+                rows,
+                cap: options.cap,
+                sent: singles[category, default: 0],
+                recent: try recent(category),
+                announceWithin: options.announceWithin,
+                now: now
+            )
+            outcome.waitsUntil = [outcome.waitsUntil, plan.waitsUntil].compactMap(\.self).min()
+            for row in plan.single where !row.wasAttempted {
+                guard try await send(row, &outcome) else { return try stop(outcome) }
+            }
+            guard isLast, !plan.folded.isEmpty else { continue }
+            guard let digest = try fold(plan.folded) else {
+                outcome.waitsUntil = [outcome.waitsUntil, now].compactMap(\.self).min()
+                continue
+            }
+            note(plan, digest)
+            guard try await send(digest, &outcome) else { return try stop(outcome) }
+        }
+        if outcome.wasContacted { try store.forgetFinished() }
+        return outcome
+    }
+
+    private func recent(_ category: String) throws -> RecentMessages? {
+        guard let window = options.capWindow else { return nil }
+        let start = now.addingTimeInterval(-window.inSeconds)
+        return try store.recentMessages(of: category, since: start, window: window)
+    }
+
+    /// - Returns: True if sending goes on.
+    private func send(_ row: OutboxRow, _ outcome: inout Outcome) async throws -> Bool {
+        guard !Task.isCancelled else {
+            outcome.trouble = .cancelled
+            return false
+        }
+        // A poll that runs meanwhile may have named another feed in it since it was read, or have taken it back.
+        guard let body = try row.wasAttempted ? row.message.body : store.markAttempted(row.id) else { return true }
+        for attempt in 1... {
+            do {
+                let id = try await hub.send(
+                    body,
+                    tags: row.message.tags,
+                    idempotencyKey: row.message.idempotencyKey
+                )
+                try store.finish(row.id, .sent(messageID: id), now: environment.now())
+                outcome.wasContacted = true
+                outcome.sent += 1
+                outcome.digests += row.message.isDigest ? 1 : 0
+                outcome.singles[row.message.category, default: 0] += row.message.isDigest ? 0 : 1
+                return true
+            } catch let error as HubClientError {
+                if case .refused(let status, _, let detail, _) = error, Self.refusals.contains(status) {
+                    try refuse(row, status, detail)
+                    outcome.wasContacted = true
+                    outcome.refused += 1
+                    return true
+                }
+                guard attempt < Self.tries, let pause = pause(before: attempt + 1, after: error) else {
+                    outcome.trouble = error
+                    return false
+                }
+                do {
+                    try await environment.sleep(pause)
+                } catch {
+                    outcome.trouble = .cancelled
+                    return false
+                }
+            }
+        }
+        return false
+    }
+
+    /// Takes out the alerts that are over before they could be sent.
+    private func dropExpired(_ rows: [OutboxRow]) throws -> [OutboxRow] {
+        try rows.filter { row in
+            guard !row.wasAttempted, let expiry = row.message.expires, expiry <= now else { return true }
+            try store.finish(row.id, .failed(reason: "expired"), now: environment.now())
+            reporter.line(
+                PublishLine(
+                    .notice,
+                    "the alert '\(row.message.headlines)' for \(row.message.category) expired before it could be sent"
+                )
+            )
+            return false
+        }
+    }
+
+    private func refuse(_ row: OutboxRow, _ status: Int, _ detail: String) throws {
+        try store.finish(row.id, .failed(reason: "\(status) \(detail)"), now: environment.now())
+        let headline = row.message.headlines.split(separator: "\n").first.map(String.init) ?? ""
+        reporter.line(
+            PublishLine(
+                .warning,
+                "the hub refused the message '\(headline)' for \(row.message.category) with \(status): \(detail); "
+                    + "it is not sent again"
+            )
+        )
+    }
+
+    /// `nil` when another try in this pass is useless.
+    private func pause(before attempt: Int, after error: HubClientError) -> Duration? {
+        switch error {
+        case .refused(let status, _, _, let retryAfter):
+            guard !error.isPermanent, status == 429 || status >= 500 else { return nil }
+            let pause = retryAfter ?? Self.firstPause * (1 << (2 * (attempt - 2)))
+            return pause <= Self.maximumPause ? pause : nil
+        case .unreachable, .malformedReply:
+            return Self.firstPause * (1 << (2 * (attempt - 2)))
+        case .cancelled:
+            return nil
+        }
+    }
+
+    private func fold(_ rows: [OutboxRow]) throws -> OutboxRow? {
+        let digest = MessageComposer.digest(
+            of: rows.map(\.message),
+            idempotencyKey: environment.idempotencyKey()
+        )
+        return try store.fold(rows, into: digest, now: now)
+    }
+
+    private func note(_ plan: OutboxPlan, _ digest: OutboxRow) {
+        guard let preview else { return }
+        for row in plan.folded {
+            guard let reason = plan.reasons[row.id] else { continue }
+            preview.fold(row.message.idempotencyKey, reason, into: digest.message.idempotencyKey)
+        }
+    }
+
+    /// Keeps the outbox bounded while the hub stays away.
+    private func stop(_ outcome: Outcome) throws -> Outcome {
+        let pending = try store.pending()
+        for category in categories(of: pending) {
+            let rows = pending.filter {
+                $0.message.category == category && !$0.wasAttempted && $0.message.replaces.isEmpty
+            }
+            let excess = rows.prefix(max(0, rows.count - Self.maximumPending))
+            if excess.count > 1 { _ = try fold(Array(excess)) }
+        }
+        return outcome
+    }
+
+    /// In the order of their oldest rows.
+    private func categories(of rows: [OutboxRow]) -> [String] {
+        var seen: Set<String> = []
+        return rows.map(\.message.category).filter { seen.insert($0).inserted }
+    }
+}

@@ -1,0 +1,87 @@
+internal import FeedLists
+internal import FoundationEssentials
+internal import HubClient
+internal import HubProtocol
+
+/// Handing what waits to the hub.
+extension PublishPass {
+    private static let secondsOfDay: Double = 86_400
+
+    /// Sends what waits; the rest of a category becomes a digest once all that this pass finds is there (`isLast`).
+    func send(_ course: inout Course, isLast: Bool = true) async throws {
+        guard !course.hasHubFailed else { return }
+        let target: any MessageHub
+        if let preview {
+            target = PreviewHub(client: hub, collector: preview)
+        } else if let hub {
+            let (error, wasContacted) = try await announceCategories(to: hub, course.start)
+            course.hasHubFailed = error != nil
+            if wasContacted { try settle(error, &course.report) }
+            guard error == nil else { return }
+            target = LiveHub(client: hub)
+        } else {
+            return
+        }
+        let sender = OutboxSender(
+            store: store,
+            hub: target,
+            options: options,
+            environment: environment,
+            reporter: reporter,
+            now: course.start,
+            preview: preview,
+            singles: course.sent,
+            isLast: isLast
+        )
+        let outcome = try await sender.run()
+        course.sent = outcome.singles
+        course.hasHubFailed = outcome.trouble != nil
+        course.report.sent += outcome.sent
+        course.report.digests += outcome.digests
+        course.report.refused += outcome.refused
+        course.report.waitsUntil = outcome.waitsUntil
+        guard preview == nil else { return }
+        if outcome.trouble != nil || outcome.wasContacted { try settle(outcome.trouble, &course.report) }
+    }
+
+    /// Tells the hub which categories there are when that changed, and once a day in case the hub forgot.
+    private func announceCategories(
+        to hub: HubClient,
+        _ now: Date
+    ) async throws -> (error: HubClientError?, wasContacted: Bool) {
+        let categories = lists.categories.map(\.text).sorted()
+        let day = Int64((now.timeIntervalSince1970 / Self.secondsOfDay).rounded(.down))
+        let value = "\(options.publisher) \(day) \(categories.joined(separator: ","))"
+        guard try store.note(.announcedCategories) != value else { return (nil, false) }
+        do throws(HubClientError) {
+            _ = try await hub.setCategories(categories, publisher: options.publisher)
+        } catch .refused(400, _, _, _) {
+            // Another hub's word for a route that it does not know (protocol §2); its agents need no list.
+        } catch {
+            return (error, true)
+        }
+        try store.setNote(.announcedCategories, value)
+        return (nil, true)
+    }
+
+    /// Says once that the hub is away or refuses us, and once that it is back.
+    private func settle(_ error: HubClientError?, _ report: inout PublishReport) throws {
+        let before = try store.note(.hubTrouble)
+        guard let error else {
+            guard before != nil else { return }
+            try store.setNote(.hubTrouble, nil)
+            reporter.line(PublishLine(.notice, "hub '\(hub?.address ?? "")' takes messages again"))
+            return
+        }
+        if case .cancelled = error {
+            report.exit = .tryLater
+            return
+        }
+        let problem = HubProblem(error, at: hub?.address ?? "", pending: try store.counts().pending)
+        report.exit = problem.isConfiguration ? .badConfiguration : .tryLater
+        let isRepeat = before == problem.kind
+        reporter.line(PublishLine(problem.isConfiguration ? .error : .warning, problem.line, isRepeat: isRepeat))
+        if let hint = problem.hint { reporter.line(PublishLine(hint, isRepeat: isRepeat)) }
+        if !isRepeat { try store.setNote(.hubTrouble, problem.kind) }
+    }
+}

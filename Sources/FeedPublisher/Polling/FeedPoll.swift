@@ -1,0 +1,184 @@
+internal import FeedLists
+internal import Feeds
+internal import FoundationEssentials
+
+/// Asks for a feed, and schedules its next turn.
+struct FeedPoll: Sendable {
+    /// Documents not read to their end after which what there is becomes the baseline: some feeds are always broken.
+    private static let incompleteBaseline = 3
+    /// A feed that fails longer is reported once more.
+    private static let longTrouble: Duration = .seconds(14 * 86_400)
+
+    private let list: FeedList
+    let source: FeedSource
+    private let fetcher: FeedFetcher
+    let environment: PublishEnvironment
+    /// The start of the pass, from which due times count.
+    private let start: Date
+
+    /// The outcome of a feed's turn.
+    struct Outcome: Sendable {
+        /// The feed from now on.
+        var record: FeedRecord
+        var lines: [PublishLine] = []
+        var isUnchanged = false
+        /// The line that says why there is no document; `nil` when there is one, or nothing is new.
+        var failure: String?
+        var announced = 0
+        var recorded = 0
+        /// The host wants quiet.
+        var hostWait: HostWait?
+        /// The host gave no answer in time, and its other feeds would wait as long; never one's own, where each address
+        /// may be another program's.
+        var silentHost: String?
+        var discovery = PushDiscovery.untold
+    }
+
+    enum Answer: Sendable {
+        /// A document to be read.
+        case document(FetchedDocument)
+        /// Nothing new, or a failure.
+        case settled(Outcome)
+        case cancelled
+    }
+
+    init(
+        _ list: FeedList,
+        _ source: FeedSource,
+        _ fetcher: FeedFetcher,
+        _ environment: PublishEnvironment,
+        start: Date
+    ) {
+        self.list = list
+        self.source = source
+        self.fetcher = fetcher
+        self.environment = environment
+        self.start = start
+    }
+
+    /// Asks for the feed once.
+    func fetch(_ before: FeedRecord) async -> Answer {
+        var record = before
+        switch await fetcher.fetch(source, before, file: list.file) {
+        case .cancelled:
+            return .cancelled
+        case .failed(let failure):
+            return .settled(failed(before, failure))
+        case .unchanged(let validators, let answer):
+            // Only a 304 to its ETag shows that a server handles it well.
+            if FeedFetcher.sendsETag(of: before) { record.identicalAnswers = 0 }
+            // A 304 may leave out what did not change.
+            record.validators.etag = validators.etag ?? before.validators.etag
+            record.validators.lastModified = validators.lastModified ?? before.validators.lastModified
+            return .settled(unchanged(record, answer))
+        case .document(let document):
+            guard document.hash == before.bodyHash, before.baseline != nil else { return .document(document) }
+            record.identicalAnswers += before.validators.isEmpty ? 0 : 1
+            record.validators = document.validators
+            return .settled(unchanged(record, document.answer))
+        }
+    }
+
+    /// The outcome of a document that was read.
+    func succeeded(_ before: FeedRecord, _ feed: Feed, _ document: FetchedDocument) -> Outcome {
+        var outcome = Outcome(record: before)
+        outcome.record.readings += 1
+        outcome.record.identicalAnswers = 0
+        outcome.record.title = feed.title ?? before.title
+        outcome.record.format = feed.format.description
+        outcome.record.pace = FeedPace(feed)
+        if feed.isComplete {
+            outcome.record.validators = document.validators
+            outcome.record.bodyHash = document.hash
+            outcome.record.completeReading = outcome.record.readings
+            outcome.record.incompleteReadings = 0
+        } else {
+            outcome.record.forgetDocument()
+            outcome.record.incompleteReadings += 1
+        }
+        if feed.isComplete || outcome.record.incompleteReadings >= Self.incompleteBaseline {
+            outcome.record.baseline = before.baseline ?? environment.now()
+        }
+        settle(&outcome, document.answer)
+        let offer = PushOffer(fields: document.answer.links, url: document.url, feed: feed)
+        if feed.isComplete {
+            outcome.discovery = offer.map(PushDiscovery.offer) ?? .none
+        } else {
+            report(incomplete: feed, before, &outcome)
+        }
+        return outcome
+    }
+
+    private func unchanged(_ record: FeedRecord, _ answer: FetchResult.Answer) -> Outcome {
+        var outcome = Outcome(record: record, isUnchanged: true)
+        settle(&outcome, answer)
+        let offer = PushOffer(fields: answer.links, url: answer.url, feed: nil)
+        outcome.discovery = offer.map(PushDiscovery.offer) ?? .untold
+        return outcome
+    }
+
+    private func settle(_ outcome: inout Outcome, _ answer: FetchResult.Answer) {
+        if outcome.record.trouble != nil {
+            outcome.lines.append(PublishLine(.notice, "feed '\(source.address.publicText)' can be read again"))
+        }
+        outcome.record.trouble = nil
+        outcome.record.failures = 0
+        outcome.record.failingSince = nil
+        outcome.record.retired = nil
+        let now = environment.now()
+        outcome.record.lastSuccess = now
+        outcome.record.due = PollSchedule(source, pace: outcome.record.pace)
+            .afterSuccess(answer.wish, from: start, answered: now, random: environment.random())
+        if let line = follow(answer.movedTo, &outcome.record, file: list.file) { outcome.lines.append(line) }
+    }
+
+    /// The outcome of a turn that brought no readable document.
+    func failed(_ before: FeedRecord, _ failure: FetchFailure) -> Outcome {
+        let now = environment.now()
+        var record = before
+        record.failures += 1
+        record.failingSince = before.failingSince ?? now
+        if failure.spoilsValidators { record.forgetDocument() }
+        // A target that is no feed has to prove itself from the beginning.
+        if failure.blamesAddress { record.move = nil }
+        if record.movedURL != nil, failure.blamesAddress {
+            // A move that turns out wrong is undone: the list's own address is asked again.
+            record.movedURL = nil
+            record.forgetDocument()
+        }
+        record.due = PollSchedule(source, pace: record.pace).afterFailure(
+            failure.keepsPace ? 1 : record.failures,
+            retryAfter: failure.retryAfter,
+            from: now,
+            random: environment.random()
+        )
+        if failure.isGone { record.retired = now }
+        var kind = failure.kind
+        var line = failure.line(source)
+        if let since = record.failingSince, now.timeIntervalSince(since) > Self.longTrouble.inSeconds {
+            kind += ", long"
+            line += "; it fails since \(since.formatted(.iso8601.year().month().day()))"
+        }
+        let isKnown = before.trouble?.kind == kind
+        record.trouble = FeedTrouble(kind: kind, line: isKnown ? before.trouble?.line ?? line : line)
+        var outcome = Outcome(record: record, lines: [PublishLine(.warning, line, isRepeat: isKnown)], failure: line)
+        if !source.isLocal { outcome.silentHost = failure.silentHost }
+        if failure.isHostWide, let host = failure.host {
+            let quiet = min(failure.retryAfter ?? PollSchedule.standardRetryAfter, PollSchedule.maximumRetryAfter)
+            outcome.hostWait = HostWait(host: host, due: DueTime(after: quiet, from: now))
+        }
+        return outcome
+    }
+
+    private func report(incomplete feed: Feed, _ before: FeedRecord, _ outcome: inout Outcome) {
+        let kind = "incomplete"
+        let isKnown = before.trouble?.kind == kind
+        let line =
+            "feed '\(source.address.publicText)' is cut or broken (\(feed.malformed ?? "it has no end")); "
+            + "the \(feed.entries.count) entries before that were read"
+        // It was well enough to read, so the good news of `settle` would be wrong.
+        outcome.lines.removeAll { $0.level == .notice }
+        outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
+        outcome.record.trouble = FeedTrouble(kind: kind, line: line)
+    }
+}

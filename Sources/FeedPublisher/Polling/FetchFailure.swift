@@ -1,0 +1,138 @@
+internal import FeedLists
+internal import Feeds
+internal import OutboundHTTP
+
+/// The reason why a feed could not be read this time.
+struct FetchFailure: Sendable, Equatable {
+    /// Stable word; the same kind again at the next poll is not news.
+    var kind: String
+    /// Follows "feed '…' " in a line for people.
+    var what: String
+    /// A hint: the way to repair it.
+    var advice: String?
+    /// The pause that the server asked for, or the usual one where it should have.
+    var retryAfter: Duration?
+    /// The whole host wants quiet, not this feed alone.
+    var isHostWide = false
+    /// The host that answered, after redirects; `nil` when none did.
+    var host: String?
+    /// The host that could not be reached, or did not answer in time.
+    var silentHost: String?
+    /// The feed will never come back.
+    var isGone = false
+    /// A body came, so the stored validators belong to a document that is no longer there.
+    var spoilsValidators = false
+    /// The feed is asked for at its own interval: its document is refused only until it changes.
+    var keepsPace = false
+    /// The address itself leads to no feed, rather than the way there being disturbed.
+    var blamesAddress = false
+
+    /// The meaning of a status outside 200…299.
+    ///
+    /// It is final when the feed's own address answered, or the one where that has moved for good.
+    static func status(_ status: Int, retryAfter: Duration?, isFinal: Bool, file: String) -> FetchFailure {
+        var failure = FetchFailure(kind: "status \(status)", what: "answered \(status)", retryAfter: retryAfter)
+        failure.blamesAddress = (400..<500).contains(status) && ![407, 408, 425, 429].contains(status)
+        switch status {
+        case 304:
+            failure.what = "answered 304 (not modified) although nothing was asked of it"
+        case 401:
+            failure.what += " (wants credentials)"
+            failure.advice =
+                "write them into its address in '\(file)' (https://user:password@…), or remove it there"
+            failure.retryAfter = PollSchedule.maximumBackOff
+        case 407:
+            failure.what = "cannot be fetched: the proxy wants credentials (407)"
+            failure.advice = "write them into the proxy's address in the environment"
+        case 410 where isFinal:
+            failure.what += " (gone) and is not asked for again"
+            failure.advice = "remove it from '\(file)'"
+            failure.isGone = true
+        case 429, 503:
+            failure.what += status == 429 ? " (too many requests)" : " (busy)"
+            failure.retryAfter = retryAfter ?? PollSchedule.standardRetryAfter
+            failure.isHostWide = true
+        case 300..<400:
+            failure.what += ", a redirect without a usable target"
+        case 403, 404, 410, 451:
+            failure.advice = "check its address in '\(file)'"
+        default: break
+        }
+        return failure
+    }
+
+    static func reading(_ error: FeedError) -> FetchFailure {
+        var failure = FetchFailure(kind: "unreadable", what: "", spoilsValidators: true, blamesAddress: true)
+        switch error {
+        case .empty:
+            failure.kind = "empty"
+            failure.what = "sent an empty document"
+        case .html(let discovered):
+            failure.kind = "html"
+            failure.what = "is an HTML page, not a feed"
+            failure.advice =
+                discovered.first.map { found in
+                    let address = try? FeedAddress(parsing: found, allowsFile: false)
+                    return "the page names the feed '\(address?.publicText ?? found)'"
+                }
+                ?? "open the address in a browser and look for its feed"
+        case .notAFeed(let root):
+            failure.kind = "not a feed"
+            failure.what = "is not a feed: its root element is '\(root)'"
+        case .tooLarge(let limit):
+            failure.kind = "too large"
+            failure.what = "is larger than \(limit) bytes"
+        case .unreadable(let reason):
+            failure.what = "cannot be read: \(reason)"
+        }
+        return failure
+    }
+
+    static func endedProgram(_ reading: InterruptedReading) -> FetchFailure {
+        var failure = FetchFailure(kind: "ended the program", what: "", keepsPace: true)
+        let times = reading.deaths == 1 ? "" : " \(reading.deaths) times"
+        failure.what =
+            reading.isCertain
+            ? "sent a document that crashed this program\(times)"
+            : "sent a document while reading which this program was ended\(times)"
+        failure.advice =
+            "that document is skipped until it changes\(reading.isCertain ? "" : ", or for a day or more"); "
+            + "'newswire publish --force' reads it again, and a report of this helps to repair the reader"
+        return failure
+    }
+
+    static func transport(_ error: OutboundError, _ source: FeedSource) -> FetchFailure {
+        var failure = FetchFailure(kind: "unreachable", what: "cannot be fetched: \(error)")
+        switch error {
+        case .timedOut(let host, _, _):
+            failure.kind = "timed out"
+            failure.silentHost = FeedAddress.apparentHost(of: "http://\(host)")
+        case .unreachable(let host, _): failure.silentHost = FeedAddress.apparentHost(of: "http://\(host)")
+        case .cut:
+            failure.kind = "cut"
+            failure.spoilsValidators = true
+        case .tooLarge: failure.kind = "too large"
+        case .tooManyRedirects:
+            failure.kind = "redirects"
+            failure.blamesAddress = true
+        case .badURL:
+            failure.kind = "bad url"
+            failure.blamesAddress = true
+        case .refusedAddress(let host, _):
+            failure.kind = "refused address"
+            failure.blamesAddress = true
+            failure.advice =
+                !source.isLocal && host.hasPrefix(source.address.host)
+                ? "a feed of your own on a private address needs 'local: true'"
+                : "a redirect must lead to a public address"
+        default: break
+        }
+        return failure
+    }
+
+    /// The whole line, without its level.
+    func line(_ source: FeedSource) -> String {
+        let line = "feed '\(source.address.publicText)' \(what)"
+        return "\(line); \(advice ?? "it is asked again later")"
+    }
+}

@@ -1,0 +1,54 @@
+internal import FeedLists
+internal import HostSystem
+
+/// Readings that may end the program, and those that earlier runs left half done.
+extension PublishPass {
+    /// Feeds named in one line.
+    private static let namedFeeds = 3
+
+    /// Finds the feeds that the last run was reading when it ended, and says so once.
+    ///
+    /// What is certain is reported when the document is skipped.
+    func settleReadings() throws {
+        let trapped = options.trappedFeed
+        let interrupted = Set(try store.settleReadings(trapped: trapped)).filter { $0 != trapped }
+        guard !interrupted.isEmpty, preview == nil else { return }
+        let records = try store.feeds()
+        let names = lists.lists.flatMap(\.feeds).map(\.address).compactMap { address in
+            records[address.text].flatMap { interrupted.contains($0.id) ? "'\(address.publicText)'" : nil }
+        }
+        guard !names.isEmpty else { return }
+        let further = names.count > Self.namedFeeds ? " and \(names.count - Self.namedFeeds) others" : ""
+        reporter.line(
+            PublishLine(
+                .notice,
+                "the last run was ended while it read feed \(names.prefix(Self.namedFeeds).joined(separator: ", "))"
+                    + "\(further); what it did not finish is done now, after all else"
+            )
+        )
+    }
+
+    /// Records that a document is being read, in case that this ends the program.
+    ///
+    /// - Returns: Why the document is not to be read; `nil` when it is.
+    func begin(_ feed: Int64, _ document: FetchedDocument) throws -> InterruptedReading? {
+        try store.beginReading(
+            feed,
+            hash: document.hash,
+            program: environment.program,
+            isForced: options.force,
+            now: environment.now()
+        )
+    }
+
+    /// Reads and publishes a document whose reading was begun; what it records ends the reading.
+    func reading<Value>(_ feed: Int64, _ work: () throws -> Value) throws -> Value {
+        do {
+            return try TrapNote.naming(feed, work)
+        } catch {
+            // The program goes on, so the document did not end it.
+            try? store.endReading(feed)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,219 @@
+internal import FeedLists
+internal import Feeds
+internal import FoundationEssentials
+internal import HubProtocol
+internal import Logging
+
+/// Asking the feeds that are due.
+extension PublishPass {
+    /// Feeds asked for at the same time; of one public host one at a time.
+    private static let concurrentFeeds = 16
+    /// Lanes of a host of one's own at most, and feeds for which it gets one more.
+    private static let concurrentLocalFeeds = 8
+    /// Between two requests to one public host.
+    private static let hostPause: Duration = .seconds(1)
+    /// After it no other feed is asked for; what is left is due in the next pass, which every feed waits for.
+    static let pollingBudget: Duration = .seconds(240)
+    /// News waits so long for other feeds that may tell the same story, and not for slow hosts.
+    static let sendingInterval: Duration = .seconds(15)
+
+    /// A feed that is due; a class, since thousands of them go from one array to the next.
+    final class Turn: Sendable {
+        let list: FeedList
+        let source: FeedSource
+        let record: FeedRecord
+        /// The hosts that will be asked, and that are known to answer; empty for a file.
+        let hosts: Set<String>
+        /// Number of runs of the program that ended while they read its documents, one after the other.
+        let deaths: Int
+
+        init(_ source: FeedSource, in list: FeedList, _ record: FeedRecord, hosts: Set<String> = [], deaths: Int = 0) {
+            self.list = list
+            self.source = source
+            self.record = record
+            self.hosts = hosts
+            self.deaths = deaths
+        }
+
+        /// The time since it was due: 0 up to one of its intervals, 1 up to three, 2 up to seven and so on.
+        ///
+        /// So what one pass left is first in one of the next, and all else keeps the order of the lists.
+        func missedTurns(at now: Date) -> Int {
+            // Who was never asked comes first; being asked makes it due later.
+            guard let due = record.due else { return .max }
+            let interval = (source.interval ?? .standard).duration.inSeconds
+            return (1 + max(0, now.timeIntervalSince(due.at)) / interval).exponent
+        }
+    }
+
+    private enum Event: Sendable {
+        /// One feed of a lane was asked for, or left alone; what is left of the lane.
+        case polled(FeedPoll.Outcome?, rest: ArraySlice<Turn>)
+        case sendingIsDue
+        case budgetIsSpent
+    }
+
+    /// Asks for one feed of each lane in turn, so that none waits for a slow one, and sends meanwhile.
+    func poll(_ hosts: [[Turn]], _ course: inout Course) async throws {
+        let quiet = QuietHosts()
+        let lanes = lanes(of: hosts.map { $0.filter { $0.deaths == 0 } }.filter { !$0.isEmpty }, at: course.start)
+        try await poll(lanes: lanes[...], quiet, &course)
+        try await pollSuspects(hosts.joined().filter { $0.deaths > 0 }, quiet, &course)
+    }
+
+    /// Asks for the feeds whose documents may end the program, one by one after all else was published.
+    ///
+    /// If one does, the others have lost nothing. Those that least often ended it come first.
+    private func pollSuspects(_ suspects: [Turn], _ quiet: QuietHosts, _ course: inout Course) async throws {
+        guard !suspects.isEmpty, !Task.isCancelled else { return }
+        if sendsMeanwhile { try await send(&course, isLast: false) }
+        for turn in suspects.sorted(by: { $0.deaths < $1.deaths }) {
+            if !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
+            guard !Task.isCancelled else { return }
+            try await poll(lanes: [[turn]], quiet, &course)
+        }
+    }
+
+    private var sendsMeanwhile: Bool { resident == nil && preview == nil }
+
+    private func poll(
+        lanes: ArraySlice<ArraySlice<Turn>>,
+        _ quiet: QuietHosts,
+        _ course: inout Course
+    ) async throws {
+        let start = course.start
+        var lanes = lanes
+        var running = 0
+        var isSpent = false
+        try await withThrowingTaskGroup(of: Event.self) { group in
+            func fill() {
+                while !isSpent, running < Self.concurrentFeeds, let lane = lanes.popFirst() {
+                    running += 1
+                    group.addTask { try await pollFirst(of: lane, start, quiet) }
+                }
+            }
+            group.addTask { await after(Self.pollingBudget, .budgetIsSpent) }
+            if sendsMeanwhile { group.addTask { await after(Self.sendingInterval, .sendingIsDue) } }
+            fill()
+            while running > 0, let event = try await group.next() {
+                switch event {
+                case .polled(let outcome, let rest):
+                    running -= 1
+                    if let outcome { course.report.add(outcome) }
+                    if !rest.isEmpty { lanes.append(rest) }
+                    if !Task.isCancelled { fill() }
+                case .sendingIsDue:
+                    guard !Task.isCancelled else { continue }
+                    try await send(&course, isLast: false)
+                    group.addTask { await after(Self.sendingInterval, .sendingIsDue) }
+                case .budgetIsSpent: isSpent = true
+                }
+            }
+            group.cancelAll()
+        }
+        let left = lanes.reduce(0) { $0 + $1.count }
+        guard left > 0 else { return }
+        logger.info("feeds left for the next pass", metadata: ["feeds.left": "\(left)"])
+        // For who looks on: under cron it is no news that there are many feeds.
+        reporter.line(PublishLine(.notice, "\(left) feeds are left for the next pass", isRepeat: true))
+    }
+
+    private func after(_ wait: Duration, _ event: Event) async -> Event {
+        try? await environment.deadline(wait)
+        return event
+    }
+
+    /// The feeds that are due, parted into those that are asked for one after the other; what waits longest is first.
+    private func lanes(of hosts: [[Turn]], at start: Date) -> [ArraySlice<Turn>] {
+        let hosts = HostLanes.joined(hosts, hosts: \.hosts)
+        let lanes = hosts.map { HostLanes.sorted($0) { $0.missedTurns(at: start) } }.flatMap(Self.lanes)
+        return HostLanes.sorted(lanes) { $0.first?.missedTurns(at: start) ?? 0 }.map { $0[...] }
+    }
+
+    /// Parts one host's feeds into those asked for one after the other: all, unless the host is one's own.
+    private static func lanes(_ turns: [Turn]) -> [[Turn]] {
+        guard turns.allSatisfy(\.source.isLocal) else { return [turns] }
+        let count = min(concurrentLocalFeeds, (turns.count + concurrentLocalFeeds - 1) / concurrentLocalFeeds)
+        return (0..<count).map { lane in stride(from: lane, to: turns.count, by: count).map { turns[$0] } }
+    }
+
+    private func pollFirst(of lane: ArraySlice<Turn>, _ start: Date, _ quiet: QuietHosts) async throws -> Event {
+        guard let turn = lane.first else { return .polled(nil, rest: []) }
+        let rest = lane.dropFirst()
+        defer { resident?.release(turn) }
+        if quiet.contains(anyOf: turn.hosts) { return .polled(nil, rest: rest) }
+        // The slice begins at 0 until its first feed was asked for.
+        if lane.startIndex > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
+        guard !Task.isCancelled else { return .polled(nil, rest: []) }
+        guard let outcome = try await takeTurn(turn, start) else { return .polled(nil, rest: []) }
+        for line in outcome.lines { reporter.line(line) }
+        logger.debug(
+            "feed polled",
+            metadata: [
+                "feed.id": "\(turn.record.id)", "feed.url": "\(turn.source.address.publicText)",
+                "feed.failed": "\(outcome.failure != nil)", "feed.unchanged": "\(outcome.isUnchanged)",
+                "feed.announced": "\(outcome.announced)", "feed.recorded": "\(outcome.recorded)",
+            ]
+        )
+        if let wait = outcome.hostWait { quiet.insert(wait.host) }
+        if let host = outcome.silentHost {
+            quiet.insert(host)
+            resident?.leave(host)
+        }
+        return .polled(outcome, rest: rest)
+    }
+
+    /// Takes a feed's turn, in a publisher that stays after whoever else is at work on the feed.
+    private func takeTurn(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
+        guard let resident else { return try await take(turn, start) }
+        return try await resident.turns.holding(turn.record.id) {
+            let record = try store.feed(turn.record.id) ?? turn.record
+            let outcome = try await take(Turn(turn.source, in: turn.list, record), start)
+            if let outcome { try resident.polled(turn.source, record, outcome) }
+            return outcome
+        }
+    }
+
+    /// The feeds that are due, by host, and when the next of the others is.
+    func due(_ now: Date) throws -> (hosts: [[Turn]], next: Date?) {
+        let records = try store.enroll(lists.lists.flatMap { $0.feeds.map(\.address) })
+        let waits = try store.hostWaits()
+        let interrupted = try store.interruptedReadings()
+        var order: [String] = []
+        var turns: [String: [Turn]] = [:]
+        var next: Date?
+        for (list, source) in lists.lists.lazy.flatMap({ list in list.feeds.lazy.map { (list, $0) } }) {
+            guard let record = records[source.address.text] else { continue }
+            let hosts = record.hosts(source)
+            if !options.force, let reason = notAsked(source, record, waits.latest(of: hosts, at: now), now) {
+                next = [next, reason.until].compactMap(\.self).min()
+                preview?.add(FeedPreview(list, source, record, state: .notAsked(reason)))
+                continue
+            }
+            // Files share no host that could mind.
+            let host = source.address.isFile ? source.address.text : record.asked(source).host
+            let busy = source.address.isFile ? [host] : hosts
+            if let resident, resident.isBusy(anyOf: busy) { continue }
+            if turns[host] == nil { order.append(host) }
+            let deaths = interrupted[record.id]?.deaths ?? 0
+            turns[host, default: []].append(Turn(source, in: list, record, hosts: hosts, deaths: deaths))
+        }
+        for (host, feeds) in turns {
+            for turn in feeds { resident?.take(turn, turn.hosts.union([host])) }
+        }
+        return (order.compactMap { turns[$0] }, next)
+    }
+
+    /// `nil` when it is due.
+    private func notAsked(
+        _ source: FeedSource,
+        _ record: FeedRecord,
+        _ wait: DueTime?,
+        _ now: Date
+    ) -> NotAsked? {
+        if let since = record.retired { return .gone(since: since) }
+        if let due = record.due, !due.hasCome(at: now) { return .notDue(until: due.at) }
+        if let wait { return .hostQuiet(until: wait.at) }
+        return PollSchedule(source, pace: record.pace).opening(after: now).map { .notDue(until: $0) }
+    }
+}

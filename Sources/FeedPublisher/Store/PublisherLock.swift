@@ -1,0 +1,40 @@
+package import HostSystem
+
+/// Keeps two publishers from working on one store.
+package enum PublisherLock {
+    /// A pass that takes longer is stuck, or the timer fires too often: worth a line.
+    ///
+    /// A publisher that stays renews the lock's age while it works (``FileLock/refresh()``): a pass beside it is needless and
+    /// no trouble.
+    package static let longPass: Duration = .seconds(10 * 60)
+
+    package enum Attempt: Sendable {
+        /// Keep it until the pass has ended.
+        case acquired(FileLock)
+        /// Another publisher is at work: end with this, and say the line if there is one.
+        case busy(exit: PublishExit, line: PublishLine?)
+    }
+
+    /// Tries to become the one publisher.
+    ///
+    /// - Parameters:
+    ///   - path: Of the lock file, beside the store.
+    ///   - isWatched: True if a person looks: standard error is a terminal.
+    /// - Returns: The lock, or how to end without it.
+    /// - Throws: ``HostError`` when the file cannot be made.
+    package static func acquire(_ path: String, isWatched: Bool) throws -> Attempt {
+        if let lock = try FileLock.acquire(path) { return .acquired(lock) }
+        let age = FileLock.heldFor(path)
+        if !isWatched, let age, age < longPass { return .busy(exit: .done, line: nil) }
+        let minutes = age.map { $0.components.seconds / 60 } ?? 0
+        let since = minutes > 0 ? " since \(minutes) min" : ""
+        return .busy(
+            exit: .tryLater,
+            line: PublishLine(
+                .warning,
+                "another publisher is at work\(since) (it holds '\(path)', which 'publish --watch' does as long as it runs); "
+                    + "nothing was done"
+            )
+        )
+    }
+}

@@ -1,0 +1,195 @@
+internal import FoundationEssentials
+internal import GRDB
+
+/// The messages that wait for the hub, and their outcomes.
+extension PublisherStore {
+    /// Finished rows kept for people to look at.
+    static let keptFinishedRows = 5_000
+
+    /// Rows that wait to be sent, oldest first.
+    func pending() throws -> [OutboxRow] {
+        try read { store in
+            try store.rows("SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
+                OutboxRow(
+                    id: try row.decode(forColumn: "id"),
+                    message: try OutboxMessage(row),
+                    created: Date(milliseconds: try row.decode(forColumn: "created")),
+                    wasAttempted: try row.decode(forColumn: "is_attempted")
+                )
+            }
+        }
+    }
+
+    /// Notes that a row's bytes may reach the hub from now on.
+    ///
+    /// - Returns: These bytes, which do not change any more; `nil` when the row does not wait any longer.
+    @discardableResult
+    func markAttempted(_ id: Int64) throws -> [UInt8]? {
+        try transaction { store in
+            try store.run("UPDATE outbox SET is_attempted = 1 WHERE id = ? AND state = 'pending'", [id])
+            return try store.rows("SELECT body FROM outbox WHERE id = ? AND state = 'pending'", [id]).first?
+                .bytes("body")
+        }
+    }
+
+    /// Records a row's outcome.
+    func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
+        let (state, column, value) =
+            switch outcome {
+            case .sent(let messageID): ("sent", "message_id", messageID)
+            case .failed(let reason): ("failed", "reason", reason)
+            }
+        try transaction { store in
+            try store.run(
+                "UPDATE outbox SET state = ?, \(column) = ?, finished = ? WHERE id = ? AND state = 'pending'",
+                [state, value, now.milliseconds, id]
+            )
+        }
+    }
+
+    /// The messages of a category that were sent within a window of time that began then.
+    ///
+    /// A message after its end was sent while the clock was ahead.
+    func recentMessages(of category: String, since start: Date, window: Duration) throws -> RecentMessages {
+        try read { store in
+            let rows = try store.rows(
+                """
+                SELECT finished, is_digest FROM outbox
+                WHERE state = 'sent' AND category = ? AND finished > ? AND finished <= ?
+                """,
+                [category, start.milliseconds, start.addingTimeInterval(window.inSeconds).milliseconds]
+            ).map { row in
+                (try row.date("finished") ?? start, try row.decode(Bool.self, forColumn: "is_digest"))
+            }
+            return RecentMessages(
+                window: window,
+                times: rows.filter { !$0.1 }.map(\.0).sorted(),
+                digest: rows.filter(\.1).map(\.0).max()
+            )
+        }
+    }
+
+    /// Forgets finished rows, but for the newest ``keptFinishedRows``.
+    func forgetFinished() throws {
+        try transaction { store in
+            try store.run(
+                """
+                DELETE FROM outbox WHERE state <> 'pending' AND id <=
+                (SELECT id FROM outbox WHERE state <> 'pending' ORDER BY id DESC LIMIT 1 OFFSET ?)
+                """,
+                [Self.keptFinishedRows]
+            )
+        }
+    }
+
+    /// Replaces rows that were never attempted by one digest.
+    ///
+    /// - Returns: The digest's row; `nil`, and nothing was done, when a poll has changed one of the rows meanwhile.
+    func fold(_ rows: [OutboxRow], into digest: OutboxMessage, now: Date) throws -> OutboxRow? {
+        try transaction { store in
+            for row in rows {
+                let current = try store.rows(
+                    "SELECT * FROM outbox WHERE id = ? AND state = 'pending' AND is_attempted = 0",
+                    [row.id]
+                ).first.map(OutboxMessage.init)
+                guard current == row.message else { return nil }
+            }
+            let id = try store.insert(digest, feed: nil, now: now)
+            for row in rows {
+                try store.run(
+                    "UPDATE outbox SET state = 'folded', digest = ?, finished = ? WHERE id = ?",
+                    [id, now.milliseconds, row.id]
+                )
+            }
+            return OutboxRow(id: id, message: digest, created: now, wasAttempted: false)
+        }
+    }
+
+    func counts() throws -> OutboxCounts {
+        try read { store in
+            var counts = OutboxCounts()
+            for row in try store.rows("SELECT state, count(*) AS n FROM outbox GROUP BY state") {
+                let count = try row.decode(Int.self, forColumn: "n")
+                switch try row.decode(String.self, forColumn: "state") {
+                case "pending": counts.pending = count
+                case "sent": counts.sent = count
+                case "failed": counts.failed = count
+                default: counts.folded = count
+                }
+            }
+            return counts
+        }
+    }
+}
+
+extension StoreTransaction {
+    /// Puts a message into the outbox, and returns its row's number.
+    func insert(_ message: OutboxMessage, feed: Int64?, now: Date) throws -> Int64 {
+        try insert(
+            """
+            INSERT INTO outbox (feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created,
+            story, status, urgency, replaces, not_before, expires, languages)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                feed, message.category, message.tags, message.idempotencyKey, Data(message.body), message.headlines,
+                message.entries, message.isDigest, now.milliseconds, message.story, message.status?.rawValue,
+                message.urgency, message.replaces.isEmpty ? nil : message.replaces.joined(separator: " "),
+                message.notBefore?.milliseconds, message.expires?.milliseconds, message.encodedShares,
+            ]
+        )
+    }
+
+    /// Replaces the text of a message of which no byte was sent.
+    func amend(_ row: Int64, _ message: OutboxMessage) throws {
+        try run(
+            """
+            UPDATE outbox SET body = ?, headlines = ?, urgency = ?, expires = ?, languages = ?
+            WHERE id = ? AND state = 'pending' AND is_attempted = 0
+            """,
+            [
+                Data(message.body), message.headlines, message.urgency, message.expires?.milliseconds,
+                message.encodedShares, row,
+            ]
+        )
+    }
+
+    /// Takes a message out of the outbox, unless it may have reached the hub.
+    func remove(_ row: Int64) throws {
+        try run("DELETE FROM outbox WHERE id = ? AND state = 'pending' AND is_attempted = 0", [row])
+    }
+}
+
+extension OutboxMessage {
+    init(_ row: Row) throws {
+        self.init(
+            category: try row.decode(forColumn: "category"),
+            tags: try row.decode(forColumn: "tags"),
+            body: try row.bytes("body") ?? [],
+            idempotencyKey: try row.decode(forColumn: "idempotency_key"),
+            headlines: try row.decode(forColumn: "headlines"),
+            entries: try row.decode(forColumn: "entries"),
+            isDigest: try row.decode(forColumn: "is_digest"),
+            story: try row.decode(forColumn: "story"),
+            status: try row.decode(String?.self, forColumn: "status").flatMap(MessageStatus.init),
+            urgency: try row.decode(forColumn: "urgency"),
+            replaces: try row.decode(String?.self, forColumn: "replaces")?.split(separator: " ").map(String.init) ?? [],
+            notBefore: try row.date("not_before"),
+            expires: try row.date("expires"),
+            shares: try row.decode(String?.self, forColumn: "languages").map(Self.shares) ?? [:]
+        )
+    }
+
+    private static func shares(_ text: String) throws -> [String: LanguageShare] {
+        try JSONDecoder().decode([String: LanguageShare].self, from: Data(text.utf8))
+    }
+
+    fileprivate var encodedShares: String? {
+        get throws {
+            guard !shares.isEmpty else { return nil }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(shares), as: UTF8.self)
+        }
+    }
+}

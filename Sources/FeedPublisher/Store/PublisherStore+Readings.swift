@@ -1,0 +1,101 @@
+internal import FoundationEssentials
+internal import GRDB
+
+/// Marks of the documents that are being read, and of those during whose reading the program ended.
+///
+/// A mark must survive the process, not a power cut: it is written without waiting for the disk.
+extension PublisherStore {
+    /// Marks a document as being read, unless it is one to skip.
+    ///
+    /// - Returns: Why it is to be skipped; `nil` when it was marked.
+    func beginReading(
+        _ feed: Int64,
+        hash: [UInt8],
+        program: String,
+        isForced: Bool,
+        now: Date
+    ) throws -> InterruptedReading? {
+        try withoutSync { store in
+            let known = try store.interrupted("WHERE feed = ? AND deaths > 0", [feed])[feed]
+            if let known, !isForced, known.skips(hash, program: program, at: now) { return known }
+            try store.run(
+                """
+                INSERT INTO reading (feed, body_hash, program, started, is_open) VALUES (?, ?, ?, ?, 1)
+                ON CONFLICT DO UPDATE SET body_hash = excluded.body_hash, program = excluded.program,
+                started = excluded.started, is_open = 1
+                """,
+                [feed, Data(hash), program, now.milliseconds]
+            )
+            return nil
+        }
+    }
+
+    /// Takes a mark away: the reading has ended, and the program has not.
+    func endReading(_ feed: Int64) throws {
+        try withoutSync { try $0.endReading(feed) }
+    }
+
+    /// Takes account of the marks that earlier runs of the program left; to be called before a run reads anything.
+    ///
+    /// - Parameter trapped: The feed whose reading is known to have crashed the last run.
+    /// - Returns: The feeds that were being read when that run ended.
+    /// - Throws: ``PublisherStoreError``.
+    func settleReadings(trapped: Int64?) throws -> [Int64] {
+        let open = try read { store in
+            try store.rows("SELECT feed FROM reading WHERE is_open = 1").map {
+                try $0.decode(Int64.self, forColumn: "feed")
+            }
+        }
+        guard !open.isEmpty else { return [] }
+        try transaction { store in
+            try store.run(
+                "UPDATE reading SET is_open = 0, deaths = deaths + 1, is_certain = (feed = ?) WHERE is_open = 1",
+                [trapped ?? 0]
+            )
+        }
+        return open
+    }
+
+    /// The documents during whose reading earlier runs of the program ended, by feed.
+    func interruptedReadings() throws -> [Int64: InterruptedReading] {
+        try read { try $0.interrupted("WHERE deaths > 0") }
+    }
+
+    func interruptedReading(_ feed: Int64) throws -> InterruptedReading? {
+        try read { try $0.interrupted("WHERE feed = ? AND deaths > 0", [feed])[feed] }
+    }
+
+    /// Statements that commit one by one, and reach the disk with the next transaction that waits for it.
+    private func withoutSync<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
+        try read { store in
+            // Never from the cache of statements: SQLite obeys when it compiles these.
+            try store.database.execute(sql: "PRAGMA synchronous = NORMAL")
+            let result = Result { try body(store) }
+            try store.database.execute(sql: "PRAGMA synchronous = FULL")
+            return try result.get()
+        }
+    }
+}
+
+extension StoreTransaction {
+    func endReading(_ feed: Int64) throws {
+        try run("DELETE FROM reading WHERE feed = ?", [feed])
+    }
+
+    fileprivate func interrupted(
+        _ condition: String,
+        _ arguments: Arguments = []
+    ) throws -> [Int64: InterruptedReading] {
+        var found: [Int64: InterruptedReading] = [:]
+        for row in try rows("SELECT * FROM reading \(condition)", arguments) {
+            found[try row.decode(forColumn: "feed")] = InterruptedReading(
+                hash: try row.bytes("body_hash") ?? [],
+                program: try row.decode(forColumn: "program"),
+                started: Date(milliseconds: try row.decode(forColumn: "started")),
+                deaths: try row.decode(forColumn: "deaths"),
+                isCertain: try row.decode(forColumn: "is_certain")
+            )
+        }
+        return found
+    }
+}

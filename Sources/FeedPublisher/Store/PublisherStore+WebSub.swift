@@ -1,0 +1,148 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import GRDB
+
+/// The subscriptions at feeds' hubs, which survive a restart.
+extension PublisherStore {
+    /// A subscription, and the feed it is for as its list gave it.
+    struct SubscribedFeed: Sendable {
+        let subscription: WebSubSubscription
+        let url: String
+        /// It answered that it is gone.
+        let isRetired: Bool
+    }
+
+    /// All subscriptions, the wanted one of each feed and those that are being ended.
+    func subscriptions() throws -> [SubscribedFeed] {
+        try read { store in
+            let sql = """
+                SELECT websub.*, feed.url, feed.retired FROM websub JOIN feed ON feed.id = websub.feed ORDER BY websub.id
+                """
+            return try store.rows(sql).map { row in
+                SubscribedFeed(
+                    subscription: try WebSubSubscription(row),
+                    url: try row.decode(forColumn: "url"),
+                    isRetired: try row.decode(Int64?.self, forColumn: "retired") != nil
+                )
+            }
+        }
+    }
+
+    /// The subscription that a feed is to have.
+    func subscription(ofFeed feed: Int64) throws -> WebSubSubscription? {
+        try read { store in
+            try store.rows("SELECT * FROM websub WHERE feed = ? AND state <> 'leaving'", [feed]).first
+                .map(WebSubSubscription.init)
+        }
+    }
+
+    /// The subscription whose callback ends in this path.
+    ///
+    /// Found by a hash: how long the search takes tells nothing of paths that there are.
+    func subscription(path: String) throws -> WebSubSubscription? {
+        try read { store in
+            try store.rows("SELECT * FROM websub WHERE path_hash = ?", [Self.hash(path)]).first
+                .map(WebSubSubscription.init)
+        }
+    }
+
+    /// Makes a feed's subscription be one to this offer; one to another is to be ended.
+    ///
+    /// A callback is `base` and `path`, which is unguessable.
+    ///
+    /// - Returns: True if something is to be asked of a hub because of it.
+    func subscribe(
+        _ feed: Int64,
+        to offer: PushOffer?,
+        base: String,
+        path: String,
+        secret: String?,
+        now: Date
+    ) throws -> Bool {
+        try transaction { store in
+            let known = try store.rows("SELECT * FROM websub WHERE feed = ? AND state <> 'leaving'", [feed]).first
+                .map(WebSubSubscription.init)
+            if var known {
+                guard known.yields(to: offer, base: base, now: now) else { return false }
+                known.leave(now: now)
+                try store.save(known)
+            }
+            guard let offer else { return known != nil }
+            try store.run(
+                """
+                INSERT INTO websub (feed, hub, topic, callback, path_hash, secret, created, state, due)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'pending', ?7)
+                """,
+                [feed, offer.hub, offer.topic, base + path, Self.hash(path), secret, now.milliseconds]
+            )
+            return true
+        }
+    }
+
+    /// Changes a subscription as it stands at this moment.
+    ///
+    /// `change` returns whether it is over and to be forgotten.
+    ///
+    /// - Returns: As it stands then; `nil` when there is none any more.
+    @discardableResult
+    func change(
+        _ id: Int64,
+        _ change: (inout WebSubSubscription) throws -> Bool
+    ) throws -> WebSubSubscription? {
+        try transaction { store in
+            guard
+                var subscription = try store.rows("SELECT * FROM websub WHERE id = ?", [id]).first
+                    .map(WebSubSubscription.init)
+            else { return nil }
+            let before = subscription
+            if try change(&subscription) {
+                try store.run("DELETE FROM websub WHERE id = ?", [id])
+                return nil
+            }
+            if subscription != before { try store.save(subscription) }
+            return subscription
+        }
+    }
+
+    private static func hash(_ path: String) -> Data { Data(SHA256.hash(data: Array(path.utf8))) }
+}
+
+extension StoreTransaction {
+    fileprivate func save(_ subscription: WebSubSubscription) throws {
+        try run(
+            """
+            UPDATE websub SET state = ?, due = ?, failures = ?, lease_end = ?, last_delivery = ?, missed_since = ?,
+            reason = ?, deliveries = ?, discarded = ? WHERE id = ?
+            """,
+            [
+                subscription.state.rawValue, subscription.due.milliseconds, subscription.failures,
+                subscription.leaseEnd?.milliseconds, subscription.lastDelivery?.milliseconds,
+                subscription.missedSince?.milliseconds, subscription.reason, subscription.deliveries,
+                subscription.discarded, subscription.id,
+            ]
+        )
+    }
+}
+
+extension WebSubSubscription {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            id: try row.decode(forColumn: "id"),
+            feed: try row.decode(forColumn: "feed"),
+            hub: try row.decode(forColumn: "hub"),
+            topic: try row.decode(forColumn: "topic"),
+            callback: try row.decode(forColumn: "callback"),
+            secret: try row.decode(forColumn: "secret"),
+            created: Date(milliseconds: try row.decode(forColumn: "created")),
+            due: Date(milliseconds: try row.decode(forColumn: "due"))
+        )
+        state = State(rawValue: try row.decode(forColumn: "state")) ?? .pending
+        failures = try row.decode(forColumn: "failures")
+        leaseEnd = try row.date("lease_end")
+        lastDelivery = try row.date("last_delivery")
+        missedSince = try row.date("missed_since")
+        reason = try row.decode(forColumn: "reason")
+        deliveries = try row.decode(forColumn: "deliveries")
+        discarded = try row.decode(forColumn: "discarded")
+    }
+}

@@ -1,0 +1,140 @@
+internal import FeedLists
+internal import Feeds
+internal import FoundationEssentials
+internal import GRDB
+internal import Glibc
+internal import HubProtocol
+internal import SQLiteFiles
+
+/// The publisher's memory: one SQLite file, and the only place with SQL in this module.
+///
+/// All that one fetch changes commits in one transaction (design.md §7): after a kill at any point either the document
+/// was never read, or its validators, marks and messages are all there.
+///
+/// Blocking, on purpose: GRDB's asynchronous writes roll back when their task is cancelled.
+package final class PublisherStore: Sendable {
+    /// Runs before each statement and before each commit; an error thrown there ends the transaction like a kill.
+    package typealias StatementHook = @Sendable (_ sql: String) throws -> Void
+
+    /// Seconds that another process (a backup, a person with a shell) may hold the file.
+    private static let busyTimeout: Double = 10
+
+    /// Path of the file, also where a copy in memory came from.
+    private let place: String
+    private let database: any DatabaseWriter
+    private let hook: StatementHook?
+
+    /// Opens or makes the file, migrates it, and makes sure that a commit survives a power cut.
+    ///
+    /// - Throws: ``PublisherStoreError``; also when the file was made by a newer version.
+    package convenience init(path: String, hook: StatementHook? = nil) throws {
+        let queue = try PublisherStoreError.naming(path) {
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(Self.busyTimeout)
+            // One connection: all goes through the writer, and GRDB's pool writes to the file whenever it is opened.
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            try queue.writeWithoutTransaction { db in
+                let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2, mode == "wal" else {
+                    throw PublisherStoreError(reason: "its file system does not take write-ahead logging")
+                }
+            }
+            return queue
+        }
+        try self.init(database: queue, place: path, hook: hook)
+    }
+
+    private init(database: any DatabaseWriter, place: String, hook: StatementHook?) throws {
+        self.place = place
+        self.database = database
+        self.hook = hook
+        try PublisherStoreError.naming(place) {
+            let migrator = Self.migrator
+            guard try !database.writeWithoutTransaction(migrator.hasBeenSuperseded) else {
+                throw PublisherStoreError(reason: "it was written by a newer newswire")
+            }
+            if try !database.writeWithoutTransaction(migrator.hasCompletedMigrations) { try migrator.migrate(database) }
+        }
+    }
+
+    /// A copy in memory, for a dry run: what is written there is gone with it.
+    ///
+    /// Empty when there is no file.
+    ///
+    /// - Throws: ``PublisherStoreError``.
+    static func scratchCopy(of path: String) throws -> PublisherStore {
+        let copy = try PublisherStoreError.naming(path) {
+            let memory = try DatabaseQueue()
+            if try isThere(path) {
+                var configuration = Configuration()
+                configuration.readonly = true
+                configuration.busyMode = .timeout(busyTimeout)
+                let file = try DatabaseQueue(path: path, configuration: configuration)
+                try file.backup(to: memory)
+                try file.close()
+            }
+            return memory
+        }
+        return try PublisherStore(database: copy, place: path, hook: nil)
+    }
+
+    /// A file that we may not look for is no missing one.
+    private static func isThere(_ path: String) throws -> Bool {
+        if access(path, F_OK) == 0 { return true }
+        guard errno == ENOENT else { throw PublisherStoreError(reason: String(cString: strerror(errno)).lowercased()) }
+        return false
+    }
+
+    /// Looks at a publisher's file without changing it.
+    ///
+    /// - Returns: Why it cannot be used; `nil` when it can.
+    package static func problem(at path: String) -> String? { DatabaseFile.problem(at: path, keptBy: migrator) }
+
+    /// Limits the file's size, in pages of 4 KB, so that a test can fill the disk.
+    func limitPages(to pages: Int) throws {
+        try transaction { _ = try $0.rows("PRAGMA max_page_count = \(pages)") }
+    }
+
+    package func close() throws { try database.close() }
+
+    // MARK: Notes
+
+    /// A fact about the hub or this publisher that outlives a pass.
+    func note(_ name: PublisherNote) throws -> String? {
+        try read { store in
+            try store.rows("SELECT value FROM note WHERE name = ?", [name.rawValue]).first?.decode(forColumn: "value")
+        }
+    }
+
+    func setNote(_ name: PublisherNote, _ value: String?) throws {
+        try transaction { store in
+            guard let value else { return try store.run("DELETE FROM note WHERE name = ?", [name.rawValue]) }
+            try store.run(
+                "INSERT INTO note (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+                [name.rawValue, value]
+            )
+        }
+    }
+
+    // MARK: Transactions
+
+    /// Runs a transaction that writes: all of it is kept, or nothing.
+    func transaction<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
+        try PublisherStoreError.naming(place) {
+            try hook?("BEGIN")
+            return try database.write { database in
+                let value = try body(StoreTransaction(database: database, hook: hook))
+                try hook?("COMMIT")
+                return value
+            }
+        }
+    }
+
+    /// Reads through the writer: the publisher acts on what it reads, and must see what it has just written.
+    func read<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
+        try PublisherStoreError.naming(place) {
+            try database.writeWithoutTransaction { try body(StoreTransaction(database: $0, hook: hook)) }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+internal import GRDB
+internal import SQLiteFiles
+
+/// The publisher's file cannot be used.
+package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
+    /// Path of the file.
+    package internal(set) var place = ""
+    package let reason: String
+    /// True if waiting can help: a full disk, a file held by another process.
+    package internal(set) var isTemporary = false
+
+    init(reason: String) { self.reason = reason }
+
+    init(_ error: DatabaseError) {
+        reason = error.reason
+        isTemporary = error.isTemporary
+    }
+
+    package var description: String { "cannot use the publisher's database '\(place)': \(reason)" }
+
+    package var exit: PublishExit { isTemporary ? .tryLater : .badConfiguration }
+
+    /// A hint: the way to repair it.
+    package var advice: String? {
+        isTemporary
+            ? "nothing is lost: the next pass goes on from here"
+            : "make it usable, or move it away: then the next pass records what the feeds hold and announces none of it"
+    }
+
+    /// Turns what SQLite reports into this type; other errors pass.
+    static func naming<Value>(_ place: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            var named = PublisherStoreError(error)
+            named.place = place
+            throw named
+        } catch var error as PublisherStoreError where error.place.isEmpty {
+            error.place = place
+            throw error
+        }
+    }
+}

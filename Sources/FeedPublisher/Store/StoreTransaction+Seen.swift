@@ -1,0 +1,79 @@
+internal import Feeds
+internal import FoundationEssentials
+internal import GRDB
+
+/// The keys by which each feed's entries are known.
+extension StoreTransaction {
+    /// Keys kept for a feed: this many, or ``keptDocuments`` times its document, whichever is more.
+    static let minimumKeptKeys = 1_000
+    static let keptDocuments = 10
+
+    /// Returns what is known of a document's entries by their identities.
+    ///
+    /// `feed` is the record of before the document.
+    func seen(_ entries: [EntryMark], of feed: FeedRecord) throws -> SeenState {
+        var state = SeenState()
+        var kept = 0
+        let contents = Dictionary(entries.map { ($0.key, $0.content) }) { first, _ in first }
+        state.unknown = Set(contents.keys)
+        let sql = "SELECT key, content, last_reading FROM seen WHERE feed = ? AND kind = ? AND key IN"
+        for row in try rows(having: entries.map(\.key), sql, [feed.id, SeenKind.entry.rawValue]) {
+            guard let key = try row.key("key") else { continue }
+            state.known.insert(SeenKey(.entry, key))
+            state.unknown.remove(key)
+            kept += try row.decode(Int64.self, forColumn: "last_reading") >= feed.completeReading ? 1 : 0
+            if let content = try row.key("content"), contents[key] != content { state.edited.insert(key) }
+        }
+        let before = try rows(
+            "SELECT count(*) AS n FROM seen WHERE feed = ? AND kind = ? AND last_reading >= ?",
+            [feed.id, SeenKind.entry.rawValue, feed.completeReading]
+        ).first?.decode(Int.self, forColumn: "n")
+        state.vanished = (before ?? 0) - kept
+        return state
+    }
+
+    /// Returns those of some keys that a feed had before.
+    func seen(_ keys: [SeenKey], of feed: Int64) throws -> [SeenKey] {
+        try Dictionary(grouping: keys, by: \.kind).flatMap { kind, keys in
+            let sql = "SELECT key FROM seen WHERE feed = ? AND kind = ? AND key IN"
+            return try rows(having: keys.map(\.key), sql, [feed, kind.rawValue]).compactMap { row in
+                try row.key("key").map { SeenKey(kind, $0) }
+            }
+        }
+    }
+
+    /// Marks keys as seen by the last reading of a feed.
+    func mark(_ keys: [SeenKey], _ entries: [EntryMark], of feed: FeedRecord, now: Date) throws {
+        let contents = Dictionary(entries.map { ($0.key, $0.content) }) { first, _ in first }
+        for key in keys {
+            let content = key.kind == .entry ? contents[key.key] ?? nil : nil
+            try run(
+                """
+                INSERT INTO seen (feed, kind, key, first_seen, last_reading, content) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET last_reading = excluded.last_reading, content = excluded.content
+                """,
+                [
+                    feed.id, key.kind.rawValue, Data(key.key.bytes), now.milliseconds, feed.readings,
+                    content.map { Data($0.bytes) },
+                ]
+            )
+        }
+    }
+
+    /// Forgets the oldest keys, as far as the length of a whole document with these keys allows; now and then.
+    func forgetMarks(beside keys: [SeenKey], of feed: FeedRecord) throws {
+        // What was read in the same document goes together, so there is no hurry.
+        guard feed.readings % NewsJudge.refreshPeriod == 0 else { return }
+        for kind in SeenKind.allCases {
+            let length = keys.count { $0.kind == kind }
+            try run(
+                """
+                DELETE FROM seen WHERE feed = ?1 AND kind = ?2 AND last_reading <
+                (SELECT last_reading FROM seen WHERE feed = ?1 AND kind = ?2
+                 ORDER BY last_reading DESC LIMIT 1 OFFSET ?3)
+                """,
+                [feed.id, kind.rawValue, max(Self.minimumKeptKeys, length * Self.keptDocuments)]
+            )
+        }
+    }
+}

@@ -1,0 +1,139 @@
+internal import Feeds
+internal import FoundationEssentials
+internal import GRDB
+
+/// The stories that each category announced, so that a second feed's telling is known.
+extension StoreTransaction {
+    /// Keys kept for a category; a story has one by its link, one by its title and one by its entry.
+    static let keptStories = 60_000
+
+    private static let columns = """
+        story.feed AS teller, story.first_seen, story.name, story.content, story.is_withdrawn, story.alert_key,
+            story.alert_sent, story.language, outbox.*
+        """
+
+    /// Returns the stories of a folded category by those of some keys that they are known by.
+    ///
+    /// With `hasLanguages` also what other languages were told of them.
+    func stories(_ keys: [EntryKey], in category: String, hasLanguages: Bool) throws -> [EntryKey: KnownStory] {
+        let sql = """
+            SELECT story.key, \(Self.columns) FROM story LEFT JOIN outbox ON outbox.id = story.outbox
+            WHERE story.category = ? AND story.key IN
+            """
+        var stories: [EntryKey: KnownStory] = [:]
+        for row in try rows(having: keys, sql, [category]) {
+            if let key = try row.key("key") { stories[key] = try KnownStory(row) }
+        }
+        guard hasLanguages, !stories.isEmpty else { return stories }
+        let others = """
+            SELECT told.key, \(Self.columns) FROM story AS told
+            JOIN story ON story.category = told.category AND story.name = told.name AND story.language <> told.language
+            LEFT JOIN outbox ON outbox.id = story.outbox
+            WHERE told.category = ? AND told.key IN
+            """
+        for row in try rows(having: Array(stories.keys), others, [category]) {
+            guard let key = try row.key("key") else { continue }
+            let other = try KnownStory(row)
+            let isKnown = stories[key]?.others.contains { $0.language == other.language } ?? true
+            // A telling is known by several keys, which all say the same of it.
+            if !isKnown { stories[key]?.others.append(other) }
+        }
+        return stories
+    }
+
+    /// Writes what a document of a feed makes of the stories of a category, and of the messages that tell them.
+    func record(_ edition: Edition, of feed: Int64, in category: String, now: Date) throws {
+        for (row, message) in edition.amended { try amend(row, message) }
+        for change in edition.closed {
+            for row in change.unsent { try remove(row) }
+            try remember(change, row: nil, in: category, feed: feed, now: now)
+        }
+        for (message, change) in edition.stories {
+            for row in change.unsent { try remove(row) }
+            try remember(change, row: try insert(message, feed: feed, now: now), in: category, feed: feed, now: now)
+        }
+        for (row, change) in edition.translated {
+            try remember(change, row: row, in: category, feed: feed, now: now)
+        }
+        guard !(edition.stories.isEmpty && edition.closed.isEmpty && edition.translated.isEmpty) else { return }
+        try run(
+            """
+            DELETE FROM story WHERE category = ?1 AND id <=
+            (SELECT id FROM story WHERE category = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+            """,
+            [category, Self.keptStories]
+        )
+    }
+
+    /// Writes what is known of a story once a row tells it; without one it has ended.
+    private func remember(
+        _ change: StoryChange,
+        row: Int64?,
+        in category: String,
+        feed: Int64,
+        now: Date
+    ) throws {
+        let content = change.content.map { Data($0.bytes) }
+        let alert = change.alert.map { Data($0.key.bytes) }
+        let sent = change.alert?.sent.milliseconds
+        let isWithdrawn = change.status == .withdrawn || row == nil
+        for name in change.merges {
+            try run(
+                """
+                UPDATE story SET name = ?, feed = ?, outbox = ?, content = ?, is_withdrawn = ?, alert_key = ?,
+                alert_sent = ? WHERE category = ? AND name = ? AND (? OR language = ?)
+                """,
+                [
+                    change.name, feed, row, content, isWithdrawn, alert, sent, category, name, change.isForAll,
+                    change.language,
+                ]
+            )
+        }
+        // A title that comes again after its time is another story's, and replaces the former.
+        for key in change.keys {
+            try run(
+                """
+                INSERT OR REPLACE INTO story
+                (category, key, first_seen, feed, outbox, name, content, is_withdrawn, alert_key, alert_sent, language)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    category, Data(key.bytes), now.milliseconds, feed, row, change.name, content, isWithdrawn, alert,
+                    sent, change.language,
+                ]
+            )
+        }
+    }
+}
+
+extension KnownStory {
+    /// A row of `story`, and that of its message while it is kept.
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            feed: try row.decode(forColumn: "teller"),
+            announced: Date(milliseconds: try row.decode(forColumn: "first_seen")),
+            row: try row.decode(forColumn: "id")
+        )
+        name = try row.decode(forColumn: "name")
+        language = try row.decode(forColumn: "language")
+        content = try row.key("content")
+        isWithdrawn = try row.decode(forColumn: "is_withdrawn")
+        if let key = try row.key("alert_key"), let sent = try row.date("alert_sent") {
+            alert = LastAlert(key: key, sent: sent)
+        }
+        guard self.row != nil else { return }
+        let message = try OutboxMessage(row)
+        headline = message.headlines(in: language)
+        let created = Date(milliseconds: try row.decode(forColumn: "created"))
+        if message.status == .correction { corrected = max(created, message.notBefore ?? created) }
+        let wasShownBefore = !message.replaces.isEmpty
+        switch (try row.decode(String.self, forColumn: "state"), try row.decode(Bool.self, forColumn: "is_attempted")) {
+        case ("pending", false):
+            unsent = message
+            showing = wasShownBefore ? .singly : .never
+        case ("failed", _): showing = wasShownBefore ? .singly : .never
+        case ("folded", _): showing = .inDigest
+        default: showing = .singly
+        }
+    }
+}

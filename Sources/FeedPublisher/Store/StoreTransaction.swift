@@ -1,0 +1,86 @@
+internal import Feeds
+internal import FoundationEssentials
+internal import GRDB
+
+/// The statements of one transaction of the publisher's store; valid inside the closure that it is passed to.
+struct StoreTransaction {
+    typealias Arguments = [(any DatabaseValueConvertible)?]
+
+    /// Keys of one `IN` list; SQLite takes 32,766 parameters.
+    private static let keysPerLookup = 500
+    private static let padding = 20
+
+    let database: Database
+    let hook: PublisherStore.StatementHook?
+
+    func run(_ sql: String, _ arguments: Arguments = []) throws {
+        try hook?(sql)
+        try database.cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
+    }
+
+    /// Runs an `INSERT`, and returns the row's number.
+    func insert(_ sql: String, _ arguments: Arguments) throws -> Int64 {
+        try run(sql, arguments)
+        return database.lastInsertedRowID
+    }
+
+    func rows(_ sql: String, _ arguments: Arguments = []) throws -> [Row] {
+        try hook?(sql)
+        return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: StatementArguments(arguments))
+    }
+
+    /// Calls `body` with one row at a time, where all rows at once would take too much memory.
+    func forEachRow(_ sql: String, _ body: (Row) throws -> Void) throws {
+        try hook?(sql)
+        let rows = try Row.fetchCursor(database.cachedStatement(sql: sql))
+        while let row = try rows.next() { try body(row) }
+    }
+
+    /// Returns the rows of some keys, looked up in parts by a query that ends in `IN`.
+    func rows(having keys: [EntryKey], _ sql: String, _ scope: Arguments) throws -> [Row] {
+        var found: [Row] = []
+        var start = 0
+        while start < keys.count {
+            let part = keys[start..<min(start + Self.keysPerLookup, keys.count)]
+            found += try rows("\(sql) \(Self.marks(part.count))", scope + Self.padded(part))
+            start += part.count
+        }
+        return found
+    }
+
+    /// As many `?` as a full step of ``padding`` has, so that few statements serve all lengths.
+    private static func marks(_ count: Int) -> String {
+        let steps = (count + padding - 1) / padding
+        return "(" + Array(repeating: "?", count: steps * padding).joined(separator: ",") + ")"
+    }
+
+    /// The keys, the last of them repeated to fill a step; it does no harm in an `IN`.
+    private static func padded(_ keys: ArraySlice<EntryKey>) -> Arguments {
+        var values = keys.map { Data($0.bytes) }
+        while let last = values.last, values.count % padding != 0 { values.append(last) }
+        return values
+    }
+}
+
+extension Date {
+    /// Whole milliseconds since 1970, as the store keeps instants.
+    ///
+    /// Clamped far outside any calendar: a clock can say anything, and a conversion must not trap.
+    var milliseconds: Int64 { Int64(max(-1e17, min(1e17, (timeIntervalSince1970 * 1_000).rounded()))) }
+
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1_000) }
+}
+
+extension Row {
+    func date(_ column: String) throws -> Date? {
+        try decode(Int64?.self, forColumn: column).map { Date(milliseconds: $0) }
+    }
+
+    func key(_ column: String) throws -> EntryKey? {
+        try decode(Data?.self, forColumn: column).flatMap { EntryKey(bytes: $0) }
+    }
+
+    func bytes(_ column: String) throws -> [UInt8]? {
+        try decode(Data?.self, forColumn: column).map { [UInt8]($0) }
+    }
+}

@@ -1,0 +1,97 @@
+package import FeedLists
+package import FoundationEssentials
+internal import HubProtocol
+
+/// The health of a listed feed, for people.
+package struct FeedHealth: Sendable {
+    package enum State: String, Sendable {
+        /// Asked for and read.
+        case well
+        /// The last time it could not be read, or not to its end.
+        case failing
+        /// It answered that it is gone for good and is not asked for again.
+        case gone
+        /// Not asked for yet.
+        case new
+    }
+
+    package let category: String
+    package let address: FeedAddress
+    package let title: String?
+    package let format: String?
+    package let state: State
+    package let lastSuccess: Date?
+    /// `nil`: at the next pass, or never if it is gone.
+    package let nextDue: Date?
+    /// In a row.
+    package let failures: Int
+    package let failingSince: Date?
+    /// The failure, as it was reported when it began.
+    package let trouble: String?
+    /// The state of its hub; `nil` when none is known.
+    package let push: PushHealth?
+
+    init(
+        _ list: FeedList,
+        _ source: FeedSource,
+        _ record: FeedRecord?,
+        push: PushHealth?,
+        hostWait: DueTime?,
+        now: Date
+    ) {
+        self.push = push
+        category = list.category.text
+        address = source.address
+        title = source.title ?? record?.title
+        format = record?.format
+        lastSuccess = record?.lastSuccess
+        failures = record?.failures ?? 0
+        failingSince = record?.failingSince
+        trouble = record?.trouble?.line
+        guard let record else {
+            state = .new
+            nextDue = nil
+            return
+        }
+        if record.retired != nil {
+            state = .gone
+            nextDue = nil
+            return
+        }
+        if record.trouble != nil {
+            state = .failing
+        } else {
+            state = record.lastSuccess == nil ? .new : .well
+        }
+        nextDue = [record.due, hostWait].compactMap(\.self).filter { !$0.hasCome(at: now) }.map(\.at).max()
+    }
+}
+
+extension FeedLists {
+    /// The health of all listed feeds, in the lists' order; reads the store and changes nothing.
+    ///
+    /// - Throws: ``PublisherStoreError``.
+    package func health(storePath path: String, now: Date = Date()) throws -> [FeedHealth] {
+        let store = try PublisherStore.scratchCopy(of: path)
+        defer { try? store.close() }
+        return try health(of: store, now: now)
+    }
+
+    func health(of store: PublisherStore, now: Date) throws -> [FeedHealth] {
+        let records = try store.feeds()
+        let waits = try store.hostWaits()
+        let pushes = try store.pushHealth(at: now)
+        return lists.flatMap { list in
+            list.feeds.map { source in
+                FeedHealth(
+                    list,
+                    source,
+                    records[source.address.text],
+                    push: pushes[source.address.text],
+                    hostWait: waits.latest(of: records[source.address.text]?.hosts(source) ?? [], at: now),
+                    now: now
+                )
+            }
+        }
+    }
+}

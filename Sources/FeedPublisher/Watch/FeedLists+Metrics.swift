@@ -1,0 +1,120 @@
+internal import FeedLists
+package import FoundationEssentials
+internal import PrometheusText
+
+extension FeedLists {
+    /// The publisher's metrics, as Prometheus' node_exporter reads them from a file.
+    ///
+    /// The names are stable; `docs/operating.md` lists them.
+    ///
+    /// - Parameters:
+    ///   - store: The publisher's, after the pass.
+    ///   - report: The pass.
+    ///   - now: The end of the pass.
+    /// - Returns: The whole file.
+    /// - Throws: ``PublisherStoreError``.
+    package func metrics(of store: PublisherStore, after report: PublishReport, now: Date = Date()) throws -> String {
+        let feeds = try health(of: store, now: now)
+        let pending = try store.pending()
+        let oldest = pending.map(\.isDue).min().map { max(now.timeIntervalSince($0), 0) } ?? 0
+
+        var page = PrometheusText()
+        page.add(
+            "newswire_publisher_last_pass_timestamp_seconds",
+            .gauge,
+            "When the last pass ended; an old one means that the timer or cron does not run it.",
+            [.init(now.timeIntervalSince1970)]
+        )
+        page.add(
+            "newswire_publisher_last_pass_exit_code",
+            .gauge,
+            "0 done, 1 something is broken, 75 the hub or the disk has to recover, 78 bad configuration.",
+            [.init(report.exit.rawValue)]
+        )
+        page.add("newswire_publisher_outbox", .gauge, "Messages that wait for the hub.", [.init(pending.count)])
+        page.add(
+            "newswire_publisher_outbox_oldest_seconds",
+            .gauge,
+            "How long the oldest of them has waited.",
+            [.init(oldest)]
+        )
+        page.add(
+            "newswire_publisher_last_pass_entries",
+            .gauge,
+            "New entries of the last pass, by what became of them.",
+            [
+                .init(report.announced, ["outcome": "announced"]),
+                .init(report.recorded, ["outcome": "recorded"]),
+            ]
+        )
+        page.add(
+            "newswire_publisher_last_pass_messages",
+            .gauge,
+            "Messages of the last pass, by what the hub said.",
+            [.init(report.sent, ["outcome": "sent"]), .init(report.refused, ["outcome": "refused"])]
+        )
+        add(feeds, to: &page)
+        addPushes(feeds, to: &page)
+        return page.text
+    }
+
+    private func addPushes(_ feeds: [FeedHealth], to page: inout PrometheusText) {
+        let pushed = feeds.compactMap { feed in feed.push.map { (feed.category, feed.address.publicText, $0) } }
+        page.add(
+            "newswire_feed_push_state",
+            .gauge,
+            "1 for the state of the subscription at a feed's hub: active, unproven, pending, denied.",
+            pushed.map { category, feed, push in
+                .init(1, ["category": category, "feed": feed, "hub": push.hub, "state": push.state.rawValue])
+            }
+        )
+        page.add(
+            "newswire_feed_deliveries_total",
+            .counter,
+            "What came in the name of a feed's hub, by what became of it.",
+            pushed.flatMap { category, feed, push in
+                [("taken", push.deliveries), ("discarded", push.discarded)].map { outcome, count in
+                    .init(count, ["category": category, "feed": feed, "outcome": outcome])
+                }
+            }
+        )
+        page.add(
+            "newswire_feed_last_delivery_timestamp_seconds",
+            .gauge,
+            "When a feed's hub last delivered.",
+            pushed.compactMap { category, feed, push in
+                push.lastDelivery.map { .init($0.timeIntervalSince1970, ["category": category, "feed": feed]) }
+            }
+        )
+    }
+
+    private func add(_ feeds: [FeedHealth], to page: inout PrometheusText) {
+        page.add(
+            "newswire_feed_state",
+            .gauge,
+            "1 for the state a feed is in: new, well, failing, gone.",
+            feeds.map { feed in
+                .init(
+                    1,
+                    ["category": feed.category, "feed": feed.address.publicText, "state": feed.state.rawValue]
+                )
+            }
+        )
+        page.add(
+            "newswire_feed_failures",
+            .gauge,
+            "Failures of a feed in a row.",
+            feeds.map { .init($0.failures, ["category": $0.category, "feed": $0.address.publicText]) }
+        )
+        page.add(
+            "newswire_feed_last_success_timestamp_seconds",
+            .gauge,
+            "When a feed was last read.",
+            feeds.compactMap { feed in
+                feed.lastSuccess.map {
+                    .init($0.timeIntervalSince1970, ["category": feed.category, "feed": feed.address.publicText])
+                }
+            }
+        )
+    }
+}

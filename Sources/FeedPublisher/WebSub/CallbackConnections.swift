@@ -1,0 +1,156 @@
+internal import NIOCore
+internal import NIOHTTPTypes
+internal import Synchronization
+
+/// The connections of a server that anybody may open, of which a bounded number is held.
+///
+/// A connection whose request has not come, or that drags out a request that was answered, costs its client nothing.
+/// It must not keep out one that has something to say: when all places are taken, the oldest of those is closed.
+final class CallbackConnections: Sendable {
+    /// The state of a connection, from those closed first to those never closed to make room.
+    enum Phase: Int, Sendable {
+        /// Its next request has not come, or not whole up to its body.
+        case waiting
+        /// Its request was answered, and the body goes on.
+        case answered
+        /// Its request is being taken.
+        case busy
+    }
+
+    private struct Place: Sendable {
+        let channel: any Channel
+        var phase = Phase.waiting
+        /// Order in which the phases began.
+        var since: UInt64
+    }
+
+    private struct State {
+        var places: [ObjectIdentifier: Place] = [:]
+        var changes: UInt64 = 0
+    }
+
+    private let maximum: Int
+    private let state = Mutex(State())
+
+    /// - Parameter maximum: Connections held, at least 1.
+    init(maximum: Int) { self.maximum = maximum }
+
+    var count: Int { state.withLock { $0.places.count } }
+
+    /// Gives a new connection a place, and closes another one where that is needed; without any it is itself closed.
+    func enter(_ channel: any Channel) {
+        let closed = state.withLock { state -> (any Channel)? in
+            state.changes += 1
+            let place = Place(channel: channel, since: state.changes)
+            guard state.places.count >= maximum else {
+                state.places[ObjectIdentifier(channel)] = place
+                return nil
+            }
+            let idle = state.places.filter { $0.value.phase != .busy }
+            guard
+                let oldest = idle.min(by: {
+                    ($0.value.phase.rawValue, $0.value.since) < ($1.value.phase.rawValue, $1.value.since)
+                })
+            else { return channel }
+            state.places[oldest.key] = nil
+            state.places[ObjectIdentifier(channel)] = place
+            return oldest.value.channel
+        }
+        closed?.close(promise: nil)
+    }
+
+    func move(_ channel: any Channel, to phase: Phase) {
+        state.withLock { state in
+            state.changes += 1
+            state.places[ObjectIdentifier(channel)]?.phase = phase
+            state.places[ObjectIdentifier(channel)]?.since = state.changes
+        }
+    }
+
+    func leave(_ channel: any Channel) {
+        state.withLock { $0.places[ObjectIdentifier(channel)] = nil }
+    }
+}
+
+/// Watches one connection: its request's head, and all of the request, must come in time.
+///
+/// Bytes that trickle in do not lengthen either time.
+final class CallbackDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// From the beginning of a connection, or the end of an answer, to the whole head of the next request.
+    static let headTime = TimeAmount.seconds(15)
+    /// From the head of a request to the end of its body, and of the answer.
+    static let requestTime = TimeAmount.seconds(75)
+
+    private let connections: CallbackConnections
+    private var deadline: Scheduled<Void>?
+    private var hasRequestEnded = true
+    private var hasAnswerEnded = true
+
+    init(_ connections: CallbackConnections) { self.connections = connections }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { begin(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { leave(context) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        leave(context)
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head:
+            (hasRequestEnded, hasAnswerEnded) = (false, false)
+            connections.move(context.channel, to: .busy)
+            expect(within: Self.requestTime, context)
+        case .body: break
+        case .end:
+            hasRequestEnded = true
+            settle(context)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) {
+            hasAnswerEnded = true
+            settle(context)
+        }
+        context.write(data, promise: promise)
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        connections.enter(context.channel)
+        expect(within: Self.headTime, context)
+    }
+
+    private func settle(_ context: ChannelHandlerContext) {
+        guard hasAnswerEnded else { return }
+        guard hasRequestEnded else { return connections.move(context.channel, to: .answered) }
+        connections.move(context.channel, to: .waiting)
+        expect(within: Self.headTime, context)
+    }
+
+    private func expect(within time: TimeAmount, _ context: ChannelHandlerContext) {
+        deadline?.cancel()
+        let channel = context.channel
+        deadline = context.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+    }
+
+    private func leave(_ context: ChannelHandlerContext) {
+        deadline?.cancel()
+        connections.leave(context.channel)
+    }
+}

@@ -1,0 +1,101 @@
+internal import Feeds
+internal import HTTPTypes
+package import Hummingbird
+internal import HummingbirdCore
+package import Logging
+internal import NIOCore
+
+/// The callback server, by which feeds' hubs reach a publisher that stays.
+///
+/// Any path is taken whose last part is a subscription's: proxies differ in what they leave of the rest. Other clients
+/// get 404.
+package enum WebSubServer {
+    /// A hub that is silent for longer in the middle of a request is let go.
+    private static let idleTimeout: TimeAmount = .seconds(30)
+    /// For a whole delivery: one that trickles in would hold its place for ever.
+    private static let bodyTimeout: Duration = .seconds(60)
+    /// Connections held; a further one takes the place of one that has nothing to say (``CallbackConnections``).
+    static let maximumConnections = 256
+
+    /// Listens on an address of this machine, and calls `onRunning` with the port.
+    package static func application(
+        _ watch: PublishWatch,
+        host: String,
+        port: Int,
+        logger: Logger,
+        onRunning: @escaping @Sendable (Int) -> Void
+    ) -> some ApplicationProtocol {
+        let router = Router()
+        router.get("**") { request, _ in
+            response(watch.answer(path(request), query: request.uri.query ?? ""))
+        }
+        router.post("**") { request, _ in
+            let delivery = WebSubDelivery(path: path(request)) { name in
+                HTTPField.Name(name).flatMap { request.headers[$0] }
+            }
+            return response(await watch.take(delivery) { try await body(request) })
+        }
+        let connections = CallbackConnections(maximum: maximumConnections)
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .warning)
+        return Application(
+            router: router,
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [CallbackDeadlines(connections)],
+                    idleTimeout: idleTimeout
+                )
+            ),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port),
+                serverName: "newswire"
+            ),
+            onServerRunning: { channel in onRunning(channel.localAddress?.port ?? 0) },
+            logger: quiet
+        )
+    }
+
+    private static func path(_ request: Request) -> String {
+        request.uri.path.split(separator: "/").last.map(String.init) ?? ""
+    }
+
+    /// `nil` above what is read of a feed.
+    ///
+    /// - Throws: When it has not come within ``bodyTimeout``, or its connection ends.
+    private static func body(_ request: Request) async throws -> [UInt8]? {
+        try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await collected(request) }
+            group.addTask {
+                try await Task.sleep(for: bodyTimeout)
+                throw HTTPError(.requestTimeout)
+            }
+            return try await group.next() ?? nil
+        }
+    }
+
+    private static func collected(_ request: Request) async throws -> [UInt8]? {
+        let announced = request.headers[.contentLength].flatMap { Int($0) } ?? 0
+        guard announced <= FeedReader.maximumBytes else { return nil }
+        do {
+            let buffer = try await request.body.collect(upTo: FeedReader.maximumBytes)
+            return [UInt8](buffer.readableBytesView)
+        } catch is NIOTooManyBytesError {
+            return nil
+        }
+    }
+
+    private static func response(_ answer: WebSubAnswer) -> Response {
+        var headers = HTTPFields()
+        headers[.contentType] = "text/plain; charset=utf-8"
+        // A challenge is a stranger's text.
+        headers[.xContentTypeOptions] = "nosniff"
+        headers[.cacheControl] = "no-store"
+        if let seconds = answer.retryAfter { headers[.retryAfter] = "\(seconds)" }
+        return Response(
+            status: HTTPResponse.Status(code: answer.status),
+            headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(string: answer.body))
+        )
+    }
+}

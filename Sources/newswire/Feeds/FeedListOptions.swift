@@ -1,0 +1,83 @@
+import ArgumentParser
+import FeedLists
+import FeedPublisher
+import Foundation
+import HostSystem
+import Settings
+
+/// Which feeds, and where what is known of them is kept.
+struct FeedListOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(PublisherSettings.feeds)
+    var feeds: String?
+
+    @Option(PublisherSettings.state)
+    var state: String?
+
+    /// - Throws: `ExitCode` 78 when something is wrong with a list, which is said.
+    func lists(_ settings: Settings) throws -> FeedLists {
+        do {
+            return try FeedLists.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
+        } catch {
+            for problem in error.problems { Console.error("\(problem)") }
+            throw ExitCode(ExitStatus.badConfiguration.rawValue)
+        }
+    }
+
+    /// The directory of a publisher that is to write there.
+    ///
+    /// A command of root goes on with the rights of the directory's owner, who may have put links in it.
+    func directory(_ settings: Settings) throws -> StateDirectory {
+        let directory = try StateDirectory.locate(
+            role: "publisher",
+            override: settings.value(PublisherSettings.state, flag: state),
+            environment: ProcessInfo.processInfo.environment
+        )
+        if !FolderRights.isRoots(directory.file(PublisherFiles.database)) {
+            try FolderRights.keep(ownerOf: directory.path)
+        }
+        return directory
+    }
+
+    /// The store's path, for reading; nothing is made.
+    func storePath(_ settings: Settings) throws -> String {
+        let directory = try StateDirectory.path(
+            role: "publisher",
+            override: settings.value(PublisherSettings.state, flag: state),
+            environment: ProcessInfo.processInfo.environment
+        )
+        return "\(directory)/\(PublisherFiles.database)"
+    }
+}
+
+/// The files of a publisher's state directory.
+enum PublisherFiles {
+    static let database = "publisher.sqlite"
+    static let lock = "publisher.lock"
+}
+
+/// The directory of the feed lists, for commands that hand them on or add to them.
+struct FeedFolderOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Option(PublisherSettings.feeds)
+    var feeds: String?
+
+    /// - Throws: `ExitCode` 78 when something is wrong with a list, which is said.
+    func folder(_ settings: Settings) throws -> FeedListFolder {
+        do {
+            return try FeedListFolder.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
+        } catch {
+            for problem in error.problems { Console.error("\(problem)") }
+            throw ExitCode(ExitStatus.badConfiguration.rawValue)
+        }
+    }
+}
+
+extension Failure {
+    /// The failure of a command that cannot use the publisher's database.
+    init(store error: PublisherStoreError) {
+        self.init(ExitStatus(rawValue: error.exit.rawValue) ?? .failed, "\(error)", hint: error.advice)
+    }
+}

@@ -1,0 +1,225 @@
+import ArgumentParser
+import FeedLists
+import FeedPublisher
+import Foundation
+import HostSystem
+import OutboundHTTP
+import Settings
+
+struct FeedsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "feeds",
+        abstract: "Show how the feeds fare, what would be sent of them, and exchange them with others.",
+        subcommands: [
+            FeedsListCommand.self, FeedsCheckCommand.self, FeedsPreviewCommand.self, FeedsDiscoverCommand.self,
+            FeedsAddCommand.self, FeedsImportCommand.self, FeedsExportCommand.self,
+        ]
+    )
+}
+
+struct FeedsListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the feeds: last success, next due, failures and why.",
+        discussion: """
+            Reads what the publisher has recorded; asks no feed.
+
+            EXAMPLES
+              newswire feeds list
+              newswire feeds list --json | jq '.[] | select(.state == "failing")'
+            """
+    )
+
+    @OptionGroup var lists: FeedListOptions
+
+    @Option(help: ArgumentHelp("Only this category.", valueName: "name"))
+    var category: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    fileprivate struct Row: Encodable {
+        let category: String
+        let url: String
+        let title: String?
+        let format: String?
+        let state: String
+        let lastSuccess: Date?
+        let nextDue: Date?
+        let failures: Int
+        let failingSince: Date?
+        let trouble: String?
+        let push: Push?
+    }
+
+    fileprivate struct Push: Encodable {
+        let hub: String
+        let state: String
+        let leaseEnd: Date?
+        let lastDelivery: Date?
+        let deliveries: Int
+        let discarded: Int
+        let reason: String?
+    }
+
+    func run() async throws {
+        let settings = try lists.configuration.load()
+        let feeds = try lists.lists(settings)
+        do {
+            let chosen = try feeds.chosen(category: category)
+            let health = try chosen.health(storePath: lists.storePath(settings))
+            if json { return Console.print(try JSON.line(health.map(Row.init))) }
+            for feed in health { Self.show(feed) }
+        } catch let error as FeedChoiceError {
+            throw Failure(.usage, "\(error)")
+        } catch let error as PublisherStoreError {
+            throw Failure(error)
+        }
+    }
+
+    private static func show(_ feed: FeedHealth) {
+        let read = feed.lastSuccess.map { "read \($0.formatted(.iso8601))" } ?? "never read"
+        let due =
+            feed.state == .gone ? "not asked again" : feed.nextDue.map { "due \($0.formatted(.iso8601))" } ?? "due"
+        let failures = feed.failures > 0 ? ["failed \(feed.failures) times"] : []
+        let parts = [feed.category, feed.state.rawValue, read, due] + failures + [feed.address.display]
+        Console.print(TerminalText.safe(parts.joined(separator: "  ")))
+        if let trouble = feed.trouble { Console.print("  \(TerminalText.safe(trouble))") }
+        if let push = feed.push { Console.print("  \(TerminalText.safe(Self.text(push)))") }
+    }
+
+    private static func text(_ push: PushHealth) -> String {
+        let lease = push.leaseEnd.map { ", lease until \($0.formatted(.iso8601))" } ?? ""
+        let delivered = push.lastDelivery.map { ", last delivery \($0.formatted(.iso8601))" } ?? ""
+        let reason = push.reason.map { ": \($0)" } ?? ""
+        return switch push.state {
+        case .active: "pushed by \(push.hub)\(lease)\(delivered)"
+        case .unproven: "pushed by \(push.hub)\(lease)\(delivered), and polled as well\(reason)"
+        case .pending: "not pushed by \(push.hub) yet\(reason)"
+        case .denied: "not pushed: \(push.hub) denies it\(reason)"
+        }
+    }
+}
+
+extension FeedsListCommand.Row {
+    fileprivate init(_ feed: FeedHealth) {
+        self.init(
+            category: feed.category,
+            url: feed.address.display,
+            title: feed.title,
+            format: feed.format,
+            state: feed.state.rawValue,
+            lastSuccess: feed.lastSuccess,
+            nextDue: feed.nextDue,
+            failures: feed.failures,
+            failingSince: feed.failingSince,
+            trouble: feed.trouble,
+            push: feed.push.map { push in
+                FeedsListCommand.Push(
+                    hub: push.hub,
+                    state: push.state.rawValue,
+                    leaseEnd: push.leaseEnd,
+                    lastDelivery: push.lastDelivery,
+                    deliveries: push.deliveries,
+                    discarded: push.discarded,
+                    reason: push.reason
+                )
+            }
+        )
+    }
+}
+
+struct FeedsPreviewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "preview",
+        abstract: "Ask feeds now and show of each entry what would be sent, or why not; change nothing.",
+        discussion: """
+            Takes all listed feeds, those of a category, or those named. A feed that is in no list yet can be named to \
+            see what it would bring. To count recipients as well, use 'newswire publish --dry-run'.
+
+            EXAMPLES
+              newswire feeds preview --category World
+              newswire feeds preview https://example.org/world.rss --announce-existing 3
+            """
+    )
+
+    @OptionGroup var lists: FeedListOptions
+
+    @Argument(help: ArgumentHelp("The feeds; without any, all that are listed.", valueName: "url"))
+    var urls: [String] = []
+
+    @Option(
+        help: ArgumentHelp("The feeds of this category; with a new feed, the list it is meant for.", valueName: "name")
+    )
+    var category: String?
+
+    @Option(help: ArgumentHelp("As if so many entries of a first reading were announced.", valueName: "N|all"))
+    var announceExisting = ExistingEntries.none
+
+    @Option(PublisherSettings.cap)
+    var cap: CategoryCap?
+
+    @Option(PublisherSettings.contact)
+    var contact: String?
+
+    @Flag(help: "Take addresses of this machine and its network, and files, for feeds that are in no list.")
+    var local = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        let settings = try lists.configuration.load()
+        let feeds = try chosenLists(settings)
+        var options = PublishOptions()
+        options.announceExisting = announceExisting
+        options.cap = settings.value(PublisherSettings.cap, flag: cap).limit
+        options.announceWithin = settings.value(PublisherSettings.announceWithin)
+        options.force = true
+        let path = try lists.storePath(settings)
+        let contact = settings.value(PublisherSettings.contact, flag: contact)
+        do {
+            let preview = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
+                try await self.preview(feeds, path, http, options)
+            }
+            try PreviewOutput.print(preview, asJSON: json)
+            if preview.report.failedFeeds > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
+        } catch let error as PublisherStoreError {
+            throw Failure(error)
+        }
+    }
+
+    private func chosenLists(_ settings: Settings) throws -> FeedLists {
+        do {
+            // A feed can be tried before there is any list.
+            let directory = settings.value(PublisherSettings.feeds, flag: lists.feeds)
+            let needsLists = urls.isEmpty || category != nil || HostFile.exists(directory)
+            let all = needsLists ? try lists.lists(settings) : FeedLists([])
+            return try all.chosen(category: category).chosen(
+                urls: urls,
+                isLocal: local,
+                hasCategory: category != nil
+            )
+        } catch let error as FeedChoiceError {
+            throw Failure(.usage, "\(error)")
+        }
+    }
+
+    private func preview(
+        _ feeds: FeedLists,
+        _ path: String,
+        _ http: OutboundClient,
+        _ options: PublishOptions
+    ) async throws -> PublishPreview {
+        try await untilStopped {
+            try await PublishPass.preview(
+                lists: feeds,
+                storePath: path,
+                http: http,
+                hub: nil,
+                options: options,
+                reporter: PublishReporter(line: Console.say)
+            )
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import ArgumentParser
+import FeedLists
+import FeedPublisher
+import Feeds
+import Foundation
+import HostSystem
+import OutboundHTTP
+import Settings
+
+/// The options of a search for feeds.
+struct FeedSearchOptions: ParsableArguments {
+    @Option(PublisherSettings.contact)
+    var contact: String?
+
+    @Flag(help: "Where a page names no feed, try the usual addresses: /feed, /rss, /atom.xml, /index.xml, /feed.json.")
+    var guess = false
+
+    func candidates(of address: String, _ settings: Settings) async throws -> [FeedSearch.Candidate] {
+        let http = OutboundClient(
+            userAgent: Program.userAgent(contact: settings.value(PublisherSettings.contact, flag: contact))
+        )
+        let guesses = guess
+        do {
+            let found = try await untilStopped {
+                try await FeedSearch(http: http).candidates(of: address, guesses: guesses)
+            }
+            await http.shutdown()
+            return found
+        } catch {
+            await http.shutdown()
+            guard let error = error as? FeedSearchError else { throw error }
+            throw Failure(.failed, TerminalText.safe("\(error)"))
+        }
+    }
+
+    /// The failure where nothing was found.
+    func failure(_ address: String) -> Failure {
+        Failure(
+            .failed,
+            TerminalText.safe("'\(address)' names no feed that can be read"),
+            hint: guess ? nil : "pass --guess to try the usual addresses"
+        )
+    }
+}
+
+struct FeedsDiscoverCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "discover",
+        abstract: "Find the feeds that a web page names.",
+        discussion: """
+            Asks for the page and for each feed that it names, ten at most, and shows those that are feeds: address, format, \
+            number of entries and title. Ends with 1 if there is none.
+
+            EXAMPLES
+              newswire feeds discover https://example.org/
+              newswire feeds discover --guess --json https://example.org/ | jq -r '.[].url'
+            """
+    )
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var search: FeedSearchOptions
+
+    @Argument(help: ArgumentHelp("The page's address.", valueName: "url"))
+    var address: String
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    private struct Row: Encodable {
+        let url: String
+        let source: String
+        let title: String?
+        let format: String?
+        let entries: Int?
+        let problem: String?
+    }
+
+    func run() async throws {
+        let found = try await search.candidates(of: address, try configuration.load())
+        if json {
+            let rows = found.map {
+                Row(
+                    url: $0.address,
+                    source: $0.source.rawValue,
+                    title: $0.title,
+                    format: $0.format,
+                    entries: $0.entries,
+                    problem: $0.problem
+                )
+            }
+            Console.print(try JSON.line(rows))
+        } else {
+            for feed in found { Self.show(feed) }
+        }
+        if !found.contains(where: { $0.problem == nil }) { throw search.failure(address) }
+    }
+
+    private static func show(_ feed: FeedSearch.Candidate) {
+        if let problem = feed.problem {
+            return Console.warning(TerminalText.safe("the page names '\(feed.address)': \(problem)"))
+        }
+        let count = feed.entries.map { "\($0) \($0 == 1 ? "entry" : "entries")" }
+        let parts = [feed.address, feed.format, count, feed.title].compactMap(\.self)
+        Console.print(TerminalText.safe(parts.joined(separator: "  ")))
+    }
+}
+
+struct FeedsAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Add a feed to a category's list, by its own address or that of a page.",
+        discussion: """
+            The feed is asked for once, to see that it is one. Of a page that names several feeds the first is taken and the \
+            others are named. A category without a list gets a new file.
+
+            EXAMPLES
+              newswire feeds add https://example.org/world.rss --category World
+              newswire feeds add https://example.org/ --category World --dry-run
+            """
+    )
+
+    @OptionGroup var lists: FeedFolderOptions
+    @OptionGroup var search: FeedSearchOptions
+
+    @Argument(help: ArgumentHelp("The feed's address, or a page's.", valueName: "url"))
+    var address: String
+
+    @Option(help: ArgumentHelp("The category whose list gets the feed.", valueName: "name"))
+    var category: String
+
+    @Flag(help: "Show what would be done, and write nothing.")
+    var dryRun = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        let settings = try lists.configuration.load()
+        let folder = try lists.folder(settings)
+        let feeds = try await search.candidates(of: address, settings).filter { $0.problem == nil }
+        guard let feed = feeds.first else { throw search.failure(address) }
+        for other in feeds.dropFirst() {
+            Console.notice(TerminalText.safe("the page also names '\(other.address)' \(other.title ?? "")"))
+        }
+        let outline = OPMLOutline([OPMLOutline.Attribute(.xmlURL, feed.address)])
+        let document = OPMLDocument(title: nil, outlines: [outline])
+        let report = try FeedImportOutput.add(document, to: folder, category: category, isDryRun: dryRun)
+        try FeedImportOutput.print(report, isDryRun: dryRun, asJSON: json)
+        if !report.refused.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+    }
+}

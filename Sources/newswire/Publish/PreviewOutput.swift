@@ -1,0 +1,163 @@
+import FeedLists
+import FeedPublisher
+import Foundation
+import HostSystem
+import HubProtocol
+
+/// Shows what a pass would do: each feed with each of its entries, then what would be sent.
+enum PreviewOutput {
+    static func print(_ preview: PublishPreview, asJSON: Bool) throws {
+        if asJSON { return Console.print(try JSON.line(Document(preview))) }
+        for feed in preview.feeds {
+            Console.print("\(feed.category)  \(TerminalText.safe(feed.address.display))  \(state(of: feed))")
+            for entry in feed.entries {
+                let trouble = entry.dateTrouble.map { " (\($0.text))" } ?? ""
+                let what = TerminalText.safe(fate(of: entry, preview.messages))
+                Console.print("  \(TerminalText.safe(entry.title)): \(what)\(trouble)")
+            }
+        }
+        for message in preview.messages {
+            let reach = message.recipients.map { "to \($0)" } ?? "to an unknown number"
+            let languages = message.languages.isEmpty ? "" : ", in \(message.languages.joined(separator: ", "))"
+            let line = "send  \(message.tags): \(message.text.isEmpty ? message.title : message.text)"
+            Console.print("\(TerminalText.safe(line)) (\(message.body.count) bytes, \(reach)\(languages))")
+        }
+    }
+
+    private static func state(of feed: FeedPreview) -> String {
+        switch feed.state {
+        case .read:
+            let silent = feed.entries.count { if case .silent = $0.fate { true } else { false } }
+            return "\(feed.entries.count) entries, \(feed.entries.count - silent) to be announced"
+        case .failed: return "could not be read"
+        case .skipped: return "not asked: the pass ended before its turn"
+        case .notAsked(let reason): return "not asked: \(Self.text(reason))"
+        }
+    }
+
+    fileprivate static func text(_ reason: NotAsked) -> String {
+        switch reason {
+        case .notDue(let until): "not due until \(until.formatted(.iso8601)); --force asks anyway"
+        case .hostQuiet(let until): "its host wants quiet until \(until.formatted(.iso8601))"
+        case .gone(let since): "it answered that it is gone, at \(since.formatted(.iso8601))"
+        }
+    }
+
+    private static func fate(of entry: EntryPreview, _ messages: [MessagePreview]) -> String {
+        let translation = entry.translationOf.map { ", as a translation of '\($0)'" } ?? ""
+        return switch entry.fate {
+        case .message(let index): "sent to \(messages[index].tags)\(translation)"
+        case .digest(let reason, _): "in a digest: \(reason.text)\(translation)"
+        case .silent(let reason, let story): "not sent: \(reason.text)\(story.map { " ('\($0)')" } ?? "")"
+        case .held(let hour): "waits until \(hour.formatted(.iso8601))"
+        case .waiting: "not sent: the pass ended before"
+        }
+    }
+
+    // MARK: JSON
+
+    fileprivate struct Document: Encodable {
+        let feeds: [FeedRow]
+        let messages: [MessageRow]
+    }
+
+    fileprivate struct FeedRow: Encodable {
+        let category: String
+        let url: String
+        let title: String?
+        let state: String
+        let reason: String?
+        let entries: [EntryRow]
+    }
+
+    fileprivate struct EntryRow: Encodable {
+        let title: String
+        let link: String?
+        let date: Date?
+        let fate: String
+        let reason: String?
+        let reasonText: String?
+        let sameStory: String?
+        let translationOf: String?
+        let message: Int?
+        let dateTrouble: String?
+    }
+
+    fileprivate struct MessageRow: Encodable {
+        let tags: String
+        let category: String
+        let title: String
+        let languages: [String]
+        let body: String
+        let bytes: Int
+        let recipients: Int?
+        let platforms: [String: Int]
+    }
+}
+
+extension PreviewOutput.Document {
+    fileprivate init(_ preview: PublishPreview) {
+        feeds = preview.feeds.map(PreviewOutput.FeedRow.init)
+        messages = preview.messages.map(PreviewOutput.MessageRow.init)
+    }
+}
+
+extension PreviewOutput.FeedRow {
+    fileprivate init(_ feed: FeedPreview) {
+        let (state, reason): (String, String?) =
+            switch feed.state {
+            case .read: ("read", nil)
+            case .failed(let line): ("failed", line)
+            case .skipped: ("skipped", nil)
+            case .notAsked(let why): ("notAsked", PreviewOutput.text(why))
+            }
+        self.init(
+            category: feed.category,
+            url: feed.address.display,
+            title: feed.title,
+            state: state,
+            reason: reason,
+            entries: feed.entries.map(PreviewOutput.EntryRow.init)
+        )
+    }
+}
+
+extension PreviewOutput.EntryRow {
+    fileprivate init(_ entry: EntryPreview) {
+        var (fate, reason, text, story, message): (String, String?, String?, String?, Int?) = ("", nil, nil, nil, nil)
+        switch entry.fate {
+        case .message(let index): (fate, message) = ("message", index)
+        case .digest(let why, let index): (fate, reason, text, message) = ("digest", why.name, why.text, index)
+        case .silent(let why, let other): (fate, reason, text, story) = ("silent", why.name, why.text, other)
+        case .held(let hour): (fate, text) = ("held", "waits until \(hour.formatted(.iso8601))")
+        case .waiting: fate = "waiting"
+        }
+        self.init(
+            title: entry.title,
+            link: entry.link,
+            date: entry.date,
+            fate: fate,
+            reason: reason,
+            reasonText: text,
+            sameStory: story,
+            translationOf: entry.translationOf,
+            message: message,
+            dateTrouble: entry.dateTrouble?.rawValue
+        )
+    }
+}
+
+extension PreviewOutput.MessageRow {
+    fileprivate init(_ message: MessagePreview) {
+        self.init(
+            tags: message.tags,
+            category: message.category,
+            title: message.title,
+            languages: message.languages,
+            body: String(decoding: message.body, as: UTF8.self),
+            bytes: message.body.count,
+            recipients: message.recipients,
+            platforms: message.platforms
+        )
+    }
+}

@@ -1,0 +1,120 @@
+import FeedLists
+import FeedPublisher
+import Foundation
+import HostSystem
+import HubClient
+import Hummingbird
+import Logging
+import NIOCore
+import OutboundHTTP
+import ServiceLifecycle
+import Settings
+import UnixSignals
+
+extension PublishCommand {
+    /// Publishes until a signal asks for a stop; then what is in progress ends between two feeds or messages.
+    func stay(
+        _ feeds: FeedLists,
+        _ settings: Settings,
+        _ options: PublishOptions,
+        _ store: PublisherStore,
+        _ http: OutboundClient,
+        _ hub: HubClient,
+        _ lock: FileLock
+    ) async throws {
+        let callback = settings.value(PublisherSettings.callback, flag: callback)
+        let listen = settings.value(PublisherSettings.listen, flag: listen)
+        let log = Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
+        let watch = PublishWatch(
+            lists: feeds,
+            directory: settings.value(PublisherSettings.feeds, flag: lists.feeds),
+            store: store,
+            http: http,
+            hub: hub,
+            options: options,
+            callback: callback,
+            environment: environment,
+            reporter: PublishReporter(line: Console.say),
+            logger: log
+        )
+        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        var services: [any Service] = [
+            WatchService(watch: watch, notifier: notifier, isReady: callback == nil) {
+                lock.refresh()
+                try leaveMetrics(watch.lists, store, watch.takeReport(), settings)
+            }
+        ]
+        if let callback {
+            services.append(
+                WebSubServer.application(watch, host: listen.host, port: listen.port, logger: log) { port in
+                    Console.notice("hubs reach port \(port) as '\(callback)'")
+                    notifier?.ready()
+                }
+            )
+        }
+        var quiet = log
+        quiet.logLevel = max(log.logLevel, .warning)
+        var group = ServiceGroupConfiguration(
+            services: services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: quiet
+        )
+        group.maximumGracefulShutdownDuration = .seconds(10)
+        do {
+            try await ServiceGroup(configuration: group).run()
+        } catch let error as IOError {
+            throw Failure(
+                .tryLater,
+                "cannot listen on \(listen): \(String(cString: strerror(error.errnoCode)).lowercased())",
+                hint: "pass another --listen"
+            )
+        }
+        notifier?.stopping()
+    }
+}
+
+/// A publisher that stays, and what its service manager wants to know of it.
+private struct WatchService: Service {
+    /// The interval at which metrics are written and the lock is renewed.
+    private static let accountPause: Duration = .seconds(30)
+
+    let watch: PublishWatch
+    let notifier: ServiceNotifier?
+    /// True if nothing else has to start before it is ready.
+    let isReady: Bool
+    let account: @Sendable () throws -> Void
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            if isReady { notifier?.ready() }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await feedingWatchdog { try await watch.run() } }
+                group.addTask { await keepAccount() }
+                group.addTask {
+                    // At a terminal it means that this is closed.
+                    guard !Console.isInteractive else { return }
+                    for await _ in TerminationSignals.stream([SIGHUP]) { watch.reload() }
+                }
+                defer { group.cancelAll() }
+                for try await _ in group where Task.isCancelled { return }
+            }
+        }
+    }
+
+    private func feedingWatchdog(_ work: () async throws -> Void) async throws {
+        guard let notifier else { return try await work() }
+        try await notifier.feedingWatchdog(probe: { try watch.probe() }, during: work)
+    }
+
+    private func keepAccount() async {
+        while !Task.isCancelled {
+            do {
+                try account()
+                if let notifier { notifier.status(try watch.status()) }
+            } catch {
+                // The store is in trouble, which is said where work meets it.
+            }
+            try? await Task.sleep(for: Self.accountPause)
+        }
+    }
+}

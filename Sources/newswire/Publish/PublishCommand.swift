@@ -1,0 +1,238 @@
+import ArgumentParser
+import FeedLists
+import FeedPublisher
+import Foundation
+import HostSystem
+import HubClient
+import OutboundHTTP
+import Settings
+
+struct PublishCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publish",
+        abstract: "Poll the feeds that are due and announce what is new.",
+        discussion: """
+            One pass, for cron or a systemd timer; a pass with nothing to say prints nothing. The first pass records \
+            what the feeds hold and announces none of it.
+
+            With --watch it stays: each feed is asked when its time has come, changed feed lists are read again, and \
+            messages go at once. With --callback as well it subscribes to the hubs that feeds name (WebSub), and a story \
+            arrives seconds after it was published; what a hub does not deliver is polled.
+
+            EXAMPLES
+              newswire publish
+              newswire publish --watch --callback https://news.example.org/websub/
+              newswire publish --dry-run --force --announce-existing 3
+              */5 * * * * newswire publish --feeds /etc/newswire/feeds
+            """
+    )
+
+    @OptionGroup var lists: FeedListOptions
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(
+        help: ArgumentHelp("Announce so many entries of feeds that are read for the first time.", valueName: "N|all")
+    )
+    var announceExisting = ExistingEntries.none
+
+    @Option(PublisherSettings.cap)
+    var cap: CategoryCap?
+
+    @Option(PublisherSettings.announceWithin)
+    var announceWithin: Duration?
+
+    @Option(PublisherSettings.publisher)
+    var publisher: String?
+
+    @Option(PublisherSettings.contact)
+    var contact: String?
+
+    @Option(PublisherSettings.metricsFile)
+    var metricsFile: String?
+
+    @Option(PublisherSettings.logLevel)
+    var logLevel: LogLevel?
+
+    @Flag(help: "Stay, and publish what comes when it comes.")
+    var watch = false
+
+    @Option(PublisherSettings.callback)
+    var callback: String?
+
+    @Option(PublisherSettings.listen)
+    var listen: ListenAddress?
+
+    @Flag(help: "Poll feeds that are not due, too.")
+    var force = false
+
+    @Flag(help: "Show each message, whom it would reach, and why other entries are not sent; change nothing.")
+    var dryRun = false
+
+    @Flag(help: "With --dry-run, print JSON.")
+    var json = false
+
+    func validate() throws {
+        if json, !dryRun { throw ValidationError("--json needs --dry-run") }
+        if watch, dryRun || force { throw ValidationError("--watch goes neither with --dry-run nor with --force") }
+        if !watch, callback != nil || listen != nil { throw ValidationError("--callback and --listen need --watch") }
+    }
+
+    func run() async throws {
+        let settings = try lists.configuration.load()
+        let feeds = try lists.lists(settings)
+        let contact = settings.value(PublisherSettings.contact, flag: contact)
+        let report = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
+            try await dryRun ? preview(feeds, settings, http) : publish(feeds, settings, http)
+        }
+        if report.exit != .done { throw ExitCode(report.exit.rawValue) }
+    }
+
+    var environment: PublishEnvironment {
+        var environment = PublishEnvironment()
+        environment.program = Program.version
+        return environment
+    }
+
+    func options(_ settings: Settings) -> PublishOptions {
+        var options = PublishOptions()
+        options.announceExisting = announceExisting
+        options.cap = settings.value(PublisherSettings.cap, flag: cap).limit
+        options.announceWithin = settings.value(PublisherSettings.announceWithin, flag: announceWithin)
+        options.force = force
+        options.publisher = settings.value(PublisherSettings.publisher, flag: publisher)
+        return options
+    }
+
+    private func publish(
+        _ feeds: FeedLists,
+        _ settings: Settings,
+        _ http: OutboundClient
+    ) async throws -> PublishReport {
+        let directory = try lists.directory(settings)
+        let lock: FileLock
+        switch try PublisherLock.acquire(directory.file(PublisherFiles.lock), isWatched: watch || Console.isInteractive)
+        {
+        case .acquired(let acquired): lock = acquired
+        case .busy(let exit, let line):
+            if let line { Console.say(line) }
+            throw ExitCode(exit.rawValue)
+        }
+        defer { lock.close() }
+        let trappedFeed = TrapNote.take(from: lock)
+        TrapNote.leave(in: lock)
+        let hub = try connection.resolved(settings, PublisherSettings.connection)
+        let client = try hub.client(try hub.sending(), http: http)
+        do {
+            let store = try PublisherStore(path: directory.file(PublisherFiles.database))
+            var options = options(settings)
+            options.trappedFeed = trappedFeed
+            guard watch else { return try await pass(feeds, settings, options, store, http, client) }
+            try await stay(feeds, settings, options, store, http, client, lock)
+            return PublishReport()
+        } catch let error as PublisherStoreError {
+            throw Failure(error)
+        }
+    }
+
+    private func pass(
+        _ feeds: FeedLists,
+        _ settings: Settings,
+        _ options: PublishOptions,
+        _ store: PublisherStore,
+        _ http: OutboundClient,
+        _ hub: HubClient
+    ) async throws -> PublishReport {
+        let pass = PublishPass(
+            lists: feeds,
+            store: store,
+            http: http,
+            hub: hub,
+            options: options,
+            environment: environment,
+            reporter: PublishReporter(line: Console.say),
+            logger: Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
+        )
+        let report = try await untilStopped { try await pass.run() }
+        try leaveMetrics(feeds, store, report, settings)
+        if Console.isInteractive { Self.summarize(report) }
+        return report
+    }
+
+    func leaveMetrics(
+        _ feeds: FeedLists,
+        _ store: PublisherStore,
+        _ report: PublishReport,
+        _ settings: Settings
+    ) throws {
+        guard let path = settings.value(PublisherSettings.metricsFile, flag: metricsFile) else { return }
+        do {
+            try HostFile.replace(path, with: try feeds.metrics(of: store, after: report), permissions: 0o644)
+        } catch let error as HostError {
+            Console.warning("the pass is done, but its metrics are not written: \(error)")
+        }
+    }
+
+    private func preview(
+        _ feeds: FeedLists,
+        _ settings: Settings,
+        _ http: OutboundClient
+    ) async throws -> PublishReport {
+        let hub = try connection.resolved(settings, PublisherSettings.connection)
+        let client = try (hub.named() ?? hub.local(.full)).map { try hub.client($0, http: http) }
+        let options = options(settings)
+        let path = try lists.storePath(settings)
+        do {
+            let preview = try await untilStopped {
+                try await PublishPass.preview(
+                    lists: feeds,
+                    storePath: path,
+                    http: http,
+                    hub: client,
+                    options: options,
+                    environment: environment,
+                    reporter: PublishReporter(line: Console.say)
+                )
+            }
+            try PreviewOutput.print(preview, asJSON: json)
+            return preview.report
+        } catch let error as PublisherStoreError {
+            throw Failure(error)
+        }
+    }
+
+    private static func summarize(_ report: PublishReport) {
+        var parts = [
+            "\(report.polled) feeds polled", "\(report.announced) new entries", "\(report.sent) messages sent",
+        ]
+        if report.recorded > 0 { parts.append("\(report.recorded) entries recorded without one") }
+        if report.failedFeeds > 0 { parts.append("\(report.failedFeeds) feeds failed") }
+        if report.pending > 0 { parts.append("\(report.pending) messages wait") }
+        Console.notice(parts.joined(separator: ", "))
+    }
+}
+
+extension Console {
+    /// A line of the publisher; what an earlier pass said already is for people at a terminal only.
+    @Sendable static func say(_ line: PublishLine) {
+        if line.isRepeat, !isInteractive { return }
+        switch line.level {
+        case .error: error(line.text)
+        case .warning: warning(line.text)
+        case .hint: hint(line.hint.map(Failure.text) ?? line.text)
+        case .notice: notice(line.text)
+        }
+    }
+}
+
+extension ExistingEntries: ExpressibleByArgument {
+    public init?(argument: String) {
+        switch argument {
+        case "all": self = .all
+        case "none": self = .none
+        default:
+            guard let number = Int(argument), number >= 0 else { return nil }
+            self = number == 0 ? .none : .newest(number)
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import HubProtocol
+import HubTestServer
+import Testing
+
+@testable import FeedLists
+
+@Suite struct FeedListsTests {
+    private func problems(_ texts: [String]) -> [String] {
+        let files = texts.enumerated().map { (file: "\($0.offset).yaml", text: $0.element) }
+        do {
+            _ = try FeedLists.parse(files)
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+
+    @Test func `a list as the design shows it is read whole`() throws {
+        let lists = try FeedLists.parse([
+            (
+                file: "world.yaml",
+                text: """
+                category: World                                    # the tag
+                template: "Breaking $(category) News : $(title)"   # becomes messageParam
+                feeds:
+                  - url: https://example.org/world.rss
+                    every: 5m
+                  - url: file:///srv/own.xml
+                    local: true
+                    title: Town hall
+                """
+            )
+        ])
+        let list = try #require(lists.lists.first)
+        #expect(list.category.text == "World")
+        #expect(list.feeds.map(\.address.text) == ["https://example.org/world.rss", "file:///srv/own.xml"])
+        #expect(list.feeds.map { $0.interval?.seconds } == [300, nil])
+        #expect(list.feeds.map(\.isLocal) == [false, true])
+        #expect(list.feeds.map(\.title) == [nil, "Town hall"])
+        #expect(list.feeds.map(\.line) == [4, 6])
+    }
+
+    @Test func `the category, feeds and a template are what a list needs, the template least`() throws {
+        let lists = try FeedLists.parse([(file: "a.yaml", text: "category: World\nfeeds: []")])
+        #expect(lists.lists.first?.template.text == FeedList.standardTemplate)
+        #expect(problems(["{}"]).count == 2)
+    }
+
+    @Test(arguments: [
+        ("category: World\nfeds: []", "line 2: unknown key 'feds': did you mean 'feeds'?"),
+        (
+            "category: World\nfeeds:\n  - url: https://a.example/\n    evry: 5m",
+            "line 4: unknown key 'evry': did you mean 'every'?"
+        ),
+        (
+            "category: World\nfeeds:\n  - url: https://a.example/\n    every: 5 minutes",
+            "line 4: 'every: 5 minutes' is not a time"
+        ),
+        (
+            "category: World\nfeeds:\n  - url: https://a.example/\n    every: 10s",
+            "line 4: 'every: 10s' must lie between 1m and 7d"
+        ),
+        (
+            "category: World\nfeeds:\n  - url: https://a.example/\n    local: maybe",
+            "line 4: 'local' must be true or false"
+        ),
+        ("category: World\nfeeds:\n  - url: ftp://a.example/", "line 3: feed of 'a.example' has the scheme 'ftp'"),
+        ("category: World\nfeeds:\n  - url: file:///etc/passwd", "is a file, which needs 'local: true'"),
+        ("category: World\nfeeds:\n  - url: example.org/world", "line 3: 'url' is not a URL"),
+        ("category: World\nfeeds:\n  - url: https:///x", "names no host"),
+        (
+            "category: World\nfeeds:\n  - url: https://a.example:99999/",
+            "line 3: feed of 'a.example' has a port that is no number up to 65535"
+        ),
+        ("category: World\nfeeds:\n  - title: x", "a feed has no 'url:'"),
+        ("category: World\nfeeds: no", "'feeds' must be a list"),
+        ("category: two words\nfeeds: []", "category 'two words' is no tag"),
+        ("category: username:eve\nfeeds: []", "is a reserved tag"),
+        ("category: World\ntemplate: $(title\nfeeds: []", "line 2: template:"),
+        ("category: World\nlanguage: en-GB\nfeeds: []", "language 'en-GB' must be letters"),
+        ("category: World\ncategory: Sports\nfeeds: []", "stands twice"),
+        ("category: [World\nfeeds: []", "is not YAML"),
+        ("- just\n- a list", "must hold 'category:' and 'feeds:'"),
+        ("", "must hold 'category:' and 'feeds:'"),
+    ])
+    func `a mistake is named with its place`(text: String, expected: String) {
+        let found = problems([text])
+        #expect(found.contains { $0.contains(expected) }, "\(found)")
+    }
+
+    @Test func `all problems of all files come together`() {
+        let found = problems([
+            "category: World\ncolour: red\nfeeds:\n  - url: nonsense\n  - adress: https://a.example/",
+            "categori: Sports\nfeeds: []",
+        ])
+        #expect(found.count == 6, "\(found)")
+        #expect(found.contains { $0.hasPrefix("'1.yaml' line 1: unknown key 'categori': did you mean 'category'?") })
+    }
+
+    @Test func `one feed in two lists is refused, however it is spelled`() {
+        let found = problems([
+            "category: World\nfeeds:\n  - url: https://Example.org:443/a#top",
+            "category: Sports\nfeeds:\n  - url: https://example.org/a",
+        ])
+        #expect(found == ["'1.yaml' line 3: feed 'https://example.org/a' is already listed in '0.yaml' line 3"])
+    }
+
+    @Test func `one category in two files is refused, whatever its letters' case`() {
+        let found = problems(["category: World\nfeeds: []", "category: world\nfeeds: []"])
+        #expect(found == ["'1.yaml': category 'world' is already listed in '0.yaml'"])
+    }
+
+    @Test func `a directory is read in the order of its files, and one that is not there is named`() throws {
+        let folder = try ScratchFolder()
+        try "category: World\nfeeds: []".write(toFile: folder.file("b.yaml"), atomically: true, encoding: .utf8)
+        try "category: Art\nfeeds: []".write(toFile: folder.file("a.yml"), atomically: true, encoding: .utf8)
+        try "not read".write(toFile: folder.file("README.md"), atomically: true, encoding: .utf8)
+        #expect(try FeedLists.load(directory: folder.path).categories.map(\.text) == ["Art", "World"])
+
+        let error = #expect(throws: FeedListsError.self) { try FeedLists.load(directory: folder.file("none")) }
+        #expect(error?.description.contains("no such file") == true, "\(String(describing: error))")
+        try Data([0xFF, 0xFE]).write(to: URL(filePath: folder.file("c.yaml")))
+        #expect(throws: FeedListsError.self) { try FeedLists.load(directory: folder.path) }
+    }
+
+    @Test func `a directory without lists is a mistake`() throws {
+        let folder = try ScratchFolder()
+        let error = #expect(throws: FeedListsError.self) { try FeedLists.load(directory: folder.path) }
+        #expect(error?.description.contains("no feed list") == true)
+    }
+
+    @Test(arguments: [
+        "https://me:pwd@host.example:99999/f?token=pwd", "https://me:p/pwd@host.example/", "ftp://me:pwd@host.example/",
+        "https://me:pwd@host.example/a b", "me:pwd@host.example", "https://pwd:pwd:pwd@/", "https://me:99999/pwd@x/",
+    ])
+    func `no secret of an address that is wrong is quoted`(url: String) {
+        let found = problems(["category: World\nfeeds:\n  - url: '\(url)'"])
+        #expect(found.count == 1 && !found[0].contains("pwd"), "\(found)")
+    }
+
+    @Test func `credentials in an address are not shown`() throws {
+        let address = try FeedAddress(parsing: "https://me:secret@example.org/a?b=@c", allowsFile: false)
+        #expect(address.display == "https://example.org/a?b=@c")
+        #expect(address.host == "example.org")
+    }
+
+    /// What may be private is decided by this: two readings of one text would be a way round it.
+    @Test(arguments: [
+        ("https://Example.org:443/a", "http://example.org/b", true), ("http://0x7f.1/", "http://127.0.0.1/a", true),
+        ("http://bücher.example/", "http://xn--bcher-kva.example/", true),
+        ("http://127.0.0。1/", "http://127.0.0.1/", true),
+        ("http://example.org/", "http://example.org:8080/", false), ("http://a@example.org/", "http://a/", false),
+        ("http://b.example/", "http://a.example/@b.example", false),
+        ("http://b.example/", "http://a\\@b.example/", true),
+    ])
+    func `an address is of the site that requests go to`(one: String, other: String, isShared: Bool) throws {
+        let one = try FeedAddress(parsing: one, allowsFile: false)
+        #expect(try one.sharesSite(with: FeedAddress(parsing: other, allowsFile: false)) == isShared)
+    }
+
+    @Test(arguments: ["http://ü..example/", "https://[::1/"])
+    func `an address that no request could be sent to is a mistake in the list`(text: String) {
+        let error = #expect(throws: FeedAddressError.self) { try FeedAddress(parsing: text, allowsFile: false) }
+        #expect(error?.description.hasPrefix("cannot be fetched: ") == true)
+    }
+}
