@@ -50,7 +50,7 @@ struct MessageComposer: Sendable {
             isDigest: false,
             story: change.name,
             status: change.status,
-            urgency: values["urgency"],
+            urgency: values[.urgency],
             replaces: change.replaces,
             notBefore: change.notBefore,
             expires: change.status == .withdrawn ? nil : announcement.entry.alert?.expires,

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import HubProtocol
 
 /// A message to be sent, its bytes frozen.
 struct OutboxRow: Sendable, Equatable {
@@ -39,7 +40,7 @@ struct OutboxMessage: Sendable, Equatable {
     /// ``StoryName``.
     var story: String?
     var status: MessageStatus?
-    /// ``MessageComposer/urgent`` or nothing.
+    /// The word of a ``MessageUrgency``; `nil` for the usual one.
     var urgency: String?
     /// Names of stories whose messages this one takes the place of; such a message is never folded into a digest.
     var replaces: [String] = []
@@ -51,7 +52,7 @@ struct OutboxMessage: Sendable, Equatable {
     var shares: [String: LanguageShare] = [:]
 
     /// True for an alert to be acted upon.
-    var isUrgent: Bool { urgency == MessageComposer.urgent }
+    var isUrgent: Bool { urgency == MessageUrgency.critical.rawValue }
 }
 
 /// The outcome of a row.

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// The messages that wait for the hub, and their outcomes.
 extension PublisherStore {

@@ -1,6 +1,7 @@
 internal import Feeds
 internal import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// The stories that each category announced, so that a second feed's telling is known.
 extension StoreTransaction {

@@ -266,7 +266,7 @@ import Testing
         _ = try store.transaction { try $0.insert(message, feed: nil, now: Date()) }
         #expect(try store.pending().map(\.message) == [message])
         var told = message
-        told.urgency = MessageComposer.urgent
+        told.urgency = MessageUrgency.critical.rawValue
         told.shares = ["French": LanguageShare(entries: 2, headlines: "a\nb")]
         try store.transaction { try $0.amend(1, told) }
         #expect(try store.pending().map(\.message) == [told])

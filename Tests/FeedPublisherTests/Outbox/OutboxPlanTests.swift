@@ -1,4 +1,5 @@
 import Foundation
+import HubProtocol
 import HubTestServer
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
                 headlines: "\(id)",
                 entries: digest ? 3 : 1,
                 isDigest: digest,
-                urgency: urgent ? MessageComposer.urgent : nil
+                urgency: urgent ? MessageUrgency.critical.rawValue : nil
             ),
             created: now - hoursOld * 3_600,
             wasAttempted: attempted

@@ -1,6 +1,7 @@
 import Foundation
 import HubProtocol
 import HubRouting
+import HubStore
 import NIOCore
 import Synchronization
 import Testing
