@@ -191,7 +191,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
-                "OutboundHTTP", "FeedPublisher",
+                "OutboundHTTP", "FeedPublisher", "SubscriberAgent",
                 "Certificates", "NetworkAddresses", .httpTypes, .nioCore, .nioEmbedded, .nioHTTPTypes,
             ]
         ),
