@@ -212,7 +212,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
-                "OutboundHTTP", "Certificates", "NetworkAddresses",
+                "OutboundHTTP", "FeedPublisher", "SubscriberAgent", "Certificates", "NetworkAddresses",
             ]
         ),
     ]

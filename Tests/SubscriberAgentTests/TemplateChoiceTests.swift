@@ -62,7 +62,8 @@ import Testing
         let path = try file(text)
         let error = #expect(throws: AgentError.self) { try TemplateChoice(file: path) }
         #expect(error?.exit == .usage)
-        #expect(error?.description.contains(path) == true && error?.hint == .template)
+        #expect(error?.description.contains(path) == true)
+        #expect(error?.hint == (text.utf8.count > TemplateChoice.maximumBytes ? .templateFile : .template))
         #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
     }
 

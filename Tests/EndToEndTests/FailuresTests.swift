@@ -1,0 +1,58 @@
+import HostSystem
+import HubClient
+import HubProtocol
+import OutboundHTTP
+import SubscriberAgent
+import Testing
+
+@testable import newswire
+
+@Suite struct FailuresTests {
+    private static let hubHints: [HubHint] = [
+        .certificate(.unknownAuthority), .certificate(.otherName), .certificate(.notValidNow), .certificate(.other),
+        .listenersKey, .key, .rights, .hubName, .noHub,
+    ]
+    private static let agentHints: [AgentHint] = [
+        .clock, .copiedState, .noStreams, .space, .noConnectionString, .otherSubscriber, .noCategories,
+        .unknownCategory(known: []), .unknownCategory(known: ["World", "Sports"]), .language, .templateFile, .template,
+        .handler, .noDesktop, .noNotifications, .notifications,
+    ]
+
+    @Test func `every hint is one line of its own, in small letters and without a period`() throws {
+        let hints = hubHints + agentHints
+        for hint in hints {
+            let first = try #require(hint.unicodeScalars.first)
+            #expect(!first.properties.isUppercase && !hint.hasSuffix(".") && !hint.contains("\n"), "\(hint)")
+        }
+        #expect(Set(hints).count == hints.count)
+    }
+
+    private var hubHints: [String] { Self.hubHints.map(Failure.text) }
+    private var agentHints: [String] { Self.agentHints.map(Failure.text) }
+
+    private static let failures: [(error: any Error & Sendable, status: HostSystem.ExitStatus, hint: String?)] = [
+        (HubClientError.unreachable("x"), .hubUnreachable, "is the hub running?"),
+        (HubClientError.unreachable("x", .otherName), .hubUnreachable, Failure.text(HubHint.certificate(.otherName))),
+        (refusal(401, ProtocolError.Code.invalidSignature), .badConfiguration, Failure.text(HubHint.key)),
+        (refusal(401, ProtocolError.Code.claimRequired), .badConfiguration, Failure.text(HubHint.listenersKey)),
+        (refusal(429, 42_900), .tryLater, nil), (refusal(503, 50_004), .tryLater, nil),
+        (refusal(409, 40_900), .failed, nil),
+        (AgentError(.usage, "x", hint: .language), .usage, Failure.text(AgentHint.language)),
+        (ConnectionStringError.plainHTTP(host: "h"), .badConfiguration, "plain HTTP is for this machine alone"),
+        (ConnectionStringError.repeatedPart("p"), .badConfiguration, nil),
+        (HostError("cannot write to", "f", code: 28), .tryLater, nil),
+        (HostError("cannot open", "f", code: 2), .badConfiguration, nil),
+    ]
+
+    @Test(arguments: failures.indices)
+    func `an error's case decides exit code and hint`(index: Int) {
+        let row = Self.failures[index]
+        let failure = Failure(row.error)
+        #expect(failure.status == row.status)
+        #expect(row.hint == nil ? failure.hint == nil : failure.hint?.hasPrefix(row.hint ?? "") == true)
+    }
+
+    private static func refusal(_ status: Int, _ code: Int) -> HubClientError {
+        .refused(status: status, code: code, detail: "x", retryAfter: nil)
+    }
+}
