@@ -108,15 +108,15 @@ let package = Package(
         .target(
             name: "StartupChecks",
             dependencies: [
-                "HostSystem", "HubProtocol", "Certificates", "HubServer", "FeedPublisher", "SubscriberAgent",
-                "Settings",
+                "HostSystem", "HubProtocol", "Certificates", "HubServer", "FeedLists", "FeedPublisher",
+                "SubscriberAgent", "Settings",
             ]
         ),
         .target(
             name: "Demonstration",
             dependencies: [
-                "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedPublisher",
-                "SubscriberAgent", "Settings", .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
+                "FeedPublisher", "SubscriberAgent", "Settings", .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
 
@@ -185,7 +185,8 @@ let package = Package(
             name: "HubServerTests",
             dependencies: [
                 "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "ServerSentEvents", "StreamProbe",
-                "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .grdb, .httpTypes, .hummingbirdCore, .log, .nioCore, .nioPosix,
+                "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .grdb, .httpTypes, .hummingbirdCore, .log,
+                .nioCore, .nioPosix,
                 .nioEmbedded, .nioHPACK, .nioHTTP2, .nioSSL, .serviceLifecycle,
             ]
         ),

@@ -100,9 +100,18 @@ struct DeliveryTests {
             for round in 0..<40 {
                 let agent = Agent("a\(round % 7)", tags: [["World"], ["Sports"], ["World", "Sports"], []][round % 4])
                 if round % 9 == 8 {
-                    try await hub.hub.installations.delete(InstallationID(agent.id), grant: hub.manageGrant, channel: nil)
+                    try await hub.hub.installations.delete(
+                        InstallationID(agent.id),
+                        grant: hub.manageGrant,
+                        channel: nil
+                    )
                 } else {
-                    try await hub.hub.installations.put(agent.installation, bytes: 0, grant: hub.manageGrant, channel: agent.secret)
+                    try await hub.hub.installations.put(
+                        agent.installation,
+                        bytes: 0,
+                        grant: hub.manageGrant,
+                        channel: agent.secret
+                    )
                 }
                 for text in expressions {
                     let parsed = try text.map { try TagExpression(parsing: $0) }

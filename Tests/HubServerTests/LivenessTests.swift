@@ -35,7 +35,10 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let store = try HubStore(path: folder.appending(component: "hub.sqlite").path)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return HubWriter(store: store, machine: .of(HubRecord(id: 1, name: try HubName("news"))), logger: logger) { _, _ in }
+        return HubWriter(store: store, machine: .of(HubRecord(id: 1, name: try HubName("news"))), logger: logger) {
+            _,
+            _ in
+        }
     }
 
     private static func scratch() -> URL {

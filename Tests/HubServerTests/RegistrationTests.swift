@@ -133,7 +133,9 @@ struct RegistrationTests {
             #expect(try await hub.list(.all).count == 2)
             #expect(try await hub.list(.tag(Tag("World"))).count == 2)
             #expect(try await hub.list(.handle(HandleFilter(parsing: "ChannelUri eq 'AA1'"), hub.listenGrant)).isEmpty)
-            await #expect(throws: ProtocolError.noRegistration) { try await hub.hub.registrations.registration(all[1].id) }
+            await #expect(throws: ProtocolError.noRegistration) {
+                try await hub.hub.registrations.registration(all[1].id)
+            }
             #expect(try await hub.hub.recipients(of: nil, .apple).total == 3)
 
             #expect(try await hub.put(all[1]).registration.etag == 2)
@@ -248,7 +250,11 @@ struct RegistrationTests {
                         try await hub.hub.registrations.delete(native.id, if: .none)
                     }
                 } else {
-                    try await hub.hub.installations.delete(InstallationID("phone"), grant: hub.listenGrant, channel: nil)
+                    try await hub.hub.installations.delete(
+                        InstallationID("phone"),
+                        grant: hub.listenGrant,
+                        channel: nil
+                    )
                     try await hub.hub.registrations.delete(native.id, if: .exists)
                 }
                 for _ in 0..<2 { try await hub.hub.registrations.delete(template.id, if: ETagCondition(ifMatch: "7")) }
@@ -258,7 +264,9 @@ struct RegistrationTests {
                     }
                     #expect(gone.status == 410 && gone.detail.contains("new registration id"))
                 }
-                await #expect(throws: ProtocolError.noRegistration) { try await hub.hub.registrations.registration(template.id) }
+                await #expect(throws: ProtocolError.noRegistration) {
+                    try await hub.hub.registrations.registration(template.id)
+                }
             }
         }
     }
@@ -278,7 +286,10 @@ struct RegistrationTests {
             #expect(left.count == 3 && left.count { $0.installation == nil } == 1)
             #expect(left.contains { $0.registration.id == other.id })
             for (tag, count) in [("Old", 1), ("New", 1), ("$InstallationId:{phone}", 1)] {
-                #expect(try await hub.hub.recipients(of: try TagExpression(parsing: tag), .apple).total == count, "\(tag)")
+                #expect(
+                    try await hub.hub.recipients(of: try TagExpression(parsing: tag), .apple).total == count,
+                    "\(tag)"
+                )
             }
             // Its device asks for a new id, and does not bring the old one back.
             let error = try await #require(throws: ProtocolError.self) { try await hub.put(imported[0]) }

@@ -148,7 +148,10 @@ struct TemplateNameTests {
             #expect(try await matched(hub, name.hasPrefix("$") ? "$UserId:{alice}" : name) == 0)
             #expect(try await hub.send("PUT", "installations/p", as: hub.full, body).status == 200)
             let isTag = !name.hasPrefix("$")
-            #expect(try await matched(hub, name) == (isTag ? 1 : 0), "only the hub itself assigns tags that begin with '$'")
+            #expect(
+                try await matched(hub, name) == (isTag ? 1 : 0),
+                "only the hub itself assigns tags that begin with '$'"
+            )
             // It stays what it is when its owner registers again.
             #expect(try await hub.send("PUT", "installations/p", as: hub.listen, body).status == 200)
         }

@@ -241,7 +241,8 @@ struct StreamLoopTests {
         probe.take(false)
         loop.apply([.publish(try message(6)), .head(6)])
         loop.apply([
-            .publish(try message(7)), .move(session.id, try recipient("Sports"), at: 8), .publish(try message(9, tag: "Sports")),
+            .publish(try message(7)), .move(session.id, try recipient("Sports"), at: 8),
+            .publish(try message(9, tag: "Sports")),
             .head(9),
         ])
         #expect(pages.value.isEmpty, "it takes nothing yet")

@@ -31,7 +31,15 @@ final class ScriptedHub: Sendable {
     let streams: [ScriptedStream]
     private let box: Box
 
-    private final class Box: Sendable { let state = Mutex(State()) }
+    private final class Box: Sendable {
+        let state = Mutex(State())
+        let changes = Signal()
+    }
+
+    /// Returns when the requests so far have made a condition true.
+    func wait(until condition: @Sendable (State) -> Bool) async {
+        await box.changes.wait { condition(box.state.withLock { $0 }) }
+    }
 
     init(streams count: Int = 6) throws {
         let box = Box()
@@ -39,7 +47,8 @@ final class ScriptedHub: Sendable {
         self.box = box
         self.streams = streams
         server = try ScriptedHTTPServer { request in
-            box.state.withLock { Self.answer(request, &$0, streams) }
+            defer { box.changes.notify() }
+            return box.state.withLock { Self.answer(request, &$0, streams) }
         }
     }
 

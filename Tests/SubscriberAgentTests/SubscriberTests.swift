@@ -224,6 +224,8 @@ import Testing
         let task = try stage.start(try stage.agent())
         hub.streams[0].message(1, id: "e-1")
         await output.wait(forLines: 1)
+        // The agent registers again beside its stream.
+        await hub.wait { $0.puts.count >= 2 }
         try await stage.stop(task)
         // Each time with some jitter.
         #expect(world.sleeps == [31, 42, 62].map { .seconds($0) })

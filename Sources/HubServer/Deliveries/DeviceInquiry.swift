@@ -32,7 +32,8 @@ struct DeviceInquiry {
         if let report = try await report(handle: device) { return report }
         // An import has brought the registrations of an installation, which has not come itself.
         if let id = try? InstallationID(device) {
-            let known = try await hub.registrations.page(.tag(.installation(id)), from: nil, limit: 1).registrations.first
+            let known = try await hub.registrations.page(.tag(.installation(id)), from: nil, limit: 1).registrations
+                .first
             if let handle = known?.registration.pushChannel.handle, let report = try await report(handle: handle) {
                 return report
             }

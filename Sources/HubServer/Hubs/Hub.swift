@@ -90,7 +90,8 @@ final class Hub: Sendable {
     }
 
     /// Number of recipients that a send of this format with this expression would reach.
-    func recipients(of expression: TagExpression?, _ format: MessageFormat = .template) async throws -> RecipientCounts {
+    func recipients(of expression: TagExpression?, _ format: MessageFormat = .template) async throws -> RecipientCounts
+    {
         try await ask { $0.matched(by: expression, format).counts }
     }
 

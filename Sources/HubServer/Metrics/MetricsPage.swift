@@ -61,7 +61,10 @@ struct MetricsPage: Sendable {
                 "newswire_messages_written_total", "Messages written to streams, one for each stream.",
                 { $0.streams.written.count }
             ),
-            ("newswire_messages_oversize_total", "Renderings that were too large to send.", { $0.streams.oversize.count }),
+            (
+                "newswire_messages_oversize_total", "Renderings that were too large to send.",
+                { $0.streams.oversize.count }
+            ),
         ]
         for (name, help, count) in counted {
             page.add(name, .counter, help, each { count($0.counters) })

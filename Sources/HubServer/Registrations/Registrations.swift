@@ -201,7 +201,8 @@ extension Registrations {
     /// - Throws: 404 when it is not there.
     func registration(_ id: RegistrationID) async throws -> StoredRegistration {
         guard
-            let stored = try await hub.store.registration(hub: hub.record.id, id: id), stored.registration.platform != .stream
+            let stored = try await hub.store.registration(hub: hub.record.id, id: id),
+            stored.registration.platform != .stream
         else { throw ProtocolError.noRegistration }
         return stored
     }

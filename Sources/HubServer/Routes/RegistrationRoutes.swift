@@ -60,7 +60,12 @@ enum RegistrationRoutes {
         let body = try await request.body(limit: Registration.maximumBytes)
         let maximumTags = request.hub.configuration.maximumTags
         let registration = try Registration(entry: body, id: id, maximumTags: maximumTags)
-        return try await request.hub.registrations.put(registration, if: condition, bytes: body.count, grant: request.grant)
+        return try await request.hub.registrations.put(
+            registration,
+            if: condition,
+            bytes: body.count,
+            grant: request.grant
+        )
     }
 
     private static func entry(of stored: StoredRegistration, at url: String, _ request: HubRequest) -> Response {

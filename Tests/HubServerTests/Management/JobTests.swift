@@ -78,7 +78,9 @@ struct JobTests {
             #expect(done.contains("<d3p1:Key>FailedCount</d3p1:Key><d3p1:Value>0</d3p1:Value>"))
             for id in ["1-1-1", "2-2-2"] {
                 let before = try await hub.hub.registrations.registration(RegistrationID(id)).registration
-                let after = try await hub.service.directory.hub(named: "other").registrations.registration(RegistrationID(id))
+                let after = try await hub.service.directory.hub(named: "other").registrations.registration(
+                    RegistrationID(id)
+                )
                 var expected = before
                 expected.expirationTime = hub.clock.now + 90 * 86_400
                 #expect(after.registration == expected)

@@ -275,7 +275,9 @@ struct ScheduledTests {
     @Test func `only so much may wait`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let maximum = (messages: ScheduledMessages.maximum, bytes: ScheduledMessages.maximumBytes)
-            try await hub.hub.perform { _, _ in ((), [.unscheduled(messages: -maximum.messages, bytes: 0, nextDue: nil)]) }
+            try await hub.hub.perform { _, _ in
+                ((), [.unscheduled(messages: -maximum.messages, bytes: 0, nextDue: nil)])
+            }
             let reply = try await schedule(hub, at: "2030-03-18T03:04:05")
             #expect(reply.status == 403 && reply.headers["retry-after"] == nil)
             #expect(reply.error?.detail.hasPrefix("QuotaExceeded: 100000 scheduled messages") == true)

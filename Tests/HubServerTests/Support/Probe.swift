@@ -42,7 +42,12 @@ extension TestHub {
 
     /// Stores an agent without a connection.
     func register(_ agent: Agent, as grant: Grant? = nil) async throws {
-        try await hub.installations.put(try agent.installation, bytes: 0, grant: grant ?? listenGrant, channel: agent.secret)
+        try await hub.installations.put(
+            try agent.installation,
+            bytes: 0,
+            grant: grant ?? listenGrant,
+            channel: agent.secret
+        )
     }
 
     /// Accepts a message without a connection.
