@@ -26,7 +26,7 @@ extension ProtocolError {
         if let suffix = detail.range(ofASCII: ".TrackingId:") { detail = String(detail[..<suffix.lowerBound]) }
         self.init(
             status: status ?? (code > 599 ? code / 100 : code),
-            code: Self.subCode(detail) ?? code,
+            code: Self.subCode(detail) ?? (code > 599 ? code : nil),
             detail: detail
         )
     }
@@ -45,13 +45,13 @@ extension ProtocolError {
             return Int(detail[mark.upperBound...].prefix { $0.isASCIIDigit }.prefix(6))
         }
         let name = detail.prefix { $0 != ":" && $0 != " " && $0 != "." }.lowercased()
-        if let code = namedCodes[name] { return code }
-        return detail.range(ofASCII: " claim is required for this operation") == nil ? nil : Code.claimRequired
+        if let code = namedCodes[name] { return code.number }
+        return detail.range(ofASCII: " claim is required for this operation") == nil ? nil : Code.claimRequired.number
     }
 
     private static let namedCodes = [
-        "missingtoken": Code.missingToken, "invalidsignature": Code.invalidSignature,
-        "invalidaudience": Code.invalidAudience, "malformedtoken": Code.malformedToken,
-        "expiredtoken": Code.expiredToken, "listenquotaexceeded": Code.listenQuota,
+        "missingtoken": Code.missingToken, "invalidsignature": .invalidSignature,
+        "invalidaudience": .invalidAudience, "malformedtoken": .malformedToken,
+        "expiredtoken": .expiredToken, "listenquotaexceeded": .listenQuota, "quotaexceeded": .quotaExceeded,
     ]
 }

@@ -2,36 +2,30 @@
 package struct ProtocolError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The HTTP status of the reply, 400–599.
     package let status: Int
-    /// The service's five-digit sub-code where it has one (`40103`), else the status.
+    /// The five-digit number of a ``Code`` or of the service's own sub-code; the status where neither is known.
     package let code: Int
     /// What was wrong and with what, without the tracking suffix; never holds a key, a push handle or a body.
     package let detail: String
     /// Seconds after which the client may try again, for the reply's `Retry-After`; `nil` leaves it to the status.
     package let retryAfter: Int?
 
+    /// A refusal whose status comes from elsewhere; without a code it has the one that its status has in the catalogue.
     package init(status: Int, code: Int? = nil, detail: String, retryAfter: Int? = nil) {
         self.status = status
-        self.code = code ?? status
+        self.code = code ?? Code(status: status)?.number ?? status
         self.detail = detail
         self.retryAfter = retryAfter
+    }
+
+    /// A refusal of this hub's own.
+    package init(_ code: Code, _ detail: String, retryAfter: Int? = nil) {
+        self.init(status: code.status, code: code.number, detail: detail, retryAfter: retryAfter)
     }
 
     package var description: String { detail }
 }
 
 extension ProtocolError {
-    /// Sub-codes by which a client tells refusals of one status apart (protocol §1.6).
-    package enum Code {
-        package static let claimRequired = 40_100
-        package static let missingToken = 40_102
-        package static let invalidSignature = 40_103
-        package static let invalidAudience = 40_104
-        package static let malformedToken = 40_105
-        package static let expiredToken = 40_106
-        /// For now the hub stores no more for bearers of Listen: the key is good.
-        package static let listenQuota = 40_310
-    }
-
     /// Why a token was refused.
     ///
     /// The text names come first in the detail, because clients and people search for them. Source: protocol §1.6.
@@ -53,92 +47,67 @@ extension ProtocolError {
     package static func unauthorized(_ problem: TokenProblem) -> ProtocolError {
         switch problem {
         case .missingToken:
-            ProtocolError(
-                status: 401,
-                code: Code.missingToken,
-                detail: "MissingToken: The request has no SharedAccessSignature token."
-            )
+            ProtocolError(.missingToken, "MissingToken: The request has no SharedAccessSignature token.")
         case .malformedToken(let reason):
-            ProtocolError(status: 401, code: Code.malformedToken, detail: "MalformedToken: \(reason)")
+            ProtocolError(.malformedToken, "MalformedToken: \(reason)")
         case .invalidSignature:
-            ProtocolError(
-                status: 401,
-                code: Code.invalidSignature,
-                detail: "InvalidSignature: The token has an invalid signature."
-            )
+            ProtocolError(.invalidSignature, "InvalidSignature: The token has an invalid signature.")
         case .noNamespaceSignature:
             ProtocolError(
-                status: 401,
-                code: Code.invalidSignature,
-                detail: """
-                    InvalidSignature: The token has an invalid signature. This operation wants a rule of the namespace, \
-                    such as RootManageSharedAccessKey, whose connection string 'newswire hub keys --namespace' shows.
-                    """
+                .invalidSignature,
+                """
+                InvalidSignature: The token has an invalid signature. This operation wants a rule of the namespace, \
+                such as RootManageSharedAccessKey, whose connection string 'newswire hub keys --namespace' shows.
+                """
             )
         case .expiredToken:
-            ProtocolError(status: 401, code: Code.expiredToken, detail: "ExpiredToken: The token is expired.")
+            ProtocolError(.expiredToken, "ExpiredToken: The token is expired.")
         case .invalidAudience:
-            ProtocolError(
-                status: 401,
-                code: Code.invalidAudience,
-                detail: "InvalidAudience: The token is signed for another resource."
-            )
+            ProtocolError(.invalidAudience, "InvalidAudience: The token is signed for another resource.")
         case .claimRequired(let rights):
-            ProtocolError(
-                status: 401,
-                code: Code.claimRequired,
-                detail: "\(rights.strongestName) claim is required for this operation."
-            )
+            ProtocolError(.claimRequired, "\(rights.strongestName) claim is required for this operation.")
         }
     }
 
-    package static func badRequest(_ detail: String) -> ProtocolError { ProtocolError(status: 400, detail: detail) }
+    package static func badRequest(_ detail: String) -> ProtocolError { ProtocolError(.badRequest, detail) }
+
+    package static func forbidden(_ detail: String) -> ProtocolError { ProtocolError(.forbidden, detail) }
 
     /// `403` without a time to wait, which is what tells a quota from throttling (§2).
     package static func quotaExceeded(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 403, detail: "QuotaExceeded: \(detail)")
+        ProtocolError(.quotaExceeded, "QuotaExceeded: \(detail)")
     }
 
-    package static func notFound(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 404, code: 40400, detail: detail)
-    }
+    package static func notFound(_ detail: String) -> ProtocolError { ProtocolError(.notFound, detail) }
+
+    package static func tooSlow(_ detail: String) -> ProtocolError { ProtocolError(.tooSlow, detail) }
 
     /// `409`, with the service's own opening words (§2).
     package static func conflict(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 409, code: 40900, detail: "SubCode=40900. Conflict. \(detail)")
+        ProtocolError(.conflict, "SubCode=\(Code.conflict.number). Conflict. \(detail)")
     }
 
-    package static func gone(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 410, code: 41000, detail: detail)
-    }
+    package static func gone(_ detail: String) -> ProtocolError { ProtocolError(.gone, detail) }
 
     package static func preconditionFailed(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 412, detail: detail)
+        ProtocolError(.preconditionFailed, detail)
     }
 
-    package static func tooLarge(_ detail: String) -> ProtocolError { ProtocolError(status: 413, detail: detail) }
+    package static func tooLarge(_ detail: String) -> ProtocolError { ProtocolError(.tooLarge, detail) }
 
-    package static func unprocessable(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 422, detail: detail)
+    package static func unprocessable(_ detail: String) -> ProtocolError { ProtocolError(.unprocessable, detail) }
+
+    /// `429` with the time to wait, in whole seconds and at least one; without it the reply names a usual one.
+    package static func tooManyRequests(_ detail: String, wait: Duration? = nil) -> ProtocolError {
+        let retryAfter = wait.map {
+            max(1, Int(clamping: $0.components.seconds) + ($0.components.attoseconds > 0 ? 1 : 0))
+        }
+        return ProtocolError(.tooManyRequests, detail, retryAfter: retryAfter)
     }
 
-    /// `429` with the time to wait, in whole seconds and at least one.
-    package static func tooManyRequests(_ detail: String, wait: Duration) -> ProtocolError {
-        let (seconds, rest) = wait.components
-        let retryAfter = max(1, Int(clamping: seconds) + (rest > 0 ? 1 : 0))
-        return ProtocolError(status: 429, code: 42900, detail: detail, retryAfter: retryAfter)
-    }
+    package static func internalError(_ detail: String) -> ProtocolError { ProtocolError(.internalError, detail) }
 
-    /// `429`; the reply's `Retry-After` says when to try again.
-    package static func tooManyRequests(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 429, code: 42900, detail: detail)
-    }
+    package static func unavailable(_ detail: String) -> ProtocolError { ProtocolError(.unavailable, detail) }
 
-    package static func internalError(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 500, detail: detail)
-    }
-
-    package static func unavailable(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 503, code: 50004, detail: detail)
-    }
+    package static let stopping = unavailable("The hub is stopping; try again shortly.")
 }

@@ -33,8 +33,8 @@ import Testing
     private static let failures: [(error: any Error & Sendable, status: HostSystem.ExitStatus, hint: String?)] = [
         (HubClientError.unreachable("x"), .hubUnreachable, "is the hub running?"),
         (HubClientError.unreachable("x", .otherName), .hubUnreachable, Failure.text(HubHint.certificate(.otherName))),
-        (refusal(401, ProtocolError.Code.invalidSignature), .badConfiguration, Failure.text(HubHint.key)),
-        (refusal(401, ProtocolError.Code.claimRequired), .badConfiguration, Failure.text(HubHint.listenersKey)),
+        (refusal(401, ProtocolError.Code.invalidSignature.number), .badConfiguration, Failure.text(HubHint.key)),
+        (refusal(401, ProtocolError.Code.claimRequired.number), .badConfiguration, Failure.text(HubHint.listenersKey)),
         (refusal(429, 42_900), .tryLater, nil), (refusal(503, 50_004), .tryLater, nil),
         (refusal(409, 40_900), .failed, nil),
         (AgentError(.usage, "x", hint: .language), .usage, Failure.text(AgentHint.language)),

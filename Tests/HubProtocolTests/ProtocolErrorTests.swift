@@ -38,11 +38,19 @@ import Testing
         ProtocolError.unauthorized(.missingToken), .unauthorized(.malformedToken("x < y")),
         .unauthorized(.invalidSignature),
         .unauthorized(.expiredToken), .unauthorized(.invalidAudience), .unauthorized(.claimRequired([.listen, .send])),
-        .badRequest("é\n\"x\""), .conflict("it exists"), .tooLarge("x"), .unprocessable("x"),
-        .internalError("x"), ProtocolError(status: 400, detail: ""),
+        .badRequest("é\n\"x\""), .forbidden("x"), .quotaExceeded("x"), .notFound("x"), .tooSlow("x"),
+        .conflict("It exists."), .gone("x"),
+        .preconditionFailed("x"), .tooLarge("x"), .unprocessable("x"), .tooManyRequests("x"),
+        .internalError("x"), .stopping, ProtocolError(status: 400, detail: ""),
     ])
     func `an error that is read is the one that was written`(error: ProtocolError) {
         #expect(ProtocolError(xml: error.xml(trackingID: "t", at: Self.date)) == error)
+    }
+
+    @Test func `a status whose codes the texts tell has no code of its own`() {
+        #expect(ProtocolError(status: 401, detail: "Unauthorized").code == 401)
+        #expect(ProtocolError(status: 418, detail: "x").code == 418)
+        #expect(ProtocolError(status: 503, detail: "x").code == ProtocolError.Code.unavailable)
     }
 
     @Test func `errors of other hubs are read, their status believed before their code`() {

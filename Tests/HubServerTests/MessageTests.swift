@@ -63,7 +63,7 @@ struct MessageTests {
             #expect(try await hub.post(["title": "x"], tags: "World", key: "k").status == 201)
             let body = try await hub.post(["title": "y"], tags: "World", key: "k")
             #expect(body.status == 422)
-            #expect(body.error?.code == 422)
+            #expect(body.error?.code == ProtocolError.Code.unprocessable)
             #expect(try await hub.post(["title": "x"], key: "k").status == 422)
             #expect(try await hub.post(["title": "x"], tags: "World || Sports", key: "k").status == 422)
             try await hub.accept("last")

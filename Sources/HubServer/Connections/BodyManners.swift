@@ -196,7 +196,7 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         // While an earlier request is unanswered nobody reads the next one's body.
         if unanswered > 1 { incoming?.since = now }
         if let headDeadline, headDeadline <= now {
-            return refuseHere(ProtocolError(status: 408, detail: "The head of the request came too slowly."), context)
+            return refuseHere(ProtocolError.tooSlow("The head of the request came too slowly."), context)
         }
         if headDeadline == nil, let bodyDeadline, bodyDeadline <= now {
             return unanswered > 0 ? breakOff(.tooSlow, context) : context.close(promise: nil)

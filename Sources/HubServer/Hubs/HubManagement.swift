@@ -92,8 +92,4 @@ final class HubManagement: Sendable {
 extension ProtocolError {
     /// What the service answers to a DELETE of a hub that is not there (protocol §8).
     static let noService = ProtocolError.notFound("No service is hosted at the specified address.")
-
-    static func forbidden(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 403, code: 40300, detail: detail)
-    }
 }

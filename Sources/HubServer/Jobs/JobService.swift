@@ -52,10 +52,8 @@ final class JobService: Service {
         )
         let dropped = try await hub.perform(bytes: bytes) { transaction, _ in
             guard try transaction.unfinishedJobCount(hub: job.hub) < Self.maximumWaiting else {
-                throw ProtocolError(
-                    status: 429,
-                    code: 42900,
-                    detail: "\(Self.maximumWaiting) jobs of this hub wait or run, which is the most; try again later."
+                throw ProtocolError.tooManyRequests(
+                    "\(Self.maximumWaiting) jobs of this hub wait or run, which is the most; try again later."
                 )
             }
             try transaction.insert(job)

@@ -43,9 +43,8 @@ package struct ListenQuota: Sendable {
 extension ProtocolError {
     fileprivate static func listenQuotaExceeded(_ reason: String, setting: String) -> ProtocolError {
         ProtocolError(
-            status: 403,
-            code: Code.listenQuota,
-            detail: "ListenQuotaExceeded: \(reason), which is the most. Delete some, or raise 'hub: \(setting)'."
+            .listenQuota,
+            "ListenQuotaExceeded: \(reason), which is the most. Delete some, or raise 'hub: \(setting)'."
         )
     }
 }

@@ -154,6 +154,6 @@ extension ProtocolError {
     )
 
     private static func manageRequired(_ detail: String) -> ProtocolError {
-        ProtocolError(status: 401, code: ProtocolError.Code.claimRequired, detail: detail)
+        ProtocolError(.claimRequired, detail)
     }
 }

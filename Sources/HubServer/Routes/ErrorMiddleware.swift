@@ -35,7 +35,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
             return reply.response
         } catch is CancellationError {
             // Only a stop breaks requests off.
-            return ErrorReply(.unavailable("The hub is stopping; try again shortly."), trackingID: trackingID).response
+            return ErrorReply(.stopping, trackingID: trackingID).response
         } catch let error as any HTTPResponseError {
             let refusal =
                 error.status == .notFound

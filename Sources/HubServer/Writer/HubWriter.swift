@@ -209,10 +209,10 @@ final class HubWriter: Service {
 
     private func enqueue(_ change: Change) -> ProtocolError? {
         queue.withLock { queue in
-            if queue.isClosed { return .unavailable("the hub is stopping; try again shortly") }
+            if queue.isClosed { return .stopping }
             guard queue.changes < Self.maximumWaitingChanges, queue.bytes + change.bytes <= Self.maximumWaitingBytes
             else {
-                return .unavailable("the hub has more to write than it can; try again shortly")
+                return .unavailable("The hub has more to write than it can; try again shortly.")
             }
             queue.members.append(.change(change))
             queue.changes += 1
@@ -237,7 +237,7 @@ final class HubWriter: Service {
         // When it was cancelled, nobody may wait for an answer that does not come.
         queue.withLock { $0.isClosed = true }
         repeat {
-            while let batch = take() { finish(batch, Self.refuseAll(batch, .unavailable("the hub is stopping"))) }
+            while let batch = take() { finish(batch, Self.refuseAll(batch, .stopping)) }
         } while !end()
     }
 
@@ -280,10 +280,10 @@ final class HubWriter: Service {
             finish(batch, results)
         } catch is CancellationError {
             // A stop that took too long: the file is not at fault.
-            finish(batch, Self.refuseAll(batch, .unavailable("the hub is stopping; try again shortly")))
+            finish(batch, Self.refuseAll(batch, .stopping))
         } catch {
             noteHealth(error)
-            let refusal = ProtocolError.unavailable("the hub cannot write its file: \(Self.reason(error))")
+            let refusal = ProtocolError.unavailable("The hub cannot write its file: \(Self.reason(error)).")
             finish(batch, Self.refuseAll(batch, refusal))
         }
     }
@@ -312,7 +312,7 @@ final class HubWriter: Service {
                     for effect in committed.effects { confined.machine.apply(effect) }
                     answers.append(committed.answer)
                 case .failure(let error): answers.append { change.fail(error) }
-                case nil: answers.append { change.fail(ProtocolError.unavailable("the change was not written")) }
+                case nil: answers.append { change.fail(ProtocolError.unavailable("The change was not written.")) }
                 }
             }
         }

@@ -5,16 +5,16 @@ import Testing
 @testable import FeedPublisher
 
 @Suite struct HubProblemTests {
-    private func problem(_ code: Int, _ detail: String) -> HubProblem {
-        let error = HubClientError.refused(status: 401, code: code, detail: detail, retryAfter: nil)
+    private func problem(_ code: ProtocolError.Code, _ detail: String) -> HubProblem {
+        let error = HubClientError.refused(status: 401, code: code.number, detail: detail, retryAfter: nil)
         return HubProblem(error, at: "news", pending: 1)
     }
 
     @Test func `a key that may not send is told from a wrong one, and each is news`() {
-        let listening = problem(ProtocolError.Code.claimRequired, "Send claim is required for this operation.")
+        let listening = problem(.claimRequired, "Send claim is required for this operation.")
         #expect(listening.line.hasSuffix("401: Send claim is required for this operation; 1 message waits"))
         #expect(listening.hint == .listenersKey)
-        let wrong = problem(ProtocolError.Code.invalidSignature, "The token has an invalid signature.")
+        let wrong = problem(.invalidSignature, "The token has an invalid signature.")
         #expect(wrong.hint == .key)
         #expect(wrong.kind != listening.kind)
     }
