@@ -211,7 +211,7 @@ extension HubMachine {
             let entry = registry[request.installation],
             request.grant.mayManage || request.channel?.matches(digest: entry.channelDigest) == true
         else { return refuse(.noInstallation) }
-        if isStopping { return refuse(.unavailable("The hub is stopping; try again shortly.")) }
+        if isStopping { return refuse(.stopping) }
         if settings.isDisabled { return refuse(.unavailable("The hub is disabled.")) }
         guard rules.hold(request.grant.credential) else { return refuse(.unauthorized(.invalidSignature)) }
         let resumption = epochs.resume(

@@ -60,7 +60,7 @@ package final class BodyOutput: StreamOutput, Sendable {
         switch state.withLock({ $0.isOpen }) {
         case .success: return
         case .failure(let refusal): throw refusal
-        case nil: throw ProtocolError.unavailable("the hub is stopping; try again shortly")
+        case nil: throw ProtocolError.stopping
         }
     }
 

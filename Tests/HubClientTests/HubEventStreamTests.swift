@@ -60,8 +60,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (401, "ExpiredToken: The token has expired.", 40106), (404, "Installation not found", 404),
-        (409, "SubCode=40900. Conflict.", 40900), (503, "starting", 503),
+        (401, "ExpiredToken: The token has expired.", 40106), (404, "Installation not found", 40400),
+        (409, "SubCode=40900. Conflict.", 40900), (503, "starting", 50004),
     ])
     func `a refusal keeps its words`(_ status: Int, _ detail: String, _ code: Int) async throws {
         let hub = try ScriptedHub { _ in
