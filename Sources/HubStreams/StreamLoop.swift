@@ -323,7 +323,8 @@ package final class StreamLoop: @unchecked Sendable {
     /// Moves a live stream's cursor over all that holds nothing for it, which is not done as it happens: an idle
     /// stream costs nothing.
     private func settle(_ session: StreamSession) {
-        guard session.isLive, let cohort = session.cohort else { return }
+        // A stream that lacks what its cohort's log has dropped is not complete, however empty the log.
+        guard session.isLive, let cohort = session.cohort, session.cursor >= cohort.log.droppedThrough else { return }
         var complete = cohort.complete(head: head)
         if let first = session.personal.first { complete = min(complete, first.sequence - 1) }
         session.cursor = max(session.cursor, complete)
@@ -386,7 +387,8 @@ package final class StreamLoop: @unchecked Sendable {
         session.cursor = max(session.cursor, page.through)
         if session.cursor >= end {
             if cohort.log.droppedThrough > session.cursor {
-                session.state = .catchingUp(through: head)
+                // Beyond the head, which comes last.
+                session.state = .catchingUp(through: max(head, cohort.last))
             } else {
                 session.dropPersonal(through: session.cursor)
                 session.state = .live

@@ -318,4 +318,29 @@ struct StreamLoopTests {
         eventLoop.run()
         #expect(output.refusal?.status == 404 && late.hasEnded)
     }
+
+    @Test(arguments: [true, false])
+    func `a stream whose cohort's log was dropped for others reads from the store what it lacks`(isAsked: Bool) throws {
+        var limits = StreamLimits()
+        limits.totalBytes = 1_024
+        let loop = loop(head: 5, limits: limits)
+        let other = Probe()
+        for output in [probe, other] { output.take(false) }
+        let session = try attach(to: loop, after: 5, through: 5)
+        let neighbour = try attach(to: loop, other, ordinal: 2, tag: "Sports", after: 5, through: 5)
+        eventLoop.advanceTime(by: .milliseconds(1))
+        // The largest logs go first: both do in the end, one of them with messages that come after the drop.
+        for sequence in Int64(6)...40 {
+            let tag = sequence.isMultiple(of: 2) ? "World" : "Sports"
+            loop.apply([.publish(try message(sequence, tag: tag)), .head(sequence)])
+            eventLoop.advanceTime(by: .milliseconds(1))
+        }
+        if isAsked { #expect(loop.positions(of: [1, 2]) == [1: 5, 2: 5]) }
+        for (output, session) in [(probe, session), (other, neighbour)] {
+            output.take(true)
+            session.outputIsReady()
+        }
+        #expect(pages.value.map(\.after) == [5, 5])
+        #expect(pages.value.allSatisfy { $0.through >= 39 } == true)
+    }
 }
