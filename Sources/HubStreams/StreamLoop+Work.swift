@@ -18,7 +18,6 @@ struct StreamWork {
     fileprivate var rendered = 0
     /// What the message that is being rendered has cost so far, in bytes.
     fileprivate var cost = 0
-    fileprivate var oversize = 0
     /// Renderings since streams were last written to.
     fileprivate var unwritten = 0
     /// Cohorts that something was appended to since the last round of writing began.
@@ -94,7 +93,7 @@ extension StreamCommand {
 }
 
 extension StreamLoop {
-    /// Commands and renderings in one slice.
+    /// Maximum number of commands and renderings in one slice.
     private static let sliceSteps = 128
     /// Bytes that the renderings of a slice may cost before it ends.
     private static let sliceBytes = 256 << 10
@@ -131,9 +130,7 @@ extension StreamLoop {
             case .streams(let message, let sessions) where work.rendered < sessions.count:
                 deliver(message, to: sessions[work.rendered])
                 work.rendered += 1
-            case .cohorts(let message, _), .streams(let message, _):
-                if work.oversize > 0 { host.noteOversize(message.id, work.oversize) }
-                work.rendering = nil
+            case .cohorts, .streams: work.rendering = nil
             case nil:
                 guard let command = work.next() else { return }
                 begin(command)
@@ -149,7 +146,7 @@ extension StreamLoop {
             work.rendering = .streams(message, ids.map { $0.compactMap { session($0) } } ?? attached)
         case .attach, .refuse, .move, .end, .head: return carryOut(command)
         }
-        (work.rendered, work.cost, work.oversize) = (0, 0, 0)
+        (work.rendered, work.cost) = (0, 0)
     }
 
     /// Renders a message for a cohort, or lets its streams read it from the store if it has cost too much.
@@ -183,7 +180,7 @@ extension StreamLoop {
 
     private func encode(_ message: RoutedMessage, for recipient: Recipient) -> CohortLog.Entry? {
         let entry = encoding.encode(message, for: recipient, cost: &work.cost)
-        if entry?.isGap == true { work.oversize += 1 }
+        if entry?.isGap == true { host.noteOversize(message.id) }
         return entry
     }
 

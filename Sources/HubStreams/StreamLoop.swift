@@ -10,14 +10,14 @@ package struct StreamHost: Sendable {
     let post: @Sendable (StreamInput) -> Void
     /// Asks for a page of the store; the loop is given it by ``StreamLoop/receive(_:for:)``.
     let requestPage: @Sendable (StreamPageRequest) -> Void
-    /// Called for messages that grew beyond the limit, with the number of renderings.
-    let noteOversize: @Sendable (MessageID, Int) -> Void
+    /// Called for each rendering of a message that grew beyond the limit.
+    let noteOversize: @Sendable (MessageID) -> Void
 
     package init(
         now: @escaping @Sendable () -> Int64,
         post: @escaping @Sendable (StreamInput) -> Void,
         requestPage: @escaping @Sendable (StreamPageRequest) -> Void,
-        noteOversize: @escaping @Sendable (MessageID, Int) -> Void
+        noteOversize: @escaping @Sendable (MessageID) -> Void
     ) {
         self.now = now
         self.post = post

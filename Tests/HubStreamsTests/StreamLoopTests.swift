@@ -27,7 +27,7 @@ struct StreamLoopTests {
                 endings.change { $0.append(ending) }
             },
             requestPage: { [pages] page in pages.change { $0.append(page) } },
-            noteOversize: { _, _ in }
+            noteOversize: { _ in }
         )
         return StreamLoop(
             eventLoop: eventLoop,

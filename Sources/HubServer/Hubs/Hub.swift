@@ -104,9 +104,9 @@ final class Hub: Sendable {
 // MARK: - What is told once
 
 extension Hub {
-    /// Counts renderings that were too large, and logs the first: anybody with Listen can bring more about.
-    func noteOversize(_ id: MessageID, renderings: Int = 1) {
-        counters.streams.oversize.add(renderings)
+    /// Counts a rendering that was too large, and logs the first: anybody with Listen can bring more about.
+    func noteOversize(_ id: MessageID) {
+        counters.streams.oversize.add(1)
         guard !hasSaidOversize.exchange(true, ordering: .relaxed) else { return }
         logger.warning(
             "a message grew beyond the limit when templates rendered it: a gap is sent there; more of them are only counted",

@@ -128,7 +128,7 @@ extension HubDirectory {
             now: { hub.configuration.nowMilliseconds },
             post: { writer.post($0, to: record.id) },
             requestPage: { [replay] in replay.request($0, of: hub) },
-            noteOversize: { hub.noteOversize($0, renderings: $1) }
+            noteOversize: { hub.noteOversize($0) }
         )
         let loops = eventLoops.enumerated().map { index, eventLoop in
             StreamLoop(

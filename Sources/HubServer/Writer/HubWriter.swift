@@ -52,8 +52,8 @@ final class HubWriter: Service {
 
     /// The machine.
     ///
-    /// `@unchecked Sendable`: it is touched by the writer's task between commits, on the database's thread during one, for
-    /// which the task waits, and under the queue's lock after the task has ended.
+    /// `@unchecked Sendable`: it is touched by the writer's task between commits and on the database's thread during one,
+    /// for which the task waits. After the task has ended nobody changes it.
     private final class Confined: @unchecked Sendable {
         var machine: NamespaceMachine
 
@@ -197,14 +197,14 @@ final class HubWriter: Service {
 
     private func post(_ member: Member) {
         let isTaken = queue.withLock { queue in
-            if !queue.hasEnded {
-                queue.members.append(member)
-            } else if case .question(let question) = member {
-                question(confined.machine)
-            }
+            if !queue.hasEnded { queue.members.append(member) }
             return !queue.hasEnded
         }
-        if isTaken { wake.yield() }
+        if isTaken {
+            wake.yield()
+        } else if case .question(let question) = member {
+            question(confined.machine)
+        }
     }
 
     private func enqueue(_ change: Change) -> ProtocolError? {
