@@ -12,7 +12,7 @@ package enum HubEffect: Sendable {
     /// Targets were put or removed without an installation.
     case targets([TargetChange])
     /// The hub's own rules, how long registrations live, or whether it is disabled.
-    case settings(HubSettings)
+    case policy(HubPolicy)
     /// A message waits for its time.
     case scheduled(bytes: Int, dueAt: Int64)
     /// Messages wait no longer; `nextDue` is that of the next one that does.
@@ -24,7 +24,7 @@ package enum HubEffect: Sendable {
 /// What a committed change did to the namespace, or to one of its hubs.
 package enum NamespaceEffect: Sendable {
     case hub(HubKey, HubEffect)
-    case created(HubRecord, HubSettings, LogExtent)
+    case created(HubRecord, HubPolicy, LogExtent)
     case deleted(HubKey)
     /// All rows of the log up to a sequence were dropped.
     case dropped(through: Int64)
@@ -60,8 +60,8 @@ package struct InstallationEffect: Sendable {
     }
 }
 
-/// What an owner says of a hub.
-package struct HubSettings: Sendable, Equatable {
+/// The part of a hub's description that decides about requests.
+package struct HubPolicy: Sendable, Equatable {
     /// The hub's own.
     package var rules: [AccessRule]
     /// How long a registration lives after its last write; `nil` for ever.

@@ -23,7 +23,7 @@ package struct HubMachine: Sendable {
     private var commands: [[StreamCommand]]
     private var rules: AccessRules
     private var rulesRevision = 0
-    private(set) var settings: HubSettings
+    private(set) var policy: HubPolicy
     /// Everything up to this sequence has come.
     private var head: Int64
     private var headChanged = false
@@ -39,7 +39,7 @@ package struct HubMachine: Sendable {
     private(set) var recounted: [Int64: RecipientCounts] = [:]
 
     /// - Parameters:
-    ///   - settings: As stored.
+    ///   - policy: As stored.
     ///   - namespaceRules: The namespace's rules.
     ///   - registry: All targets and `stream` installations of the hub.
     ///   - scheduled: The messages that wait for their time.
@@ -48,7 +48,7 @@ package struct HubMachine: Sendable {
     ///   - reserved: Prefixes of reserved tags.
     ///   - loops: Number of event loops.
     package init(
-        settings: HubSettings,
+        policy: HubPolicy,
         namespaceRules: [AccessRule],
         registry: consuming Registry = Registry(),
         scheduled: ScheduledLoad = .none,
@@ -59,8 +59,8 @@ package struct HubMachine: Sendable {
     ) {
         registry.finishLoading()
         self.registry = registry
-        self.settings = settings
-        rules = AccessRules(hub: settings.rules, namespace: namespaceRules)
+        self.policy = policy
+        rules = AccessRules(hub: policy.rules, namespace: namespaceRules)
         self.scheduled = scheduled
         self.epochs = epochs
         self.reserved = reserved
@@ -76,8 +76,8 @@ package struct HubMachine: Sendable {
         HubStatus(
             rules: rules,
             rulesRevision: rulesRevision,
-            registrationLifetime: settings.registrationLifetime,
-            isDisabled: settings.isDisabled,
+            registrationLifetime: policy.registrationLifetime,
+            isDisabled: policy.isDisabled,
             head: head,
             droppedThrough: droppedThrough,
             scheduled: scheduled,
@@ -109,10 +109,10 @@ extension HubMachine {
         case .unreadable(let sequence): noteMessage(sequence)
         case .installation(let change): apply(change)
         case .targets(let changes): registry.apply(changes)
-        case .settings(let settings):
-            self.settings = settings
-            take(AccessRules(hub: settings.rules, namespace: rules.namespace))
-            if settings.isDisabled { endAll(.stopping) { _ in true } }
+        case .policy(let policy):
+            self.policy = policy
+            take(AccessRules(hub: policy.rules, namespace: rules.namespace))
+            if policy.isDisabled { endAll(.stopping) { _ in true } }
         case .scheduled(let bytes, let dueAt): scheduled.add(bytes, dueAt: dueAt)
         case .unscheduled(let messages, let bytes, let nextDue):
             scheduled.messages -= messages
@@ -212,7 +212,7 @@ extension HubMachine {
             request.grant.mayManage || request.channel?.matches(digest: entry.channelDigest) == true
         else { return refuse(.noInstallation) }
         if isStopping { return refuse(.stopping) }
-        if settings.isDisabled { return refuse(.unavailable("The hub is disabled.")) }
+        if policy.isDisabled { return refuse(.unavailable("The hub is disabled.")) }
         guard rules.hold(request.grant.credential) else { return refuse(.unauthorized(.invalidSignature)) }
         let resumption = epochs.resume(
             request.cursor,

@@ -32,13 +32,13 @@ package struct NamespaceMachine: Sendable {
     /// Adds a hub that the store has.
     package mutating func load(
         _ hub: HubKey,
-        _ settings: HubSettings,
+        _ policy: HubPolicy,
         registry: consuming Registry,
         scheduled: ScheduledLoad,
         extent: LogExtent
     ) {
         hubs[hub] = HubMachine(
-            settings: settings,
+            policy: policy,
             namespaceRules: rules,
             registry: registry,
             scheduled: scheduled,
@@ -60,8 +60,8 @@ package struct NamespaceMachine: Sendable {
             guard hubs[hub] != nil else { return }
             hubs[hub]?.apply(effect)
             touched.insert(hub)
-        case .created(let record, let settings, let extent):
-            load(record.id, settings, registry: Registry(), scheduled: .none, extent: extent)
+        case .created(let record, let policy, let extent):
+            load(record.id, policy, registry: Registry(), scheduled: .none, extent: extent)
             opened.append(record)
             touched.insert(record.id)
         case .deleted(let hub):
@@ -146,7 +146,7 @@ package struct HubView: ~Copyable {
         machine.registry.recipients(of: message, afterTarget: target, limit: limit)
     }
 
-    package var settings: HubSettings { machine.settings }
+    package var policy: HubPolicy { machine.policy }
     package var listenUsage: ListenUsage { machine.registry.listenUsage }
     package var scheduled: ScheduledLoad { machine.scheduled }
     /// How far streams are, as the store does not know it yet.

@@ -10,8 +10,8 @@ package struct StoredHub: Sendable, Equatable {
     package let createdAt: Timestamp
     package var updatedAt: Timestamp
 
-    package var settings: HubSettings {
-        HubSettings(
+    package var policy: HubPolicy {
+        HubPolicy(
             rules: description.rules.map(\.rule),
             registrationLifetime: description.registrationTimeToLive.duration,
             isDisabled: description.isDisabled ?? false
@@ -296,9 +296,7 @@ private struct HubRemarks: Codable {
 
     var encoded: String {
         get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
+            String(decoding: try JSONEncoder.sorted.encode(self), as: UTF8.self)
         }
     }
 }

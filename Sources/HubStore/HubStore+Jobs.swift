@@ -120,9 +120,7 @@ extension StoredJob {
     }
 
     fileprivate static func text(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        String(decoding: try JSONEncoder.sorted.encode(value), as: UTF8.self)
     }
 
     private static func value<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {

@@ -318,9 +318,7 @@ extension Installation {
         get throws {
             var kept = self
             if platform == .stream { kept.pushChannel = nil }
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return try encoder.encode(kept)
+            return try JSONEncoder.sorted.encode(kept)
         }
     }
 }

@@ -86,7 +86,7 @@ struct HubMachineTests {
 
     private static func machine() -> HubMachine {
         HubMachine(
-            settings: HubSettings(rules: rules),
+            policy: HubPolicy(rules: rules),
             namespaceRules: [],
             extent: LogExtent(top: 0, droppedThrough: 0),
             epochs: EpochHistory(epochs: [Epoch(name: "e", firstSequence: 1)]),
@@ -167,16 +167,16 @@ struct HubMachineTests {
             model.streams[ordinal] = nil
             return (.input(.detached(stream.id, of: ordinal, written: 1, ending: nil, at: 2)), [])
         case 8:
-            var settings = HubSettings(rules: rules)
-            if Bool.random(using: &random) { settings.rules.removeFirst() }
-            settings.isDisabled = Int.random(in: 0..<4, using: &random) == 0
-            model.rules = settings.rules
-            model.isDisabled = settings.isDisabled
+            var policy = HubPolicy(rules: rules)
+            if Bool.random(using: &random) { policy.rules.removeFirst() }
+            policy.isDisabled = Int.random(in: 0..<4, using: &random) == 0
+            model.rules = policy.rules
+            model.isDisabled = policy.isDisabled
             let gone = model.streams.filter { stream in
-                settings.isDisabled || !settings.rules.contains { $0.primaryKey == stream.value.credential.key }
+                policy.isDisabled || !policy.rules.contains { $0.primaryKey == stream.value.credential.key }
             }
             for ordinal in gone.keys { model.streams[ordinal] = nil }
-            return (.effect(.settings(settings)), Set(gone.values.map { "end \($0.id.number)" }))
+            return (.effect(.policy(policy)), Set(gone.values.map { "end \($0.id.number)" }))
         case 9:
             let bytes = Int.random(in: 1..<100, using: &random)
             model.scheduled.append(bytes)

@@ -220,7 +220,7 @@ extension NamespaceMachine {
         var machine = NamespaceMachine(rules: [], epochs: epochs, reserved: .standard, loops: 1)
         machine.load(
             hub.id,
-            HubSettings(),
+            HubPolicy(),
             registry: Registry(),
             scheduled: .none,
             extent: LogExtent(top: 0, droppedThrough: 0)

@@ -52,7 +52,7 @@ final class HubManagement: Sendable {
             }
             let description = try change.applied(to: nil, at: Timestamp(milliseconds: at))
             let stored = try transaction.insertHub(name, description, at: at)
-            return (stored, [.created(stored.record, stored.settings, try transaction.extent())])
+            return (stored, [.created(stored.record, stored.policy, try transaction.extent())])
         }
         logger.notice("a hub was made", metadata: ["hub.name": "\(name)"])
         return hub
@@ -70,7 +70,7 @@ final class HubManagement: Sendable {
             stored.description = try change.applied(to: stored.description, at: at)
             stored.updatedAt = at
             try transaction.update(stored)
-            return (stored, [.settings(stored.settings)])
+            return (stored, [.policy(stored.policy)])
         }
     }
 

@@ -116,7 +116,7 @@ extension HubProvisions.Hub {
             stored.description.registrationTimeToLive = registrationTimeToLive
             note.hasTimeToLive = true
         }
-        for rule in rules where !stored.settings.rules.contains(rule) {
+        for rule in rules where !stored.policy.rules.contains(rule) {
             note.rules.append(rule.name)
             let place = stored.description.rules.firstIndex { $0.rule.name == rule.name }
             let former = place.map { stored.description.rules.remove(at: $0) }

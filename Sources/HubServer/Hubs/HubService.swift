@@ -140,7 +140,7 @@ package final class HubService: Sendable {
             }
             machine.load(
                 key,
-                hub.settings,
+                hub.policy,
                 registry: registry,
                 scheduled: try await store.scheduledLoad(hub: key),
                 extent: extent

@@ -95,7 +95,7 @@ struct Registrations {
         var wanted = registration
         if !mayManage { try wanted.keepReservedTags(of: current?.registration, configuration.reservedTags) }
         if !isImport || wanted.expirationTime == nil {
-            wanted.expirationTime = view.settings.registrationLifetime.map {
+            wanted.expirationTime = view.policy.registrationLifetime.map {
                 Date(timeIntervalSince1970: Double(at + $0.milliseconds) / 1000)
             }
         }

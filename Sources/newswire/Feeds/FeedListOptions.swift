@@ -51,12 +51,6 @@ struct FeedListOptions: ParsableArguments {
     }
 }
 
-/// The files of a publisher's state directory.
-enum PublisherFiles {
-    static let database = "publisher.sqlite"
-    static let lock = "publisher.lock"
-}
-
 /// The directory of the feed lists, for commands that hand them on or add to them.
 struct FeedFolderOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
@@ -72,12 +66,5 @@ struct FeedFolderOptions: ParsableArguments {
             for problem in error.problems { Console.error("\(problem)") }
             throw ExitCode(ExitStatus.badConfiguration.rawValue)
         }
-    }
-}
-
-extension Failure {
-    /// The failure of a command that cannot use the publisher's database.
-    init(store error: PublisherStoreError) {
-        self.init(ExitStatus(rawValue: error.exit.rawValue) ?? .failed, "\(error)", hint: error.advice)
     }
 }

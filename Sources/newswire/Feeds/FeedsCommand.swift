@@ -72,8 +72,6 @@ struct FeedsListCommand: AsyncParsableCommand {
             for feed in health { Self.show(feed) }
         } catch let error as FeedChoiceError {
             throw Failure(.usage, "\(error)")
-        } catch let error as PublisherStoreError {
-            throw Failure(error)
         }
     }
 
@@ -178,15 +176,11 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
         options.force = true
         let path = try lists.storePath(settings)
         let contact = settings.value(PublisherSettings.contact, flag: contact)
-        do {
-            let preview = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
-                try await self.preview(feeds, path, http, options)
-            }
-            try PreviewOutput.print(preview, asJSON: json)
-            if preview.report.failedFeeds > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
-        } catch let error as PublisherStoreError {
-            throw Failure(error)
+        let preview = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
+            try await self.preview(feeds, path, http, options)
         }
+        try PreviewOutput.print(preview, asJSON: json)
+        if preview.report.failedFeeds > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
     private func chosenLists(_ settings: Settings) throws -> FeedLists {

@@ -123,16 +123,12 @@ struct PublishCommand: AsyncParsableCommand {
         TrapNote.leave(in: lock)
         let hub = try connection.resolved(settings, PublisherSettings.connection)
         let client = try hub.client(try hub.sending(), http: http)
-        do {
-            let store = try PublisherStore(path: directory.file(PublisherFiles.database))
-            var options = options(settings)
-            options.trappedFeed = trappedFeed
-            guard watch else { return try await pass(feeds, settings, options, store, http, client) }
-            try await stay(feeds, settings, options, store, http, client, lock)
-            return PublishReport()
-        } catch let error as PublisherStoreError {
-            throw Failure(error)
-        }
+        let store = try PublisherStore(path: directory.file(PublisherFiles.database))
+        var options = options(settings)
+        options.trappedFeed = trappedFeed
+        guard watch else { return try await pass(feeds, settings, options, store, http, client) }
+        try await stay(feeds, settings, options, store, http, client, lock)
+        return PublishReport()
     }
 
     private func pass(
@@ -182,23 +178,19 @@ struct PublishCommand: AsyncParsableCommand {
         let client = try (hub.named() ?? hub.local(.full)).map { try hub.client($0, http: http) }
         let options = options(settings)
         let path = try lists.storePath(settings)
-        do {
-            let preview = try await untilStopped {
-                try await PublishPass.preview(
-                    lists: feeds,
-                    storePath: path,
-                    http: http,
-                    hub: client,
-                    options: options,
-                    environment: environment,
-                    reporter: PublishReporter(line: Console.say)
-                )
-            }
-            try PreviewOutput.print(preview, asJSON: json)
-            return preview.report
-        } catch let error as PublisherStoreError {
-            throw Failure(error)
+        let preview = try await untilStopped {
+            try await PublishPass.preview(
+                lists: feeds,
+                storePath: path,
+                http: http,
+                hub: client,
+                options: options,
+                environment: environment,
+                reporter: PublishReporter(line: Console.say)
+            )
         }
+        try PreviewOutput.print(preview, asJSON: json)
+        return preview.report
     }
 
     private static func summarize(_ report: PublishReport) {

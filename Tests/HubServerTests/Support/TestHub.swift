@@ -151,11 +151,11 @@ struct TestHub: Sendable {
     }
 
     /// Changes what the hub knows of itself, as a change of its description does.
-    func set(_ change: @escaping @Sendable (inout HubSettings) -> Void) async throws {
+    func set(_ change: @escaping @Sendable (inout HubPolicy) -> Void) async throws {
         try await hub.perform { _, view in
-            var settings = view.settings
-            change(&settings)
-            return ((), [.settings(settings)])
+            var policy = view.policy
+            change(&policy)
+            return ((), [.policy(policy)])
         }
     }
 
