@@ -11,6 +11,8 @@ package enum TrapNote {
     private static let sentByProcess: Int32 = 0
 
     /// What the handler needs, in memory that never moves: a handler may neither allocate nor lock.
+    ///
+    /// This and ``former`` are written as the handlers are installed, and only read after that.
     nonisolated(unsafe) private static let descriptor = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     /// What was to be done before at each signal, by its number.
     nonisolated(unsafe) private static let former = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
