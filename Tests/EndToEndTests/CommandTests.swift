@@ -143,7 +143,8 @@ import Testing
         for arguments in [["subscribe", "--categories", "World"], ["subscribe"]] {
             let agent = try await RunningProgram(arguments, environment: environment, folder: scratch.path)
             #expect(agent.isRunning, "\(agent.errors)")
-            #expect(await agent.stop() == 0, "\(agent.errors)")
+            let status = await agent.stop()
+            #expect(status == 0, "\(agent.errors)")
             for _ in 0..<2 {
                 let rotate = ["hub", "keys", "--rotate", "DefaultListenSharedAccessSignature"]
                 #expect(try await BuiltProgram.run(rotate, environment: environment).status == 0)
