@@ -18,6 +18,28 @@ struct SchemaTests {
         #expect(try await store.accessRules(hub: hub).map(\.name) == ["Listen"])
     }
 
+    @Test func `all tables are strict but those that a migration would have to copy for long`() async throws {
+        let scratch = try Scratch()
+        try HubStore(path: scratch.path).close()
+        let lenient = try await scratch.read { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT name FROM pragma_table_list
+                    WHERE schema = 'main' AND type = 'table' AND NOT strict
+                    AND name NOT LIKE 'sqlite_%' AND name <> 'grdb_migrations' ORDER BY name
+                    """
+            )
+        }
+        #expect(
+            lenient == [
+                "formerRegistration", "idempotencyKey", "installation", "log", "owed", "registration",
+                "scheduledMessage",
+                "streamProgress", "tombstone",
+            ]
+        )
+    }
+
     @Test func `a file of a newer version is refused and left alone`() async throws {
         let scratch = try Scratch()
         try HubStore(path: scratch.path).close()

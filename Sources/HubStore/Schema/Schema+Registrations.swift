@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HubProtocol
+import HubRouting
 
 extension Schema {
     /// Registrations, which messages are matched against: those of installations among them.
@@ -82,18 +83,18 @@ extension Schema {
             db,
             sql: """
                 SELECT i.ordinal, i.hubID, i.record, i.createdSequence,
-                    (SELECT max(afterSequence) FROM owed WHERE owed.ordinal = i.ordinal),
-                    coalesce((SELECT at FROM log WHERE sequence = i.createdSequence), hub.createdAt)
+                    (SELECT max(afterSequence) FROM owed WHERE owed.ordinal = i.ordinal) AS changed,
+                    coalesce((SELECT at FROM log WHERE sequence = i.createdSequence), hub.createdAt) AS created
                 FROM installation AS i JOIN hub USING (hubID)
                 """
         )
         while let row = try rows.next() {
             // One that cannot be read gets nothing until it registers again, as before.
-            guard let installation = try? Installation(record: row[2]) else { continue }
-            let ordinal: Int64 = row[0]
-            let (created, changed): (Int64, Int64?) = (row[3], row[4])
-            let (hub, at): (Int64, Int64) = (row[1], row[5])
-            let expiresAt = installation.expirationTime?.milliseconds
+            guard let installation = try? Installation(record: row["record"]) else { continue }
+            let ordinal: Ordinal = row["ordinal"]
+            let (created, changed): (LogSequence, LogSequence?) = (row["createdSequence"], row["changed"])
+            let (hub, at): (HubKey, Timestamp) = (row["hubID"], row["created"])
+            let expiresAt = installation.expirationTime.map { Timestamp($0) }
             try db.execute(
                 sql: "UPDATE installation SET expiresAt = ? WHERE ordinal = ?",
                 arguments: [expiresAt, ordinal]

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HubProtocol
+import HubRouting
 
 extension Schema {
     /// Gives the templates of installations the tags that their names are (protocol §4.3).
@@ -21,11 +22,11 @@ extension Schema {
         let lastMessages = try lastMessages(db)
         while let row = try rows.next() {
             // One that cannot be read gets nothing until it registers again, as before.
-            guard let former = try? Installation(record: row[2]) else { continue }
+            guard let former = try? Installation(record: row["record"]) else { continue }
             var installation = former
             installation.addTemplateNameTags { !reservedTags.contains($0) }
             guard installation != former else { continue }
-            let (ordinal, hub): (Int64, Int64) = (row[0], row[1])
+            let (ordinal, hub): (Ordinal, HubKey) = (row["ordinal"], row["hubID"])
             let record = try installation.record
             try db.execute(
                 sql: "UPDATE installation SET record = ? WHERE ordinal = ?",
@@ -45,12 +46,12 @@ extension Schema {
     }
 
     /// The sequence and the time of each hub's last message.
-    private static func lastMessages(_ db: Database) throws -> [Int64: (sequence: Int64, at: Int64)] {
+    private static func lastMessages(_ db: Database) throws -> [HubKey: (sequence: LogSequence, at: Timestamp)] {
         let rows = try Row.fetchAll(
             db,
-            sql: "SELECT hubID, max(sequence), at FROM log WHERE messageID IS NOT NULL GROUP BY hubID"
+            sql: "SELECT hubID, max(sequence) AS sequence, at FROM log WHERE messageID IS NOT NULL GROUP BY hubID"
         )
-        return rows.reduce(into: [:]) { $0[$1[0]] = (sequence: $1[1], at: $1[2]) }
+        return rows.reduce(into: [:]) { $0[$1["hubID"]] = (sequence: $1["sequence"], at: $1["at"]) }
     }
 
     /// Notes what an installation wants from now on, as a change of it does.
@@ -58,17 +59,17 @@ extension Schema {
     /// - Returns: The sequence after which it is in force.
     private static func note(
         _ record: Data,
-        of ordinal: Int64,
-        hub: Int64,
-        lastMessage: (sequence: Int64, at: Int64)?,
+        of ordinal: Ordinal,
+        hub: HubKey,
+        lastMessage: (sequence: LogSequence, at: Timestamp)?,
         _ db: Database
-    ) throws -> Int64 {
-        let inForce = try Int64.fetchOne(
+    ) throws -> LogSequence {
+        let inForce = try LogSequence.fetchOne(
             db,
             sql: "SELECT max(afterSequence) FROM owed WHERE ordinal = ?",
             arguments: [ordinal]
         )
-        if let inForce, inForce >= lastMessage?.sequence ?? 0 {
+        if let inForce, inForce >= lastMessage?.sequence ?? .start {
             try db.execute(
                 sql: "UPDATE owed SET record = ? WHERE ordinal = ? AND afterSequence = ?",
                 arguments: [record, ordinal, inForce]
@@ -77,9 +78,9 @@ extension Schema {
         }
         try db.execute(
             sql: "INSERT INTO log (hubID, at, ordinal) VALUES (?, ?, ?)",
-            arguments: [hub, lastMessage?.at ?? 0, ordinal]
+            arguments: [hub, lastMessage?.at ?? Timestamp(milliseconds: 0), ordinal]
         )
-        let sequence = db.lastInsertedRowID
+        let sequence = LogSequence(rawValue: db.lastInsertedRowID)
         try db.execute(sql: "INSERT INTO owed VALUES (?, ?, ?)", arguments: [ordinal, sequence, record])
         return sequence
     }

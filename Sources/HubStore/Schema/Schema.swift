@@ -44,6 +44,9 @@ enum Schema {
         migrator.registerMigration("10 registry changes are counted") { db in
             try db.execute(sql: version10)
         }
+        migrator.registerMigration("11 small tables are strict") { db in
+            try makeStrict(db)
+        }
         return migrator
     }
 

@@ -1,0 +1,26 @@
+import GRDB
+
+extension Schema {
+    /// Tables that are small in any hub, and so are rebuilt in no time.
+    private static let smallTables = [
+        "hub", "accessRule", "namespaceRule", "epoch", "retention", "category", "clock", "job", "loss", "generation",
+    ]
+
+    /// Makes the small tables strict: SQLite refuses what is not of a column's type.
+    ///
+    /// Source: sqlite.org/stricttables.html. A table is made again under its own name, so that foreign keys and triggers,
+    /// which know it by that, stay as they are.
+    static func makeStrict(_ db: Database) throws {
+        for table in smallTables {
+            let schema = "SELECT type, sql FROM sqlite_master WHERE tbl_name = ? AND sql IS NOT NULL ORDER BY type DESC"
+            let parts = try Row.fetchAll(db, sql: schema, arguments: [table])
+            try db.execute(sql: "CREATE TEMP TABLE former AS SELECT * FROM main.\(table); DROP TABLE main.\(table)")
+            for part in parts {
+                let (type, sql): (String, String) = (part["type"], part["sql"])
+                let option = sql.hasSuffix("ROWID") ? ", STRICT" : " STRICT"
+                try db.execute(sql: type == "table" ? sql + option : sql)
+            }
+            try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM temp.former; DROP TABLE temp.former")
+        }
+    }
+}
