@@ -1,10 +1,16 @@
 package import FoundationEssentials
 
-/// A point in time in whole milliseconds since 1970, as files and columns hold it.
-package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
+/// A point in time in whole milliseconds since 1970, as files and columns hold it; so is a literal.
+package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringConvertible, ExpressibleByIntegerLiteral
+{
+    package static let distantPast = Timestamp(milliseconds: .min)
+    package static let distantFuture = Timestamp(milliseconds: .max)
+
     package var milliseconds: Int64
 
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    package init(integerLiteral milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// The nearest millisecond, within three million years of 1970.
     package init(_ date: Date) {
@@ -50,6 +56,9 @@ package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringC
     }
 
     package var description: String { "\(milliseconds)" }
+
+    /// ISO 8601 in whole seconds, rounded down.
+    package var wholeSecond: String { ISODateTime.formatSeconds(date) }
 }
 
 extension Duration {

@@ -1,5 +1,5 @@
 import Foundation
-import HubProtocol
+package import HubProtocol
 
 /// Decides whether a cursor can be resumed from.
 ///
@@ -19,13 +19,13 @@ package struct EpochHistory: Sendable {
 
     /// Where a stream goes on.
     package enum Resumption: Equatable {
-        case resume(after: Int64)
+        case resume(after: LogSequence)
         /// Something between the cursor and `after` may be lost; `loss` is where, if that is known.
-        case gap(after: Int64, reason: String, loss: Loss? = nil)
+        case gap(after: LogSequence, reason: String, loss: Loss? = nil)
         /// The same for a cursor that does not say where its history left this hub's log.
         ///
         /// The gap stands for the loss `told` too. Earlier ones were announced before, or are announced at their places.
-        case strangeCursor(after: Int64, reason: String, told: Loss?)
+        case strangeCursor(after: LogSequence, reason: String, told: Loss?)
     }
 
     package static let restored = "the hub was restored from an older copy"
@@ -43,9 +43,9 @@ package struct EpochHistory: Sendable {
     /// - Returns: After which sequence the stream goes on, and whether something may be missing before.
     package func resume(
         _ cursor: String?,
-        created: Int64,
-        top: Int64,
-        droppedThrough: Int64
+        created: LogSequence,
+        top: LogSequence,
+        droppedThrough: LogSequence
     ) -> Resumption {
         guard let cursor else {
             guard created < droppedThrough else { return .resume(after: created) }
@@ -59,12 +59,12 @@ package struct EpochHistory: Sendable {
             )
         }
         // A history leaves the log at a loss that its cursors have passed.
-        let passed = losses.last { $0.sequence - 1 <= position.sequence }
+        let passed = losses.last { $0.sequence.previous <= position.sequence }
         guard let index = epochs.firstIndex(where: { $0.name == position.epoch }) else {
             let reason = "the cursor is from a history that this hub does not have"
             return .strangeCursor(after: droppedThrough, reason: reason, told: passed)
         }
-        let next = index + 1 < epochs.count ? epochs[index + 1].firstSequence : Int64.max
+        let next = index + 1 < epochs.count ? epochs[index + 1].firstSequence : .end
         guard position.sequence < next, position.sequence <= top else {
             // The reader has all that the epoch shares with the copy, which is all below the loss.
             if let loss = losses.first(where: { $0.sequence == next }), next > droppedThrough {
@@ -82,9 +82,9 @@ package struct EpochHistory: Sendable {
 /// One start of a hub: cursors name it, so that a restored older copy of the file cannot pass for the newer one.
 package struct Epoch: Sendable, Equatable {
     package let name: String
-    package let firstSequence: Int64
+    package let firstSequence: LogSequence
 
-    package init(name: String, firstSequence: Int64) {
+    package init(name: String, firstSequence: LogSequence) {
         self.name = name
         self.firstSequence = firstSequence
     }
@@ -95,15 +95,15 @@ package struct Epoch: Sendable, Equatable {
 /// The copy cannot tell which messages were accepted after it was made, so the loss has a sequence of its own: everything
 /// below it was in the copy, everything above it was accepted after the restore.
 package struct Loss: Sendable, Equatable {
-    package let sequence: Int64
+    package let sequence: LogSequence
     /// The start of the hub that found it.
     package let epoch: String
     /// The newest instant that the copy knew; `nil` when it knew none.
-    package let since: Int64?
+    package let since: Timestamp?
     /// When the hub found it.
-    package let foundAt: Int64
+    package let foundAt: Timestamp
 
-    package init(sequence: Int64, epoch: String, since: Int64?, foundAt: Int64) {
+    package init(sequence: LogSequence, epoch: String, since: Timestamp?, foundAt: Timestamp) {
         self.sequence = sequence
         self.epoch = epoch
         self.since = since
@@ -116,7 +116,7 @@ package struct Loss: Sendable, Equatable {
     /// For people; names the time from which messages may be missing.
     package var reason: String {
         guard let since, since < foundAt else { return EpochHistory.restored }
-        let times = [since, foundAt].map { ISODateTime.format(Date(timeIntervalSince1970: Double($0 / 1000))) }
+        let times = [since, foundAt].map(\.wholeSecond)
         return "\(EpochHistory.restored): messages sent from \(times[0]) to \(times[1]) may be missing"
     }
 }

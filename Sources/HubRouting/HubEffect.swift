@@ -7,18 +7,18 @@ package enum HubEffect: Sendable {
     /// A message has its place in the log.
     case message(RoutedMessage, matched: Matched)
     /// So has a scheduled message that cannot be read any more; streams get a gap in its place.
-    case unreadable(Int64)
+    case unreadable(LogSequence)
     case installation(InstallationEffect)
     /// Targets were put or removed without an installation.
     case targets([TargetChange])
     /// The hub's own rules, how long registrations live, or whether it is disabled.
     case policy(HubPolicy)
     /// A message waits for its time.
-    case scheduled(bytes: Int, dueAt: Int64)
+    case scheduled(bytes: Int, dueAt: Timestamp)
     /// Messages wait no longer; `nextDue` is that of the next one that does.
-    case unscheduled(messages: Int, bytes: Int, nextDue: Int64?)
+    case unscheduled(messages: Int, bytes: Int, nextDue: Timestamp?)
     /// The counts of messages in the store were corrected.
-    case recounted([Int64])
+    case recounted([LogSequence])
 }
 
 /// What a committed change did to the namespace, or to one of its hubs.
@@ -27,7 +27,7 @@ package enum NamespaceEffect: Sendable {
     case created(HubRecord, HubPolicy, LogExtent)
     case deleted(HubKey)
     /// All rows of the log up to a sequence were dropped.
-    case dropped(through: Int64)
+    case dropped(through: LogSequence)
 }
 
 /// An installation was put or removed.
@@ -36,7 +36,7 @@ package struct InstallationEffect: Sendable {
     /// `nil` if it is gone, or not of platform `stream`.
     package let entry: Registry.Entry?
     /// The change's; `nil` if what the installation is sent stays as it was.
-    package let sequence: Int64?
+    package let sequence: LogSequence?
     /// What became of its registrations, and of those that it replaces; both lists are empty if nothing changed.
     package let targets: [TargetChange]
     package var replaced: [TargetChange]
@@ -46,7 +46,7 @@ package struct InstallationEffect: Sendable {
     package init(
         ordinal: Ordinal,
         entry: Registry.Entry?,
-        sequence: Int64?,
+        sequence: LogSequence?,
         targets: [TargetChange],
         replaced: [TargetChange] = [],
         endsStream: Bool
@@ -79,11 +79,11 @@ package struct HubPolicy: Sendable, Equatable {
 /// How far the log reaches.
 package struct LogExtent: Sendable, Equatable {
     /// The highest sequence ever given, 0 in a new log.
-    package let top: Int64
+    package let top: LogSequence
     /// All rows up to this sequence were dropped.
-    package let droppedThrough: Int64
+    package let droppedThrough: LogSequence
 
-    package init(top: Int64, droppedThrough: Int64) {
+    package init(top: LogSequence, droppedThrough: LogSequence) {
         self.top = top
         self.droppedThrough = droppedThrough
     }
@@ -110,15 +110,15 @@ package struct ScheduledLoad: Sendable, Equatable {
     package var messages: Int
     package var bytes: Int
     /// Of the first one; `nil` without any.
-    package var nextDue: Int64?
+    package var nextDue: Timestamp?
 
-    package init(messages: Int, bytes: Int, nextDue: Int64? = nil) {
+    package init(messages: Int, bytes: Int, nextDue: Timestamp? = nil) {
         self.messages = messages
         self.bytes = bytes
         self.nextDue = nextDue
     }
 
-    mutating func add(_ bytes: Int, dueAt: Int64) {
+    mutating func add(_ bytes: Int, dueAt: Timestamp) {
         messages += 1
         self.bytes += bytes
         nextDue = min(nextDue ?? dueAt, dueAt)

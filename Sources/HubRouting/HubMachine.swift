@@ -25,18 +25,18 @@ package struct HubMachine: Sendable {
     private var rulesRevision = 0
     private(set) var policy: HubPolicy
     /// Everything up to this sequence has come.
-    private var head: Int64
+    private var head: LogSequence
     private var headChanged = false
     /// No message has a higher sequence.
-    private var lastMessage: Int64
-    private var droppedThrough: Int64
+    private var lastMessage: LogSequence
+    private var droppedThrough: LogSequence
     /// The server stops: no more streams.
     private var isStopping = false
     private(set) var scheduled: ScheduledLoad
     /// How far streams are, to be written to the store.
     private(set) var progress: [Ordinal: StreamProgress] = [:]
     /// Messages whose counts in the store are to be corrected.
-    private(set) var recounted: [Int64: RecipientCounts] = [:]
+    private(set) var recounted: [LogSequence: RecipientCounts] = [:]
 
     /// - Parameters:
     ///   - policy: As stored.
@@ -124,7 +124,7 @@ extension HubMachine {
     }
 
     /// All rows of the log up to a sequence were dropped.
-    mutating func drop(through sequence: Int64) { droppedThrough = sequence }
+    mutating func drop(through sequence: LogSequence) { droppedThrough = sequence }
 
     /// The hub was deleted.
     mutating func close() {
@@ -152,12 +152,12 @@ extension HubMachine {
         endAll(.revoked) { !rules.hold($0) }
     }
 
-    private mutating func advance(to sequence: Int64) {
+    private mutating func advance(to sequence: LogSequence) {
         head = max(head, sequence)
         headChanged = true
     }
 
-    private mutating func noteMessage(_ sequence: Int64) {
+    private mutating func noteMessage(_ sequence: LogSequence) {
         lastMessage = sequence
         advance(to: sequence)
     }
@@ -243,9 +243,9 @@ extension HubMachine {
     private mutating func detached(
         _ id: StreamID,
         of ordinal: Ordinal,
-        written: Int64,
+        written: LogSequence,
         _ ending: StreamEnd?,
-        at: Int64
+        at: Timestamp
     ) {
         let isLast = streams[ordinal].map { $0.id == id } ?? true
         if isLast { forget(ordinal) }
@@ -299,8 +299,8 @@ package struct HubStatus: Sendable {
     package let registrationLifetime: Duration?
     package let isDisabled: Bool
     /// Streams have been handed everything up to this sequence.
-    package let head: Int64
-    package let droppedThrough: Int64
+    package let head: LogSequence
+    package let droppedThrough: LogSequence
     package let scheduled: ScheduledLoad
     package let listenUsage: ListenUsage
     /// By platform, in lower case.

@@ -1,10 +1,18 @@
 package import HubProtocol
 
 /// The hub's own number for a hub: the key of its row, never given to another one.
-package typealias HubKey = Int64
+package struct HubKey: StoredNumber {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+}
 
 /// The hub's own number for an installation or a registration, never given to another one.
-package typealias Ordinal = Int64
+package struct Ordinal: StoredNumber {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+}
 
 /// A hub of a server.
 package struct HubRecord: Sendable, Hashable {

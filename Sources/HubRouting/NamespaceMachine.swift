@@ -152,5 +152,5 @@ package struct HubView: ~Copyable {
     /// How far streams are, as the store does not know it yet.
     package var progress: [Ordinal: StreamProgress] { machine.progress }
     /// Messages whose counts in the store are to be corrected.
-    package var recounted: [Int64: RecipientCounts] { machine.recounted }
+    package var recounted: [LogSequence: RecipientCounts] { machine.recounted }
 }

@@ -1,4 +1,4 @@
-/// A set of small numbers, such as the ordinals of registrations.
+/// A set of ordinals, of registrations for example.
 ///
 /// Numbers stand in blocks of 65,536; a block is a sorted array while it holds few and a bit set when it holds many. So
 /// a rare tag costs bytes a number, a common one bits, and sets of a million meet in microseconds.
@@ -12,19 +12,19 @@ struct OrdinalSet: Sendable, Equatable {
 
     init() {}
 
-    init(_ ordinals: some Sequence<Int64>) {
+    init(_ ordinals: some Sequence<Ordinal>) {
         for ordinal in ordinals { insert(ordinal) }
     }
 
     var isEmpty: Bool { blocks.isEmpty }
     var count: Int { blocks.reduce(0) { $0 + $1.count } }
 
-    func contains(_ ordinal: Int64) -> Bool {
-        place(of: ordinal >> 16).found.map { blocks[$0].contains(UInt16(truncatingIfNeeded: ordinal)) } ?? false
+    func contains(_ ordinal: Ordinal) -> Bool {
+        place(of: ordinal.block).found.map { blocks[$0].contains(ordinal.low) } ?? false
     }
 
-    mutating func insert(_ ordinal: Int64) {
-        let (key, low) = (ordinal >> 16, UInt16(truncatingIfNeeded: ordinal))
+    mutating func insert(_ ordinal: Ordinal) {
+        let (key, low) = (ordinal.block, ordinal.low)
         // Ordinals are given out ascending.
         if let last = keys.last, last == key { return blocks[blocks.count - 1].insert(low) }
         let (found, place) = place(of: key)
@@ -33,9 +33,9 @@ struct OrdinalSet: Sendable, Equatable {
         blocks.insert(OrdinalBlock(low), at: place)
     }
 
-    mutating func remove(_ ordinal: Int64) {
-        guard let found = place(of: ordinal >> 16).found else { return }
-        blocks[found].remove(UInt16(truncatingIfNeeded: ordinal))
+    mutating func remove(_ ordinal: Ordinal) {
+        guard let found = place(of: ordinal.block).found else { return }
+        blocks[found].remove(ordinal.low)
         guard blocks[found].isEmpty else { return }
         keys.remove(at: found)
         blocks.remove(at: found)
@@ -115,6 +115,15 @@ extension OrdinalSet {
     }
 }
 
+extension Ordinal {
+    /// The number of its block of 65,536.
+    fileprivate var block: Int64 { rawValue >> 16 }
+    /// Its place in the block.
+    fileprivate var low: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
+
+    fileprivate init(block: Int64, low: UInt16) { self.init(rawValue: block << 16 | Int64(low)) }
+}
+
 extension OrdinalSet: Sequence {
     /// Ascending.
     func makeIterator() -> Iterator { Iterator(set: self) }
@@ -126,11 +135,11 @@ extension OrdinalSet: Sequence {
 
         init(set: OrdinalSet) { self.set = set }
 
-        mutating func next() -> Int64? {
+        mutating func next() -> Ordinal? {
             while block < set.blocks.count {
                 if let from = next16, let low = set.blocks[block].first(from: from) {
                     next16 = low == .max ? nil : low + 1
-                    return set.keys[block] << 16 | Int64(low)
+                    return Ordinal(block: set.keys[block], low: low)
                 }
                 block += 1
                 next16 = 0
@@ -140,14 +149,15 @@ extension OrdinalSet: Sequence {
     }
 
     /// The first numbers above one, ascending.
-    func numbers(above ordinal: Int64, limit: Int) -> [Int64] {
-        var result: [Int64] = []
-        var block = place(of: (ordinal + 1) >> 16).place
-        var from: UInt16? = UInt16(truncatingIfNeeded: ordinal + 1)
-        if block < keys.count, keys[block] != (ordinal + 1) >> 16 { from = 0 }
+    func ordinals(above ordinal: Ordinal, limit: Int) -> [Ordinal] {
+        let start = Ordinal(rawValue: ordinal.rawValue + 1)
+        var result: [Ordinal] = []
+        var block = place(of: start.block).place
+        var from: UInt16? = start.low
+        if block < keys.count, keys[block] != start.block { from = 0 }
         while block < blocks.count, result.count < limit {
             if let start = from, let low = blocks[block].first(from: start) {
-                result.append(keys[block] << 16 | Int64(low))
+                result.append(Ordinal(block: keys[block], low: low))
                 from = low == .max ? nil : low + 1
             } else {
                 block += 1

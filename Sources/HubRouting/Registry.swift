@@ -9,14 +9,14 @@ package struct Registry: Sendable {
         package let ordinal: Ordinal
         package let id: InstallationID
         package let channelDigest: [UInt8]
-        package let createdSequence: Int64
+        package let createdSequence: LogSequence
         package let recipient: Recipient
 
         package init(
             ordinal: Ordinal,
             id: InstallationID,
             channelDigest: [UInt8],
-            createdSequence: Int64,
+            createdSequence: LogSequence,
             recipient: Recipient
         ) {
             self.ordinal = ordinal
@@ -184,7 +184,7 @@ package struct Registry: Sendable {
         if message.installations != nil {
             named = self.named(by: message)
         } else {
-            let page = streamTargets(of: message.expression, message.format).numbers(above: target, limit: limit)
+            let page = streamTargets(of: message.expression, message.format).ordinals(above: target, limit: limit)
             named = page.compactMap { owners[$0] }
             last = page.last
         }
@@ -245,6 +245,6 @@ package struct Registry: Sendable {
                 tagged = tagged.subtracting(streams)
             }
         }
-        return tagged.numbers(above: ordinal, limit: limit)
+        return tagged.ordinals(above: ordinal, limit: limit)
     }
 }

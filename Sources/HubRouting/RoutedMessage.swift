@@ -8,7 +8,7 @@ package struct RoutedMessage: Sendable, Equatable {
         case native(MessageFormat, body: String)
     }
 
-    package let sequence: Int64
+    package let sequence: LogSequence
     package let id: MessageID
     /// `nil` is a broadcast.
     package let expression: TagExpression?
@@ -24,7 +24,7 @@ package struct RoutedMessage: Sendable, Equatable {
     ///   - id: The hub's name for it.
     ///   - message: As it was sent.
     ///   - installations: The `stream` installations that a direct or a test send names; `nil` for all that match.
-    package init(sequence: Int64, id: MessageID, _ message: Message, installations: [InstallationID]?) {
+    package init(sequence: LogSequence, id: MessageID, _ message: Message, installations: [InstallationID]?) {
         self.sequence = sequence
         self.id = id
         expression = message.audience.expression

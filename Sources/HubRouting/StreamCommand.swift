@@ -5,14 +5,14 @@ package enum StreamCommand: Sendable, Equatable {
     case attach(StreamID, StreamAttachment)
     case refuse(StreamID, ProtocolError)
     /// The installation's choice has changed at the sequence.
-    case move(StreamID, Recipient, at: Int64)
+    case move(StreamID, Recipient, at: LogSequence)
     case end(StreamID, StreamEnd)
     /// A message for each cohort that it matches.
     case publish(RoutedMessage)
     /// A message that names an identity, for streams that it may match; `nil` asks each stream.
     case deliver(RoutedMessage, to: [StreamID]?)
     /// Everything up to this sequence has come.
-    case head(Int64)
+    case head(LogSequence)
 }
 
 /// How a stream begins.
@@ -21,7 +21,7 @@ package struct StreamAttachment: Sendable, Equatable {
     package let recipient: Recipient
     package let beginning: StreamBeginning
     /// What the stream is to get lies in the store up to this sequence; what comes later is sent as a command.
-    package let through: Int64
+    package let through: LogSequence
     /// The store may hold something between the beginning and `through`.
     package let needsReplay: Bool
     /// When the token expires, in seconds since 1970.
@@ -31,7 +31,7 @@ package struct StreamAttachment: Sendable, Equatable {
         ordinal: Ordinal,
         recipient: Recipient,
         beginning: StreamBeginning,
-        through: Int64,
+        through: LogSequence,
         needsReplay: Bool,
         validUntil: Int64 = .max
     ) {
@@ -47,7 +47,7 @@ package struct StreamAttachment: Sendable, Equatable {
 /// Where a stream begins, and what is said of messages that may be missing before.
 package struct StreamBeginning: Sendable, Equatable {
     /// What the stream is to get has a higher sequence.
-    package let after: Int64
+    package let after: LogSequence
     /// Why something may be missing; `nil` for no gap.
     package var gap: String?
     /// The loss that the gap is about.
@@ -55,7 +55,7 @@ package struct StreamBeginning: Sendable, Equatable {
     /// As it came, for the gap.
     package var cursor: String?
     /// The sequence of a loss that the gap stands for too.
-    package var toldLoss: Int64?
+    package var toldLoss: LogSequence?
 
     package init(_ resumption: EpochHistory.Resumption, cursor: String?) {
         self.cursor = cursor

@@ -4,7 +4,7 @@ package import HubProtocol
 package enum StreamInput: Sendable {
     case attach(StreamRequest)
     /// A stream has ended; `ending` is why, `nil` if the client or its connection ended it.
-    case detached(StreamID, of: Ordinal, written: Int64, ending: StreamEnd?, at: Int64)
+    case detached(StreamID, of: Ordinal, written: LogSequence, ending: StreamEnd?, at: Timestamp)
     /// Streams were written everything up to these sequences.
     case progress([StreamProgress])
     /// The store has taken this over.
@@ -23,7 +23,7 @@ package struct StreamRequest: Sendable {
     package let channel: PushChannelSecret?
     /// `Last-Event-ID`: a position, else the beginning of what was sent; `nil` for none.
     package let cursor: String?
-    package let at: Int64
+    package let at: Timestamp
 
     package init(
         id: StreamID,
@@ -31,7 +31,7 @@ package struct StreamRequest: Sendable {
         grant: Grant,
         channel: PushChannelSecret?,
         lastEventID: String?,
-        at: Int64
+        at: Timestamp
     ) {
         self.id = id
         self.installation = installation
@@ -67,24 +67,24 @@ package enum StreamEnd: Sendable {
 package struct StreamProgress: Sendable, Equatable {
     package var ordinal: Ordinal
     /// The stream was written everything up to this sequence.
-    package var written: Int64
+    package var written: LogSequence
     /// The last `Last-Event-ID` it came with.
     package var resumedFrom: String?
-    package var connectedAt: Int64?
-    package var disconnectedAt: Int64?
+    package var connectedAt: Timestamp?
+    package var disconnectedAt: Timestamp?
     /// When a newer stream of the installation last replaced an open one.
-    package var replacedAt: Int64?
+    package var replacedAt: Timestamp?
     /// When the hub last ended a stream because its key or its secret was no longer valid.
-    package var revokedAt: Int64?
+    package var revokedAt: Timestamp?
 
     package init(
         ordinal: Ordinal,
-        written: Int64,
+        written: LogSequence,
         resumedFrom: String? = nil,
-        connectedAt: Int64? = nil,
-        disconnectedAt: Int64? = nil,
-        replacedAt: Int64? = nil,
-        revokedAt: Int64? = nil
+        connectedAt: Timestamp? = nil,
+        disconnectedAt: Timestamp? = nil,
+        replacedAt: Timestamp? = nil,
+        revokedAt: Timestamp? = nil
     ) {
         self.ordinal = ordinal
         self.written = written

@@ -6,7 +6,7 @@ import HubProtocol
 struct TagIndex: Sendable {
     /// Most tags of a large hub name one user or installation, and belong to one registration or two.
     private enum Posting: Sendable {
-        case one(Int64)
+        case one(Ordinal)
         case many(OrdinalSet)
 
         var set: OrdinalSet {
@@ -16,7 +16,7 @@ struct TagIndex: Sendable {
             }
         }
 
-        mutating func insert(_ ordinal: Int64) {
+        mutating func insert(_ ordinal: Ordinal) {
             switch self {
             case .one(let first):
                 guard first != ordinal else { return }
@@ -29,7 +29,7 @@ struct TagIndex: Sendable {
         }
 
         /// - Returns: Whether any are left.
-        mutating func remove(_ ordinal: Int64) -> Bool {
+        mutating func remove(_ ordinal: Ordinal) -> Bool {
             switch self {
             case .one(let first): return first != ordinal
             case .many(var set):
@@ -44,14 +44,14 @@ struct TagIndex: Sendable {
     private var postings: [TagKey: Posting] = [:]
 
     /// Takes a registration in; `tags` are joined by commas.
-    mutating func insert(_ ordinal: Int64, tags: String) {
+    mutating func insert(_ ordinal: Ordinal, tags: String) {
         Tag.forEachKey(in: tags) { tag in
             postings[tag, default: .one(ordinal)].insert(ordinal)
         }
     }
 
     /// Forgets a registration; the tags must be the very ones that it was taken in with.
-    mutating func remove(_ ordinal: Int64, tags: String) {
+    mutating func remove(_ ordinal: Ordinal, tags: String) {
         Tag.forEachKey(in: tags) { tag in
             if postings[tag]?.remove(ordinal) == false { postings[tag] = nil }
         }

@@ -21,7 +21,7 @@ package struct StoredHub: Sendable, Equatable {
 
 /// The rules of all hubs, by their numbers, and of the namespace, seen at one moment.
 package struct AllAccessRules: Sendable, Equatable {
-    package var hubs: [Int64: [AccessRule]] = [:]
+    package var hubs: [HubKey: [AccessRule]] = [:]
     package var namespace: [AccessRule] = []
 }
 
@@ -33,7 +33,7 @@ extension HubStore {
         }
     }
 
-    package func hub(id: Int64) async throws -> StoredHub? {
+    package func hub(id: HubKey) async throws -> StoredHub? {
         try await pool.read { db in try Transaction(db).hub(id: id) }
     }
 
@@ -52,15 +52,15 @@ extension HubStore {
     package func namespaceRules() async throws -> [AccessRule] { try await allAccessRules().namespace }
 
     /// Deleted hubs with rows yet to be dropped.
-    package func hubsToPurge() async throws -> [Int64] {
+    package func hubsToPurge() async throws -> [HubKey] {
         try await pool.read { db in
-            try Int64.fetchAll(db, sql: "SELECT hubID FROM hub WHERE deletedAt IS NOT NULL AND purgedAt IS NULL")
+            try HubKey.fetchAll(db, sql: "SELECT hubID FROM hub WHERE deletedAt IS NOT NULL AND purgedAt IS NULL")
         }
     }
 }
 
 extension Transaction {
-    package func hub(id: Int64) throws -> StoredHub? {
+    package func hub(id: HubKey) throws -> StoredHub? {
         try Row.fetchOne(db, sql: HubQuery.hub, arguments: [id]).map { try StoredHub(row: $0, db) }
     }
 
@@ -74,19 +74,19 @@ extension Transaction {
     }
 
     /// Makes a hub.
-    package func insertHub(_ name: HubName, _ description: NotificationHubDescription, at: Int64) throws -> StoredHub {
+    package func insertHub(_ name: HubName, _ description: NotificationHubDescription, at: Timestamp) throws
+        -> StoredHub
+    {
         try db.execute(sql: "INSERT INTO hub (name, createdAt) VALUES (?, ?)", arguments: [name.text, at])
-        let record = HubRecord(id: db.lastInsertedRowID, name: name)
-        let time = Timestamp(milliseconds: at)
-        let hub = StoredHub(record: record, description: description, createdAt: time, updatedAt: time)
+        let record = HubRecord(id: HubKey(rawValue: db.lastInsertedRowID), name: name)
+        let hub = StoredHub(record: record, description: description, createdAt: at, updatedAt: at)
         try update(hub)
         return hub
     }
 
     /// Makes a hub of which nothing is said but its rules.
-    package func insertHub(_ name: HubName, rules: [AccessRule], at: Int64) throws -> HubRecord {
-        let time = Timestamp(milliseconds: at)
-        let rules = rules.map { AuthorizationRule($0, createdAt: time, modifiedAt: time) }
+    package func insertHub(_ name: HubName, rules: [AccessRule], at: Timestamp) throws -> HubRecord {
+        let rules = rules.map { AuthorizationRule($0, createdAt: at, modifiedAt: at) }
         return try insertHub(name, NotificationHubDescription(rules: rules), at: at).record
     }
 
@@ -97,7 +97,7 @@ extension Transaction {
         try execute(
             "UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = ? WHERE hubID = ?",
             [
-                hub.updatedAt.milliseconds, isUnlimited ? nil : description.registrationTimeToLive.units,
+                hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units,
                 try HubRemarks(description).encoded, hub.record.id,
             ]
         )
@@ -112,14 +112,14 @@ extension Transaction {
                 """,
                 [
                     hub.record.id, rule.name, rule.primaryKey, rule.secondaryKey, rule.rights.rawValue, position,
-                    entry.createdAt.milliseconds, entry.modifiedAt.milliseconds,
+                    entry.createdAt, entry.modifiedAt,
                 ]
             )
         }
     }
 
     /// Sets one rule of a hub, new or in the place of one of the same name.
-    package func put(_ rule: AccessRule, hub: Int64, at: Int64 = 0) throws {
+    package func put(_ rule: AccessRule, hub: HubKey, at: Timestamp) throws {
         try execute(
             """
             INSERT INTO accessRule (hubID, name, primaryKey, secondaryKey, rights, position, createdAt, modifiedAt)
@@ -133,7 +133,7 @@ extension Transaction {
     }
 
     /// Sets one rule of the namespace.
-    package func putNamespaceRule(_ rule: AccessRule, at: Int64) throws {
+    package func putNamespaceRule(_ rule: AccessRule, at: Timestamp) throws {
         try execute(
             """
             INSERT INTO namespaceRule VALUES (?1, ?2, ?3, ?4, ?5, ?5)
@@ -157,7 +157,7 @@ extension Transaction {
 
 extension Transaction {
     /// Deletes a hub: its name is free and its keys are gone at once, its other rows go with ``purge(hub:limit:at:)``.
-    package func deleteHub(id: Int64, at: Int64) throws {
+    package func deleteHub(id: HubKey, at: Timestamp) throws {
         try execute(
             "UPDATE hub SET deletedAt = ?2, name = 'deleted:' || hubID, about = NULL, updatedAt = ?2 WHERE hubID = ?1",
             [id, at]
@@ -168,7 +168,7 @@ extension Transaction {
     /// Drops rows of a deleted hub, about `limit` of them.
     ///
     /// - Returns: Whether nothing is left of it.
-    package func purge(hub: Int64, limit: Int, at: Int64) throws -> Bool {
+    package func purge(hub: HubKey, limit: Int, at: Timestamp) throws -> Bool {
         for step in HubPurge.steps {
             // With an installation go what it was owed and its registrations.
             let rows = step.table == "installation" ? max(1, limit / HubPurge.installationWeight) : limit
@@ -181,7 +181,7 @@ extension Transaction {
     }
 
     /// Takes what is about to go from the count of the log's bytes.
-    private func discount(_ step: HubPurge.Step, hub: Int64, rows: Int) throws {
+    private func discount(_ step: HubPurge.Step, hub: HubKey, rows: Int) throws {
         _ = try countBytes()
         let statement = try db.cachedStatement(sql: HubPurge.bytes(step))
         let bytes = try Int64.fetchOne(statement, arguments: [hub, rows]) ?? 0
@@ -251,7 +251,7 @@ enum HubQuery {
 
 extension StoredHub {
     fileprivate init(row: Row, _ db: Database) throws {
-        let (id, createdAt): (Int64, Int64) = (row["hubID"], row["createdAt"])
+        let (id, createdAt): (HubKey, Timestamp) = (row["hubID"], row["createdAt"])
         let about: String? = row["about"]
         let units: Int64? = row["registrationUnits"]
         let rules = try Row.fetchAll(try db.cachedStatement(sql: HubQuery.rulesOfHub), arguments: [id])
@@ -262,18 +262,18 @@ extension StoredHub {
                 registrationTimeToLive: units.map { RegistrationTimeToLive(units: $0) } ?? .unlimited,
                 credentials: remarks.credentials,
                 rules: rules.map { rule in
-                    let (made, modified): (Int64?, Int64?) = (rule["createdAt"], rule["modifiedAt"])
+                    let (made, modified): (Timestamp?, Timestamp?) = (rule["createdAt"], rule["modifiedAt"])
                     return AuthorizationRule(
                         AccessRule(row: rule),
-                        createdAt: Timestamp(milliseconds: made ?? createdAt),
-                        modifiedAt: Timestamp(milliseconds: modified ?? made ?? createdAt)
+                        createdAt: made ?? createdAt,
+                        modifiedAt: modified ?? made ?? createdAt
                     )
                 },
                 userMetadata: remarks.userMetadata,
                 isDisabled: remarks.isDisabled
             ),
-            createdAt: Timestamp(milliseconds: createdAt),
-            updatedAt: Timestamp(milliseconds: row["updatedAt"] ?? createdAt)
+            createdAt: createdAt,
+            updatedAt: row["updatedAt"] ?? createdAt
         )
     }
 }

@@ -6,7 +6,7 @@ package import HubRouting
 /// What the store knows of messages that were sent: for answering "who got this, and why not".
 extension HubStore {
     /// Finds a message by its id; `nil` when the log does not hold it, or not yet below `through`.
-    package func message(hub: Int64, id: MessageID, through: Int64) async throws -> AcceptedMessage? {
+    package func message(hub: HubKey, id: MessageID, through: LogSequence) async throws -> AcceptedMessage? {
         try await pool.read { db in
             try Row.fetchOne(db, sql: Inquiry.message, arguments: [hub, id.text, through])
                 .map(AcceptedMessage.init(row:))
@@ -14,7 +14,7 @@ extension HubStore {
     }
 
     /// The newest messages of a hub up to a place in the log, newest first.
-    package func newestMessages(hub: Int64, through: Int64, limit: Int) async throws -> [AcceptedMessage] {
+    package func newestMessages(hub: HubKey, through: LogSequence, limit: Int) async throws -> [AcceptedMessage] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: Inquiry.newestMessages, arguments: [hub, through, limit])
                 .map(AcceptedMessage.init(row:))
@@ -22,10 +22,10 @@ extension HubStore {
     }
 
     /// The installations of a hub that have changed after a place in the log.
-    package func changedInstallations(hub: Int64, after sequence: Int64) async throws -> [ChangedInstallation] {
+    package func changedInstallations(hub: HubKey, after sequence: LogSequence) async throws -> [ChangedInstallation] {
         try await pool.read { db in
             try Row.fetchAll(try db.cachedStatement(sql: Inquiry.changes), arguments: [hub, sequence])
-                .map { ChangedInstallation(ordinal: $0[0], lastChange: $0[1]) }
+                .map { ChangedInstallation(ordinal: $0["ordinal"], lastChange: $0["lastChange"]) }
         }
     }
 
@@ -40,8 +40,8 @@ extension HubStore {
     /// - Returns: What was made, in the order of the installations.
     /// - Throws: What SQLite says.
     package func mapOwed<Output: Sendable>(
-        of ordinals: some Sequence<Int64> & Sendable,
-        over messages: ClosedRange<Int64>,
+        of ordinals: some Sequence<Ordinal> & Sendable,
+        over messages: ClosedRange<LogSequence>,
         _ transform: @Sendable ([OwedRow]) -> Output
     ) async throws -> [Output] {
         try await pool.read { db in
@@ -49,16 +49,16 @@ extension HubStore {
             return try ordinals.map { ordinal in
                 let arguments: StatementArguments = [ordinal, messages.lowerBound, messages.upperBound]
                 let rows = try Row.fetchCursor(statement, arguments: arguments)
-                return transform(try Array(rows.map { OwedRow(afterSequence: $0[0], record: $0[1]) }))
+                return transform(try Array(rows.map { OwedRow(row: $0) }))
             }
         }
     }
 
     /// An installation as it stands, and as it was when a message came.
     package func installation(
-        hub: Int64,
+        hub: HubKey,
         id: InstallationID,
-        at sequence: Int64
+        at sequence: LogSequence
     ) async throws -> FormerInstallation? {
         try await pool.read { db in
             guard let stored = try Transaction(db).installation(hub: hub, id: id) else { return nil }
@@ -67,28 +67,28 @@ extension HubStore {
             return FormerInstallation(
                 current: stored,
                 then: try rows.inForce(at: sequence)?.installation,
-                registeredAt: try Int64.fetchOne(db, sql: created, arguments: [stored.createdSequence]),
-                changedAt: try Int64.fetchOne(db, sql: Inquiry.change, arguments: [hub, sequence, stored.ordinal])
+                registeredAt: try Timestamp.fetchOne(db, sql: created, arguments: [stored.createdSequence]),
+                changedAt: try Timestamp.fetchOne(db, sql: Inquiry.change, arguments: [hub, sequence, stored.ordinal])
             )
         }
     }
 
-    package func progress(of ordinals: some Sequence<Int64> & Sendable) async throws -> [Int64: StreamProgress] {
+    package func progress(of ordinals: some Sequence<Ordinal> & Sendable) async throws -> [Ordinal: StreamProgress] {
         try await pool.read { db in
             let list = "[\(ordinals.map { "\($0)" }.joined(separator: ","))]"
             let rows = try Row.fetchCursor(try db.cachedStatement(sql: Inquiry.progressOfMany), arguments: [list])
-            var known: [Int64: StreamProgress] = [:]
-            while let row = try rows.next() { known[row[0]] = StreamProgress(row: row) }
+            var known: [Ordinal: StreamProgress] = [:]
+            while let row = try rows.next() { known[row["ordinal"]] = StreamProgress(row: row) }
             return known
         }
     }
 
-    static func progress(_ db: Database, ordinal: Int64) throws -> StreamProgress? {
+    static func progress(_ db: Database, ordinal: Ordinal) throws -> StreamProgress? {
         let statement = try db.cachedStatement(sql: Inquiry.progress)
         return try Row.fetchOne(statement, arguments: [ordinal]).map(StreamProgress.init(row:))
     }
 
-    package func progress(ordinal: Int64) async throws -> StreamProgress? {
+    package func progress(ordinal: Ordinal) async throws -> StreamProgress? {
         try await progress(of: [ordinal])[ordinal]
     }
 }
@@ -105,7 +105,8 @@ enum Inquiry {
         """
     static let sent = "SELECT at FROM log WHERE hubID = ? AND messageID = ?"
     static let changes = """
-        SELECT ordinal, max(sequence) FROM log WHERE hubID = ? AND sequence > ? AND ordinal IS NOT NULL GROUP BY ordinal
+        SELECT ordinal, max(sequence) AS lastChange FROM log
+        WHERE hubID = ? AND sequence > ? AND ordinal IS NOT NULL GROUP BY ordinal
         """
     /// The first change of one installation after a place.
     static let change = """
@@ -128,18 +129,18 @@ enum Inquiry {
 /// A message with what was noted when it was accepted.
 package struct AcceptedMessage: Sendable, Equatable {
     package let logged: LoggedMessage
-    /// Milliseconds since 1970; of a scheduled message, when it was released.
-    package let at: Int64
+    /// Of a scheduled message, when it was released.
+    package let at: Timestamp
     /// When it was scheduled; `nil` for one that was sent at once.
-    package let enqueuedAt: Int64?
+    package let enqueuedAt: Timestamp?
     /// Whom it matched when it was accepted; `nil` for messages that an older version took.
     package let matched: RecipientCounts?
 }
 
 /// An installation that has changed, been made or been removed.
 package struct ChangedInstallation: Sendable {
-    package let ordinal: Int64
-    package let lastChange: Int64
+    package let ordinal: Ordinal
+    package let lastChange: LogSequence
 }
 
 /// An installation today and when a message came.
@@ -147,15 +148,15 @@ package struct FormerInstallation: Sendable {
     package let current: StoredInstallation
     /// `nil` when it was registered after the message.
     package let then: Installation?
-    /// Milliseconds since 1970, of the oldest registration that is left; `nil` when the log no longer says it.
-    package let registeredAt: Int64?
+    /// Of the oldest registration that is left; `nil` when the log no longer says it.
+    package let registeredAt: Timestamp?
     /// When it first changed after the message.
-    package let changedAt: Int64?
+    package let changedAt: Timestamp?
 }
 
 extension [OwedRow] {
     /// The row that decides about a message: the last one before it.
-    package func inForce(at sequence: Int64) -> OwedRow? {
+    package func inForce(at sequence: LogSequence) -> OwedRow? {
         last { $0.afterSequence < sequence }
     }
 }
@@ -163,13 +164,13 @@ extension [OwedRow] {
 extension StreamProgress {
     fileprivate init(row: Row) {
         self.init(
-            ordinal: row[0],
-            written: row[1],
-            resumedFrom: row[2],
-            connectedAt: row[3],
-            disconnectedAt: row[4],
-            replacedAt: row[5],
-            revokedAt: row[6]
+            ordinal: row["ordinal"],
+            written: row["written"],
+            resumedFrom: row["resumedFrom"],
+            connectedAt: row["connectedAt"],
+            disconnectedAt: row["disconnectedAt"],
+            replacedAt: row["replacedAt"],
+            revokedAt: row["revokedAt"]
         )
     }
 }
@@ -177,9 +178,9 @@ extension StreamProgress {
 extension AcceptedMessage {
     init(row: Row) throws {
         logged = LoggedMessage(row: row)
-        at = row[7]
-        let matched: String? = row[8]
-        enqueuedAt = row[9]
+        at = row["at"]
+        let matched: String? = row["matched"]
+        enqueuedAt = row["enqueuedAt"]
         self.matched = try matched.map { try RecipientCounts(record: $0) }
     }
 }

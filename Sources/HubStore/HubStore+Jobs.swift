@@ -1,15 +1,16 @@
 import Foundation
 import GRDB
 package import HubProtocol
+package import HubRouting
 
 /// A job with what only the hub knows of it.
 package struct StoredJob: Sendable, Equatable {
-    package let hub: Int64
+    package let hub: HubKey
     package var job: NotificationHubJob
     /// How far it is, in the words of whoever works on it; `nil` before it has begun.
     package var checkpoint: String?
 
-    package init(hub: Int64, job: NotificationHubJob, checkpoint: String? = nil) {
+    package init(hub: HubKey, job: NotificationHubJob, checkpoint: String? = nil) {
         self.hub = hub
         self.job = job
         self.checkpoint = checkpoint
@@ -18,14 +19,14 @@ package struct StoredJob: Sendable, Equatable {
 
 extension HubStore {
     /// The newest jobs of a hub, newest first: their ids are in that order.
-    package func jobs(hub: Int64, limit: Int) async throws -> [StoredJob] {
+    package func jobs(hub: HubKey, limit: Int) async throws -> [StoredJob] {
         try await pool.read { db in
             try Row.fetchAll(try db.cachedStatement(sql: JobQuery.newest), arguments: [hub, limit])
                 .map(StoredJob.init(row:))
         }
     }
 
-    package func job(hub: Int64, id: String) async throws -> StoredJob? {
+    package func job(hub: HubKey, id: String) async throws -> StoredJob? {
         try await pool.read { db in
             try Row.fetchOne(try db.cachedStatement(sql: JobQuery.one), arguments: [hub, id]).map(StoredJob.init(row:))
         }
@@ -41,7 +42,7 @@ extension HubStore {
 
 extension Transaction {
     /// Jobs of a hub that are not over.
-    package func unfinishedJobCount(hub: Int64) throws -> Int {
+    package func unfinishedJobCount(hub: HubKey) throws -> Int {
         try Int.fetchOne(try db.cachedStatement(sql: JobQuery.unfinishedCount), arguments: [hub]) ?? 0
     }
 
@@ -74,7 +75,7 @@ extension Transaction {
     /// Forgets the oldest jobs of a hub that are over, beyond the newest `kept` of all.
     ///
     /// - Returns: Their ids.
-    package func dropOldJobs(hub: Int64, kept: Int) throws -> [String] {
+    package func dropOldJobs(hub: HubKey, kept: Int) throws -> [String] {
         let old = try String.fetchAll(try db.cachedStatement(sql: JobQuery.old), arguments: [hub, kept])
         for id in old { try execute("DELETE FROM job WHERE hubID = ? AND jobID = ?", [hub, id]) }
         return old
@@ -101,21 +102,21 @@ enum JobQuery {
 
 extension StoredJob {
     fileprivate init(row: Row) throws {
-        let status: String = row[3]
-        let output: String? = row[6]
+        let status: String = row["status"]
+        let output: String? = row["output"]
         self.init(
-            hub: row[0],
+            hub: row["hubID"],
             job: NotificationHubJob(
-                id: row[1],
-                request: try Self.value(NotificationHubJob.Request.self, row[2]),
+                id: row["jobID"],
+                request: try Self.value(NotificationHubJob.Request.self, row["request"]),
                 status: NotificationHubJob.Status(rawValue: status) ?? .failed,
-                progress: row[4],
-                failure: row[5],
+                progress: row["progress"],
+                failure: row["failure"],
                 outputProperties: try output.map { try Self.value([String: String].self, $0) } ?? [:],
-                createdAt: Timestamp(milliseconds: row[8]),
-                updatedAt: Timestamp(milliseconds: row[9])
+                createdAt: row["createdAt"],
+                updatedAt: row["updatedAt"]
             ),
-            checkpoint: row[7]
+            checkpoint: row["checkpoint"]
         )
     }
 

@@ -9,37 +9,38 @@ extension HubStore {
     /// One look at the whole table, whose hubs' rows stand side by side.
     package func reduceTargets<Result: Sendable>(
         into result: Result,
-        _ add: @Sendable (_ result: inout Result, _ hub: Int64, Target) -> Void
+        _ add: @Sendable (_ result: inout Result, _ hub: HubKey, Target) -> Void
     ) async throws -> Result {
         try await pool.read { db in
             var result = result
             let rows = try Row.fetchCursor(db, sql: RegistrationQuery.all)
+            typealias Place = RegistrationQuery.TargetColumn
             while let row = try rows.next() {
-                let part: String? = row[6]
+                let part: String? = row[Place.part]
                 let target = Target(
-                    ordinal: row[0],
-                    platform: Platform(rawValue: row[2]),
-                    isTemplate: row[3],
-                    tags: row[4],
-                    installation: row[5],
+                    ordinal: row[Place.ordinal],
+                    platform: Platform(rawValue: row[Place.platform]),
+                    isTemplate: row[Place.isTemplate],
+                    tags: row[Place.tags],
+                    installation: row[Place.installation],
                     isMain: part == "",
-                    charge: row[7]
+                    charge: row[Place.charge]
                 )
-                add(&result, row[1], target)
+                add(&result, row[Place.hubID], target)
             }
             return result
         }
     }
 
     /// A registration that can be shown.
-    package func registration(hub: Int64, id: RegistrationID) async throws -> StoredRegistration? {
+    package func registration(hub: HubKey, id: RegistrationID) async throws -> StoredRegistration? {
         let stored = try await pool.read { db in try Transaction(db).registration(hub: hub, id: id) }
         return stored.flatMap { $0.isReadable ? $0 : nil }
     }
 
     /// Registrations in the order of their ids, from behind one on; those of platform `stream`, which no client of the
     /// protocol knows, are left out.
-    package func registrations(hub: Int64, after id: String?, limit: Int) async throws -> RegistrationPage {
+    package func registrations(hub: HubKey, after id: String?, limit: Int) async throws -> RegistrationPage {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.page)
             let found = try Row.fetchAll(statement, arguments: [hub, id ?? "", limit + 1])
@@ -53,7 +54,7 @@ extension HubStore {
     }
 
     /// Those of some ordinals that are there and can be shown, in the order of the ordinals.
-    package func registrations(ordinals: [Int64]) async throws -> [StoredRegistration] {
+    package func registrations(ordinals: [Ordinal]) async throws -> [StoredRegistration] {
         try await pool.read { db in try Transaction(db).registrations(ordinals: ordinals) }
     }
 
@@ -72,13 +73,13 @@ extension HubStore {
     /// - Returns: The registrations, and the ordinal to continue after; that is `nil` when there are no more rows.
     /// - Throws: What SQLite says.
     package func registrations(
-        hub: Int64,
+        hub: HubKey,
         handle: String,
-        after ordinal: Int64 = 0,
+        after ordinal: Ordinal = 0,
         limit: Int,
         maximumRows: Int = maximumHandleRows,
         where isMeant: @Sendable (StoredRegistration) throws -> Bool = { _ in true }
-    ) async throws -> (found: [StoredRegistration], next: Int64?) {
+    ) async throws -> (found: [StoredRegistration], next: Ordinal?) {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.byHandle)
             let arguments: StatementArguments = [hub, PushChannel.key(handle), ordinal, maximumRows]
@@ -88,7 +89,7 @@ extension HubStore {
             var last = ordinal
             while found.count < limit, let row = try rows.next() {
                 looked += 1
-                last = row[0]
+                last = row["ordinal"]
                 guard
                     let stored = StoredRegistration(row: row), stored.isReadable,
                     stored.registration.pushChannel.isAddressed(by: handle), try isMeant(stored)
@@ -100,7 +101,7 @@ extension HubStore {
     }
 
     /// The registrations of an installation.
-    package func registrations(ofInstallation ordinal: Int64) async throws -> [StoredRegistration] {
+    package func registrations(ofInstallation ordinal: Ordinal) async throws -> [StoredRegistration] {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.fullOfInstallation)
             return try Row.fetchAll(statement, arguments: [ordinal]).compactMap { StoredRegistration(row: $0) }
@@ -108,28 +109,28 @@ extension HubStore {
     }
 
     /// What the registrations of a handle were when a message came, where that is no longer so; at most `limit`.
-    package func formerRegistrations(hub: Int64, handle: String, at sequence: Int64, limit: Int) async throws
+    package func formerRegistrations(hub: HubKey, handle: String, at sequence: LogSequence, limit: Int) async throws
         -> [FormerRegistration]
     {
         try await pool.read { db in
             let arguments: StatementArguments = [hub, PushChannel.key(handle), sequence, limit]
             return try Row.fetchAll(try db.cachedStatement(sql: RegistrationQuery.former), arguments: arguments)
                 .compactMap { row -> FormerRegistration? in
-                    let record: Data = row[5]
-                    let (id, platform): (String, String) = (row[1], row[3])
+                    let record: Data = row["record"]
+                    let (id, platform): (String, String) = (row["registrationID"], row["platform"])
                     // One that cannot be read must not hide the others.
                     let registration = try? Registration(
                         id: RegistrationID(id),
-                        tags: row[4],
+                        tags: row["tags"],
                         platform: Platform(rawValue: platform),
                         record: record
                     )
                     guard let registration else { return nil }
                     return FormerRegistration(
                         registration: registration,
-                        ordinal: row[0],
-                        after: row[6],
-                        through: row[2]
+                        ordinal: row["ordinal"],
+                        after: row["afterSequence"],
+                        through: row["throughSequence"]
                     )
                 }
                 .filter { $0.registration.pushChannel.isAddressed(by: handle) }
@@ -137,7 +138,7 @@ extension HubStore {
     }
 
     /// Registrations that were registered by themselves and whose time has come.
-    package func expiredRegistrations(hub: Int64, at now: Int64, limit: Int) async throws -> [RegistrationID] {
+    package func expiredRegistrations(hub: HubKey, at now: Timestamp, limit: Int) async throws -> [RegistrationID] {
         try await pool.read { db in
             try String.fetchAll(
                 try db.cachedStatement(sql: RegistrationQuery.expired),
@@ -147,7 +148,7 @@ extension HubStore {
     }
 
     /// Installations whose time has come.
-    package func expiredInstallations(hub: Int64, at now: Int64, limit: Int) async throws -> [InstallationID] {
+    package func expiredInstallations(hub: HubKey, at now: Timestamp, limit: Int) async throws -> [InstallationID] {
         try await pool.read { db in
             try String.fetchAll(
                 try db.cachedStatement(sql: RegistrationQuery.expiredInstallations),
@@ -160,11 +161,18 @@ extension HubStore {
 /// The statements of registrations, apart so that a test can ask for their plans.
 enum RegistrationQuery {
     /// In the order in which ``StoredRegistration`` reads them: by name, each would be looked for in each row.
+    enum Column: Int, ColumnPlaces {
+        case ordinal, registrationID, etag, platform, isTemplate, tags, record, createdAfter, changedAfter
+        case createdAt, updatedAt, expiresAt, part, installation, charge
+    }
     private static let columns = """
         SELECT r.ordinal, r.registrationID, r.etag, r.platform, r.isTemplate, r.tags, r.record, r.createdAfter, r.changedAfter,
             r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record, r.charge
         FROM registration AS r LEFT JOIN installation AS i ON i.ordinal = r.installation
         """
+    enum TargetColumn: Int, ColumnPlaces {
+        case ordinal, hubID, platform, isTemplate, tags, installation, part, charge
+    }
     static let all = """
         SELECT ordinal, hubID, platform, isTemplate, tags, installation, part, charge FROM registration ORDER BY ordinal
         """
@@ -234,12 +242,14 @@ extension Registration {
 }
 
 extension StoredRegistration {
+    private typealias Place = RegistrationQuery.Column
+
     /// `nil` for a part of an installation that has no channel, or that cannot be read.
     init?(row: Row) {
-        guard let id = try? RegistrationID(row[1]) else { return nil }
-        let etag: Int = row[2]
-        if let record: Data = row[13] {
-            guard let installation = try? Installation(record: record), let text: String = row[12],
+        guard let id = try? RegistrationID(row[Place.registrationID]) else { return nil }
+        let etag: Int = row[Place.etag]
+        if let record: Data = row[Place.installation] {
+            guard let installation = try? Installation(record: record), let text: String = row[Place.part],
                 let part = installation.parts.first(where: { $0.text == text }),
                 let registration = installation.registration(of: part, id: id, etag: etag)
             else { return nil }
@@ -247,18 +257,18 @@ extension StoredRegistration {
             installationTags = installation.parts.flatMap { installation.tags(of: $0) }
             return
         }
-        let (name, tags): (String, String) = (row[3], row[5])
+        let (name, tags): (String, String) = (row[Place.platform], row[Place.tags])
         let platform = Platform(rawValue: name)
-        let known = try? Registration(id: id, etag: etag, tags: tags, platform: platform, record: row[6])
+        let known = try? Registration(id: id, etag: etag, tags: tags, platform: platform, record: row[Place.record])
         var registration = known ?? Registration(id: id, etag: etag, platform: platform, pushChannel: .handle(""))
-        let expiresAt: Int64? = row[11]
-        registration.expirationTime = expiresAt.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+        let expiresAt: Timestamp? = row[Place.expiresAt]
+        registration.expirationTime = expiresAt?.date
         self.init(row: row, registration, installation: nil)
         guard known == nil else { return }
         unreadable = Target(
             ordinal: ordinal,
             platform: platform,
-            isTemplate: row[4],
+            isTemplate: row[Place.isTemplate],
             tags: tags,
             installation: nil,
             isMain: false,
@@ -272,19 +282,14 @@ extension StoredRegistration {
         installation: (id: InstallationID, part: InstallationPart)?
     ) {
         self.init(
-            ordinal: row[0],
+            ordinal: row[Place.ordinal],
             registration: registration,
             installation: installation,
-            createdAt: row[9],
-            updatedAt: row[10],
-            changedAfter: row[8],
-            createdAfter: row[7]
+            createdAt: row[Place.createdAt],
+            updatedAt: row[Place.updatedAt],
+            changedAfter: row[Place.changedAfter],
+            createdAfter: row[Place.createdAfter]
         )
-        charge = row[14]
+        charge = row[Place.charge]
     }
-}
-
-extension Date {
-    /// Milliseconds since 1970.
-    package var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
 }

@@ -4,20 +4,20 @@ package import HubRouting
 
 extension HubStore {
     /// Finds a message that waits, or was canceled.
-    package func scheduledMessage(hub: Int64, id: MessageID) async throws -> ScheduledMessage? {
+    package func scheduledMessage(hub: HubKey, id: MessageID) async throws -> ScheduledMessage? {
         try await pool.read { db in try Transaction(db).scheduledMessage(hub: hub, id: id) }
     }
 
     /// What waits in a hub.
-    package func scheduledLoad(hub: Int64) async throws -> ScheduledLoad {
+    package func scheduledLoad(hub: HubKey) async throws -> ScheduledLoad {
         try await pool.read { db in
             let row = try Row.fetchOne(db, sql: ScheduledQuery.load, arguments: [hub])
-            return ScheduledLoad(messages: row?[0] ?? 0, bytes: row?[1] ?? 0, nextDue: row?[2])
+            return ScheduledLoad(messages: row?["messages"] ?? 0, bytes: row?["bytes"] ?? 0, nextDue: row?["nextDue"])
         }
     }
 
     /// The messages of a hub that wait, the next one first.
-    package func scheduledMessages(hub: Int64, limit: Int) async throws -> [ScheduledMessage] {
+    package func scheduledMessages(hub: HubKey, limit: Int) async throws -> [ScheduledMessage] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: ScheduledQuery.waiting, arguments: [hub, limit]).map(ScheduledMessage.init(row:))
         }
@@ -28,7 +28,7 @@ extension Transaction {
     /// Canceled messages of a hub that can still be asked about; the oldest go first.
     package static let maximumCanceled = 10_000
 
-    package func schedule(_ record: MessageRecord, hub: Int64, dueAt: Int64, at: Int64) throws {
+    package func schedule(_ record: MessageRecord, hub: HubKey, dueAt: Timestamp, at: Timestamp) throws {
         try execute(
             """
             INSERT INTO scheduledMessage (\(MessageRecord.columns), hubID, dueAt, scheduledAt)
@@ -38,19 +38,19 @@ extension Transaction {
         )
     }
 
-    package func scheduledMessage(hub: Int64, id: MessageID) throws -> ScheduledMessage? {
+    package func scheduledMessage(hub: HubKey, id: MessageID) throws -> ScheduledMessage? {
         let statement = try db.cachedStatement(sql: ScheduledQuery.one)
         return try Row.fetchOne(statement, arguments: [hub, id.text]).map(ScheduledMessage.init(row:))
     }
 
     /// The messages whose time has come, in the order of their times.
-    package func dueMessages(hub: Int64, at now: Int64, limit: Int) throws -> [ScheduledMessage] {
+    package func dueMessages(hub: HubKey, at now: Timestamp, limit: Int) throws -> [ScheduledMessage] {
         let statement = try db.cachedStatement(sql: ScheduledQuery.due)
         return try Row.fetchAll(statement, arguments: [hub, now, limit]).map(ScheduledMessage.init(row:))
     }
 
-    package func nextDue(hub: Int64) throws -> Int64? {
-        try Int64.fetchOne(try db.cachedStatement(sql: ScheduledQuery.nextDue), arguments: [hub])
+    package func nextDue(hub: HubKey) throws -> Timestamp? {
+        try Timestamp.fetchOne(try db.cachedStatement(sql: ScheduledQuery.nextDue), arguments: [hub])
     }
 
     /// Forgets that a message was scheduled, once it is in the log.
@@ -59,7 +59,7 @@ extension Transaction {
     }
 
     /// Takes a message back; of a canceled one neither body nor handles are kept.
-    package func cancel(_ message: ScheduledMessage, hub: Int64, at: Int64) throws {
+    package func cancel(_ message: ScheduledMessage, hub: HubKey, at: Timestamp) throws {
         let targets = try message.record.targets.map { try MessageRecord.text($0.canceled) }
         try execute(
             "UPDATE scheduledMessage SET canceledAt = ?, body = x'', headers = NULL, targets = ? WHERE messageID = ?",
@@ -68,7 +68,7 @@ extension Transaction {
         try execute(ScheduledQuery.boundCanceled, [hub, Self.maximumCanceled])
     }
 
-    package func dropCanceled(before cutoff: Int64) throws {
+    package func dropCanceled(before cutoff: Timestamp) throws {
         try execute("DELETE FROM scheduledMessage WHERE canceledAt < ?", [cutoff])
     }
 }
@@ -83,7 +83,7 @@ enum ScheduledQuery {
         SELECT dueAt FROM scheduledMessage WHERE hubID = ? AND canceledAt IS NULL ORDER BY dueAt LIMIT 1
         """
     static let load = """
-        SELECT count(*), ifnull(sum(\(MessageRecord.rowBytes)), 0), min(dueAt)
+        SELECT count(*) AS messages, ifnull(sum(\(MessageRecord.rowBytes)), 0) AS bytes, min(dueAt) AS nextDue
         FROM scheduledMessage WHERE hubID = ? AND canceledAt IS NULL
         """
     static let boundCanceled = """

@@ -138,12 +138,12 @@ extension HubStore {
     package func hubs() async throws -> [HubRecord] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: "SELECT hubID, name FROM hub WHERE deletedAt IS NULL ORDER BY hubID").map { row in
-                HubRecord(id: row[0], name: try HubName(row[1]))
+                HubRecord(id: row["hubID"], name: try HubName(row["name"]))
             }
         }
     }
 
-    package func accessRules(hub: Int64) async throws -> [AccessRule] {
+    package func accessRules(hub: HubKey) async throws -> [AccessRule] {
         try await pool.read { db in
             let sql = "SELECT name, primaryKey, secondaryKey, rights FROM accessRule WHERE hubID = ? ORDER BY name"
             return try Row.fetchAll(db, sql: sql, arguments: [hub]).map(AccessRule.init(row:))
@@ -153,7 +153,7 @@ extension HubStore {
     package func epochs() async throws -> [Epoch] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: "SELECT name, firstSequence FROM epoch ORDER BY number").map { row in
-                Epoch(name: row[0], firstSequence: row[1])
+                Epoch(name: row["name"], firstSequence: row["firstSequence"])
             }
         }
     }
@@ -165,24 +165,24 @@ extension HubStore {
     package func logSize() async throws -> LogSize {
         try await pool.read { db in
             let row = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes, bySize FROM retention")
-            let counted: (through: Int64, bytes: Int64) = (row?[0] ?? 0, row?[1] ?? 0)
-            let added = try Int64.fetchOne(db, sql: Query.bytesAfter, arguments: [counted.through]) ?? 0
+            let (through, counted): (LogSequence?, Int64?) = (row?["countedThrough"], row?["countedBytes"])
+            let added = try Int64.fetchOne(db, sql: Query.bytesAfter, arguments: [through ?? .start]) ?? 0
             return LogSize(
-                bytes: counted.bytes + added,
-                oldest: try Int64.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence LIMIT 1"),
-                droppedBySize: row?[2] ?? 0
+                bytes: (counted ?? 0) + added,
+                oldest: try Timestamp.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence LIMIT 1"),
+                droppedBySize: row?["bySize"] ?? 0
             )
         }
     }
 
     /// The wall clock, in milliseconds, when it was last noted down.
-    package func lastSeenClock() async throws -> Int64? {
-        try await pool.read { db in try Int64.fetchOne(db, sql: "SELECT lastSeen FROM clock") }
+    package func lastSeenClock() async throws -> Timestamp? {
+        try await pool.read { db in try Timestamp.fetchOne(db, sql: "SELECT lastSeen FROM clock") }
     }
 
     /// Hands every `stream` installation of a hub to `reduce`, in the order of their ordinals.
     package func reduceStreams<Result: Sendable>(
-        hub: Int64,
+        hub: HubKey,
         into result: consuming Result,
         _ reduce: @Sendable (inout Result, StoredInstallation) throws -> Void
     ) async throws -> Result {
@@ -194,7 +194,7 @@ extension HubStore {
         }
     }
 
-    package func installation(hub: Int64, id: InstallationID) async throws -> StoredInstallation? {
+    package func installation(hub: HubKey, id: InstallationID) async throws -> StoredInstallation? {
         try await pool.read { db in try Transaction(db).installation(hub: hub, id: id) }
     }
 
@@ -204,36 +204,36 @@ extension HubStore {
     /// Returns at most `limit` messages with sequences above `after`, up to and with `through`; fewer mean that there are
     /// no more.
     package func owedMessages(
-        hub: Int64,
-        ordinal: Int64,
-        after: Int64,
-        through: Int64,
+        hub: HubKey,
+        ordinal: Ordinal,
+        after: LogSequence,
+        through: LogSequence,
         limit: Int
     ) async throws -> OwedMessages {
         try await pool.read { db in
             OwedMessages(
                 rows: try Self.owedRows(db, ordinal: ordinal),
                 messages: try Self.messages(db, hub: hub, after: after, through: through, limit: limit),
-                createdSequence: try Int64.fetchOne(
+                createdSequence: try LogSequence.fetchOne(
                     db,
                     sql: "SELECT createdSequence FROM installation WHERE ordinal = ?",
                     arguments: [ordinal]
                 ),
-                droppedThrough: try Int64.fetchOne(db, sql: "SELECT throughSequence FROM retention") ?? 0
+                droppedThrough: try LogSequence.fetchOne(db, sql: "SELECT throughSequence FROM retention") ?? 0
             )
         }
     }
 
-    static func owedRows(_ db: Database, ordinal: Int64) throws -> [OwedRow] {
+    static func owedRows(_ db: Database, ordinal: Ordinal) throws -> [OwedRow] {
         let rows = try Row.fetchCursor(try db.cachedStatement(sql: Query.owedRows), arguments: [ordinal])
-        return try Array(rows.map { OwedRow(afterSequence: $0[0], record: $0[1]) })
+        return try Array(rows.map { OwedRow(row: $0) })
     }
 
     private static func messages(
         _ db: Database,
-        hub: Int64,
-        after: Int64,
-        through: Int64,
+        hub: HubKey,
+        after: LogSequence,
+        through: LogSequence,
         limit: Int
     ) throws -> [LoggedMessage] {
         let statement = try db.cachedStatement(sql: Query.messages)
@@ -242,7 +242,7 @@ extension HubStore {
     }
 
     /// The categories that publishers announce, each name once, in the order in which they came.
-    package func categories(hub: Int64) async throws -> [String] {
+    package func categories(hub: HubKey) async throws -> [String] {
         try await pool.read { db in
             let sql = "SELECT name FROM category WHERE hubID = ? ORDER BY publisher, position"
             return try String.fetchAll(db, sql: sql, arguments: [hub])
@@ -280,10 +280,10 @@ enum Query {
             SELECT 1 FROM log WHERE hubID = ?2 AND messageID IS NOT NULL AND log.sequence > owed.afterSequence)
         """
     static let owedSizes = """
-        SELECT afterSequence, length(record) FROM owed WHERE ordinal = ? ORDER BY afterSequence DESC
+        SELECT afterSequence, length(record) AS bytes FROM owed WHERE ordinal = ? ORDER BY afterSequence DESC
         """
     static let oldestRows = """
-        SELECT sequence, at, \(MessageRecord.rowBytes), ordinal FROM log
+        SELECT sequence, at, \(MessageRecord.rowBytes) AS bytes, ordinal FROM log
         ORDER BY sequence LIMIT ?
         """
     static let bytesAfter = "SELECT sum(\(MessageRecord.rowBytes)) FROM log WHERE sequence > ?"

@@ -1,4 +1,5 @@
 import GRDB
+package import HubProtocol
 package import HubRouting
 
 /// The number that a database and a file beside it count together.
@@ -33,12 +34,12 @@ extension Transaction {
     /// Notes that messages may have been lost at the end of the log.
     ///
     /// The loss takes the next sequence. It replaces earlier ones with nothing in between: their readers get one gap.
-    package func noteLoss(epoch: String, at: Int64) throws -> Loss {
+    package func noteLoss(epoch: String, at: Timestamp) throws -> Loss {
         let sequence = try takeSequence()
-        let lastRow = try Int64.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence DESC LIMIT 1")
-        let lastSeen = try Int64.fetchOne(db, sql: "SELECT lastSeen FROM clock")
+        let lastRow = try Timestamp.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence DESC LIMIT 1")
+        let lastSeen = try Timestamp.fetchOne(db, sql: "SELECT lastSeen FROM clock")
         let atEnd = "FROM loss WHERE sequence > (SELECT coalesce(max(sequence), 0) FROM log)"
-        let earlier = try Int64.fetchOne(db, sql: "SELECT min(since) \(atEnd)")
+        let earlier = try Timestamp.fetchOne(db, sql: "SELECT min(since) \(atEnd)")
         try execute("DELETE \(atEnd)", [])
         let since = earlier ?? [lastRow, lastSeen].compactMap { $0 }.max()
         try execute("INSERT INTO loss VALUES (?, ?, ?, ?)", [sequence, epoch, since, at])
@@ -46,8 +47,8 @@ extension Transaction {
     }
 
     /// Gives a sequence of the log to something that is not a row of it.
-    private func takeSequence() throws -> Int64 {
-        let next = try top() + 1
+    private func takeSequence() throws -> LogSequence {
+        let next = try top().next
         try execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'log'", [next])
         if db.changesCount == 0 { try execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('log', ?)", [next]) }
         return next
@@ -56,7 +57,7 @@ extension Transaction {
     /// The number that is counted with the file beside the database; `nil` before the first one.
     package func generation() throws -> Generation? {
         try Row.fetchOne(db, sql: "SELECT lineage, number, inFile FROM generation").map { row in
-            Generation(lineage: row[0], number: row[1], inFile: row[2])
+            Generation(lineage: row["lineage"], number: row["number"], inFile: row["inFile"])
         }
     }
 
@@ -75,7 +76,7 @@ extension HubStore {
     package func losses() async throws -> [Loss] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: "SELECT sequence, epoch, since, foundAt FROM loss ORDER BY sequence").map { row in
-                Loss(sequence: row[0], epoch: row[1], since: row[2], foundAt: row[3])
+                Loss(sequence: row["sequence"], epoch: row["epoch"], since: row["since"], foundAt: row["foundAt"])
             }
         }
     }

@@ -121,10 +121,10 @@ extension MessageTargets {
 
 /// A message as the log keeps it.
 package struct LoggedMessage: Sendable, Equatable {
-    package let sequence: Int64
+    package let sequence: LogSequence
     package let record: MessageRecord
 
-    package init(sequence: Int64, record: MessageRecord) {
+    package init(sequence: LogSequence, record: MessageRecord) {
         self.sequence = sequence
         self.record = record
     }
@@ -140,11 +140,10 @@ package struct LoggedMessage: Sendable, Equatable {
 /// A message that waits for its time, or was taken back before it.
 package struct ScheduledMessage: Sendable, Equatable {
     package let record: MessageRecord
-    /// Milliseconds since 1970, as are all instants here.
-    package let dueAt: Int64
-    package let scheduledAt: Int64
+    package let dueAt: Timestamp
+    package let scheduledAt: Timestamp
     /// `nil` while it waits.
-    package let canceledAt: Int64?
+    package let canceledAt: Timestamp?
 }
 
 extension MessageRecord {
@@ -223,8 +222,8 @@ extension ScheduledMessage {
     /// Reads a row of ``MessageRecord/columns`` and three instants.
     init(row: Row) {
         record = MessageRecord(row: row, from: 0)
-        dueAt = row[6]
-        scheduledAt = row[7]
-        canceledAt = row[8]
+        dueAt = row["dueAt"]
+        scheduledAt = row["scheduledAt"]
+        canceledAt = row["canceledAt"]
     }
 }

@@ -1,17 +1,18 @@
 import Foundation
+import GRDB
 package import HubProtocol
 package import HubRouting
 
 /// An installation as it stands, with what only the hub knows of it.
 package struct StoredInstallation: Sendable, Equatable {
     /// The hub's own number for it, never given to another one.
-    package let ordinal: Int64
+    package let ordinal: Ordinal
     /// Without tags and templates if ``isReadable`` is false.
     package let installation: Installation
     /// SHA-256 of a `stream` installation's push channel; the secret itself is not kept.
     package let channelDigest: [UInt8]?
     /// Its place in the log: a stream without a cursor starts here.
-    package let createdSequence: Int64
+    package let createdSequence: LogSequence
     /// Its record could be read; if not, a new one can be put in its place, by whoever could before.
     package var isReadable = true
 }
@@ -20,7 +21,7 @@ package struct StoredInstallation: Sendable, Equatable {
 package struct InstallationWrite: Sendable {
     package let stored: StoredInstallation
     /// The change's; `nil` when what the installation is owed stays as it was.
-    package var sequence: Int64?
+    package var sequence: LogSequence?
     /// What became of its registrations; empty when they are as they were.
     package var changes: [TargetChange] = []
 }
@@ -28,8 +29,13 @@ package struct InstallationWrite: Sendable {
 /// What an installation wanted from a place in the log on.
 package struct OwedRow: Sendable, Equatable {
     /// The row is in force for messages with a higher sequence, up to the next row.
-    package let afterSequence: Int64
+    package let afterSequence: LogSequence
     let record: Data
+
+    init(row: Row) {
+        afterSequence = row["afterSequence"]
+        record = row["record"]
+    }
 
     /// Read only where it is needed, so that one that cannot be read spoils no other.
     package var installation: Installation {
@@ -42,7 +48,7 @@ package struct LogSize: Sendable, Equatable {
     /// What messages were sent with: bodies, tags, headers and targets.
     package let bytes: Int64
     /// When the oldest row was written; `nil` in an empty log.
-    package let oldest: Int64?
+    package let oldest: Timestamp?
     /// Messages dropped by size, before they had expired, since the hub was made.
     package let droppedBySize: Int64
 }
@@ -53,9 +59,9 @@ package struct OwedMessages: Sendable {
     package let rows: [OwedRow]
     package let messages: [LoggedMessage]
     /// Where the installation was made, `nil` for one that is gone.
-    package let createdSequence: Int64?
+    package let createdSequence: LogSequence?
     /// All rows of the log up to this sequence were dropped.
-    package let droppedThrough: Int64
+    package let droppedThrough: LogSequence
 }
 
 /// What one step of dropping the oldest rows of the log has dropped.
@@ -64,7 +70,7 @@ package struct DroppedRows: Sendable, Equatable {
     /// Messages among them that had not expired.
     package var bySize = 0
     /// The log holds nothing up to this sequence; `nil` when nothing was dropped.
-    package var through: Int64?
+    package var through: LogSequence?
     /// Bytes of messages that are left, as in ``LogSize/bytes``.
     package var bytesLeft: Int64 = 0
 }

@@ -1,22 +1,22 @@
 import Crypto
 import Foundation
 package import HubProtocol
-import HubRouting
+package import HubRouting
 
 /// A registration as it stands, with what only the hub knows of it.
 package struct StoredRegistration: Sendable, Equatable {
-    package let ordinal: Int64
+    package let ordinal: Ordinal
     /// Without tags and handle if ``isReadable`` is false.
     package let registration: Registration
     /// The installation that it stands for; `nil` for one that was registered by itself.
     package let installation: (id: InstallationID, part: InstallationPart)?
     /// Milliseconds since 1970.
-    package let createdAt: Int64
-    package let updatedAt: Int64
+    package let createdAt: Timestamp
+    package let updatedAt: Timestamp
     /// It is as it is for messages with a higher sequence.
-    package let changedAfter: Int64
+    package let changedAfter: LogSequence
     /// It was not there for messages up to this sequence.
-    package let createdAfter: Int64
+    package let createdAfter: LogSequence
     /// Tags of all parts of the installation that it stands for; empty for one that was registered by itself.
     package var installationTags: [Tag] = []
     /// As ``Target/charge``.
@@ -49,10 +49,10 @@ package struct StoredRegistration: Sendable, Equatable {
 /// A registration as it was, for messages up to a sequence.
 package struct FormerRegistration: Sendable, Equatable {
     package let registration: Registration
-    package let ordinal: Int64
+    package let ordinal: Ordinal
     /// It was so for messages above the first and up to the second sequence.
-    package let after: Int64
-    package let through: Int64
+    package let after: LogSequence
+    package let through: LogSequence
 }
 
 /// A page of registrations.

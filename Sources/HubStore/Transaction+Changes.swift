@@ -1,5 +1,6 @@
 import GRDB
-import HubRouting
+import HubProtocol
+package import HubRouting
 
 /// How much room registry changes take in the file of all hubs.
 package struct ChangeSize: Sendable, Equatable {
@@ -14,7 +15,7 @@ extension Transaction {
         guard let row = try Row.fetchOne(try db.cachedStatement(sql: ChangeQuery.size)) else {
             return ChangeSize(rows: 0, bytes: 0)
         }
-        return ChangeSize(rows: row[0], bytes: row[1])
+        return ChangeSize(rows: row["changeRows"], bytes: row["changeBytes"])
     }
 
     /// Drops the oldest registry changes of a hub, with what installations wanted before them.
@@ -23,10 +24,10 @@ extension Transaction {
     /// wanted then.
     ///
     /// - Returns: Number of changes that were dropped; less than `limit` means that there are no more.
-    package func dropChanges(hub: Int64, limit: Int) throws -> Int {
+    package func dropChanges(hub: HubKey, limit: Int) throws -> Int {
         let oldest = try Row.fetchAll(try db.cachedStatement(sql: ChangeQuery.oldest), arguments: [hub, limit])
         for row in oldest {
-            let (sequence, ordinal): (Int64, Int64) = (row[0], row[1])
+            let (sequence, ordinal): (LogSequence, Ordinal) = (row["sequence"], row["ordinal"])
             try execute(Query.dropOwed, [ordinal, sequence])
             try execute(ChangeQuery.drop, [sequence])
         }

@@ -8,14 +8,14 @@ extension Transaction {
     package static let maximumFormer = 16
 
     /// A registration, also one that cannot be read.
-    package func registration(hub: Int64, id: RegistrationID) throws -> StoredRegistration? {
+    package func registration(hub: HubKey, id: RegistrationID) throws -> StoredRegistration? {
         let statement = try db.cachedStatement(sql: RegistrationQuery.one)
         return try Row.fetchCursor(statement, arguments: [hub, id.text]).compactMap { StoredRegistration(row: $0) }
             .next()
     }
 
     /// Those of some ordinals that are there and can be shown, in the order of the ordinals.
-    package func registrations(ordinals: [Int64]) throws -> [StoredRegistration] {
+    package func registrations(ordinals: [Ordinal]) throws -> [StoredRegistration] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinal)
         return try ordinals.compactMap { ordinal in
             try Row.fetchCursor(statement, arguments: [ordinal]).compactMap { StoredRegistration(row: $0) }.next()
@@ -23,7 +23,7 @@ extension Transaction {
     }
 
     /// Ends those of some registrations that were registered by themselves and carry a tag.
-    package func end(ordinals: [Int64], tagged tag: Tag, hub: Int64, at: Int64) throws -> [TargetChange] {
+    package func end(ordinals: [Ordinal], tagged tag: Tag, hub: HubKey, at: Timestamp) throws -> [TargetChange] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.alone)
         return try ordinals.compactMap { ordinal in
             let found = try Row.fetchCursor(statement, arguments: [ordinal]).compactMap { StoredRegistration(row: $0) }
@@ -46,8 +46,8 @@ extension Transaction {
         _ registration: Registration,
         replacing current: StoredRegistration?,
         isCharged: Bool = false,
-        hub: Int64,
-        at: Int64
+        hub: HubKey,
+        at: Timestamp
     ) throws -> (stored: StoredRegistration, change: TargetChange) {
         var registration = registration
         registration.etag = (current?.registration.etag ?? 0) + 1
@@ -61,7 +61,7 @@ extension Transaction {
             isSame = unwritten == registration && current.registration.pushChannel.key == registration.pushChannel.key
             if !isSame { try keepFormer(current, hub: hub, through: top) }
         }
-        let expiresAt = registration.expirationTime?.milliseconds
+        let expiresAt = registration.expirationTime.map { Timestamp($0) }
         let (tags, record) = (registration.tags.joined, RegistrationRecord(registration).encoded)
         let charge = Charge.ofRegistration(tags: tags, record: record, isCharged: isCharged)
         if let current, isSame {
@@ -96,7 +96,7 @@ extension Transaction {
             )
         }
         var stored = StoredRegistration(
-            ordinal: current?.ordinal ?? db.lastInsertedRowID,
+            ordinal: current?.ordinal ?? Ordinal(rawValue: db.lastInsertedRowID),
             registration: registration,
             installation: nil,
             createdAt: current?.createdAt ?? at,
@@ -114,8 +114,8 @@ extension Transaction {
     package func delete(
         _ current: StoredRegistration,
         tombstone: Bool,
-        hub: Int64,
-        at: Int64
+        hub: HubKey,
+        at: Timestamp
     ) throws -> TargetChange {
         try keepFormer(current, hub: hub, through: top())
         try execute("DELETE FROM registration WHERE ordinal = ?", [current.ordinal])
@@ -124,17 +124,17 @@ extension Transaction {
     }
 
     /// Notes that an id has ended without its owner's having asked for that.
-    private func retire(_ id: String, hub: Int64, at: Int64) throws {
+    private func retire(_ id: String, hub: HubKey, at: Timestamp) throws {
         try execute("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?)", [hub, id, at])
     }
 
     /// Lets an id that has ended be used again.
-    package func revive(_ id: RegistrationID, hub: Int64) throws {
+    package func revive(_ id: RegistrationID, hub: HubKey) throws {
         try execute("DELETE FROM tombstone WHERE hubID = ? AND registrationID = ?", [hub, id.text])
     }
 
     /// Whether a registration of this id has ended by itself, or with the installation that it stood for.
-    package func hasEnded(hub: Int64, id: RegistrationID) throws -> Bool {
+    package func hasEnded(hub: HubKey, id: RegistrationID) throws -> Bool {
         let statement = try db.cachedStatement(sql: RegistrationQuery.tombstone)
         return try Bool.fetchOne(statement, arguments: [hub, id.text]) ?? false
     }
@@ -144,21 +144,21 @@ extension Transaction {
     package static let maximumTombstones = 1_000_000
 
     /// Forgets ids that ended before an instant, and the oldest beyond `limit`.
-    package func dropTombstones(notedBefore cutoff: Int64, limit: Int = Self.maximumTombstones) throws {
+    package func dropTombstones(notedBefore cutoff: Timestamp, limit: Int = Self.maximumTombstones) throws {
         try execute("DELETE FROM tombstone WHERE at < ?", [cutoff])
         try execute(RegistrationQuery.boundTombstones, [limit - 1])
     }
 
     /// Drops former states that no message of the log needs any more.
-    func dropFormerRegistrations(through sequence: Int64) throws {
+    func dropFormerRegistrations(through sequence: LogSequence) throws {
         try execute("DELETE FROM formerRegistration WHERE throughSequence <= ?", [sequence])
     }
 
     /// Keeps what a registration was, if a message came while it was so.
-    private func keepFormer(_ current: StoredRegistration, hub: Int64, through: Int64) throws {
+    private func keepFormer(_ current: StoredRegistration, hub: HubKey, through: LogSequence) throws {
         guard current.isReadable else { return }
         let statement = try db.cachedStatement(sql: RegistrationQuery.lastMessage)
-        let last = try Int64.fetchOne(statement, arguments: [hub]) ?? 0
+        let last = try LogSequence.fetchOne(statement, arguments: [hub]) ?? 0
         guard last > current.changedAfter else { return }
         let registration = current.registration
         try execute(
@@ -194,9 +194,9 @@ extension Transaction {
         _ installation: Installation,
         replacing former: Installation?,
         charge: Int,
-        ordinal: Int64,
-        hub: Int64,
-        at: Int64,
+        ordinal: Ordinal,
+        hub: HubKey,
+        at: Timestamp,
         deleted: RegistrationID?
     ) throws -> [TargetChange] {
         var old = try parts(ofInstallation: ordinal)
@@ -227,7 +227,7 @@ extension Transaction {
             }
             // The secret of a 'stream' installation is no handle.
             let key = installation.platform == .stream ? nil : channel?.key
-            let expiresAt = installation.expirationTime?.milliseconds
+            let expiresAt = installation.expirationTime.map { Timestamp($0) }
             if let known {
                 try execute(
                     """
@@ -250,9 +250,8 @@ extension Transaction {
                     ]
                 )
             }
-            changes.append(
-                TargetChange(old: known?.target, new: known == nil ? new.numbered(db.lastInsertedRowID) : new)
-            )
+            let numbered = known == nil ? new.numbered(Ordinal(rawValue: db.lastInsertedRowID)) : new
+            changes.append(TargetChange(old: known?.target, new: numbered))
         }
         return try changes + old.values.map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
@@ -261,16 +260,16 @@ extension Transaction {
     ///
     /// `deleted` is the one that is itself deleted, if that is why.
     func endRegistrations(
-        ofInstallation ordinal: Int64,
-        hub: Int64,
-        at: Int64,
+        ofInstallation ordinal: Ordinal,
+        hub: HubKey,
+        at: Timestamp,
         deleted: RegistrationID?
     ) throws -> [TargetChange] {
         try parts(ofInstallation: ordinal).values.map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
 
     /// What an installation is charged; 0 for one that Manage has written.
-    package func charge(ofInstallation ordinal: Int64) throws -> Int {
+    package func charge(ofInstallation ordinal: Ordinal) throws -> Int {
         try parts(ofInstallation: ordinal).values.reduce(0) { $0 + $1.target.charge }
     }
 
@@ -280,23 +279,23 @@ extension Transaction {
     }
 
     /// By their ``InstallationPart/text``.
-    private func parts(ofInstallation ordinal: Int64) throws -> [String: Part] {
+    private func parts(ofInstallation ordinal: Ordinal) throws -> [String: Part] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.ofInstallation)
         return try Row.fetchAll(statement, arguments: [ordinal]).reduce(into: [:]) { parts, row in
             let target = Target(
-                ordinal: row[0],
-                platform: Platform(rawValue: row[1]),
-                isTemplate: row[2],
-                tags: row[3],
+                ordinal: row["ordinal"],
+                platform: Platform(rawValue: row["platform"]),
+                isTemplate: row["isTemplate"],
+                tags: row["tags"],
                 installation: ordinal,
-                isMain: row[4] == "",
-                charge: row[6]
+                isMain: row["part"] == "",
+                charge: row["charge"]
             )
-            parts[row[4]] = Part(id: try RegistrationID(row[5]), target: target)
+            parts[row["part"]] = Part(id: try RegistrationID(row["registrationID"]), target: target)
         }
     }
 
-    private func end(_ part: Part, hub: Int64, at: Int64, deleted: RegistrationID?) throws -> TargetChange {
+    private func end(_ part: Part, hub: HubKey, at: Timestamp, deleted: RegistrationID?) throws -> TargetChange {
         try execute("DELETE FROM registration WHERE ordinal = ?", [part.target.ordinal])
         // No client has ever seen the ids of agents' registrations.
         if part.id != deleted, part.target.platform != .stream { try retire(part.id.text, hub: hub, at: at) }
@@ -306,7 +305,7 @@ extension Transaction {
 
 extension Target {
     /// The same with the ordinal that its row was given.
-    fileprivate func numbered(_ ordinal: Int64) -> Target {
+    fileprivate func numbered(_ ordinal: Ordinal) -> Target {
         Target(
             ordinal: ordinal,
             platform: platform,

@@ -22,8 +22,8 @@ extension Transaction {
     ///
     /// Epochs that end below what the log still holds are forgotten: a cursor of theirs is a gap in any case. So are
     /// the oldest beyond ``maximumEpochs``, should a hub start over and over.
-    package func beginEpoch(named name: String, at: Int64) throws -> Epoch {
-        let first = try top() + 1
+    package func beginEpoch(named name: String, at: Timestamp) throws -> Epoch {
+        let first = try top().next
         try execute("INSERT INTO epoch (name, firstSequence, startedAt) VALUES (?, ?, ?)", [name, first, at])
         try execute(
             """
@@ -36,19 +36,19 @@ extension Transaction {
         return Epoch(name: name, firstSequence: first)
     }
 
-    package func noteClock(_ at: Int64) throws {
+    package func noteClock(_ at: Timestamp) throws {
         try execute("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
     }
 
     package func extent() throws -> LogExtent {
-        let dropped = try Int64.fetchOne(db, sql: "SELECT throughSequence FROM retention")
-        return LogExtent(top: try top(), droppedThrough: dropped ?? 0)
+        let dropped = try LogSequence.fetchOne(db, sql: "SELECT throughSequence FROM retention")
+        return LogExtent(top: try top(), droppedThrough: dropped ?? .start)
     }
 
     /// The highest sequence that was given.
-    func top() throws -> Int64 {
+    func top() throws -> LogSequence {
         let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'log'")
-        return try Int64.fetchOne(statement) ?? 0
+        return try LogSequence.fetchOne(statement) ?? .start
     }
 }
 
@@ -60,18 +60,18 @@ extension Transaction {
     /// - Parameters:
     ///   - record: The message.
     ///   - hub: Where it was sent to.
-    ///   - at: When it is sent, in milliseconds since 1970.
+    ///   - at: When it is sent.
     ///   - enqueuedAt: When it was scheduled, if it was.
     ///   - matched: How many targets of each platform it has, as far as that is known yet.
     /// - Returns: Its sequence.
     /// - Throws: What SQLite says.
     package func appendMessage(
         _ record: MessageRecord,
-        hub: Int64,
-        at: Int64,
-        enqueuedAt: Int64? = nil,
+        hub: HubKey,
+        at: Timestamp,
+        enqueuedAt: Timestamp? = nil,
         matched: RecipientCounts? = nil
-    ) throws -> Int64 {
+    ) throws -> LogSequence {
         try execute(
             """
             INSERT INTO log (\(MessageRecord.columns), hubID, at, enqueuedAt, matched)
@@ -79,36 +79,36 @@ extension Transaction {
             """,
             record.values + [hub, at, enqueuedAt, matched?.record]
         )
-        return db.lastInsertedRowID
+        return LogSequence(rawValue: db.lastInsertedRowID)
     }
 
     /// When a message was sent; `nil` for one that is not in the log.
-    package func sentMessage(hub: Int64, id: MessageID) throws -> Int64? {
-        try Int64.fetchOne(try db.cachedStatement(sql: Inquiry.sent), arguments: [hub, id.text])
+    package func sentMessage(hub: HubKey, id: MessageID) throws -> Timestamp? {
+        try Timestamp.fetchOne(try db.cachedStatement(sql: Inquiry.sent), arguments: [hub, id.text])
     }
 
     /// Corrects whom a message matched; one that was dropped meanwhile is passed over.
-    package func setMatched(_ matched: RecipientCounts, sequence: Int64) throws {
+    package func setMatched(_ matched: RecipientCounts, sequence: LogSequence) throws {
         try execute("UPDATE log SET matched = ? WHERE sequence = ?", [matched.record, sequence])
     }
 
     /// Appends a registry change.
     ///
     /// - Returns: Its sequence.
-    package func appendChange(hub: Int64, ordinal: Int64, at: Int64) throws -> Int64 {
+    package func appendChange(hub: HubKey, ordinal: Ordinal, at: Timestamp) throws -> LogSequence {
         try execute("INSERT INTO log (hubID, at, ordinal) VALUES (?, ?, ?)", [hub, at, ordinal])
-        return db.lastInsertedRowID
+        return LogSequence(rawValue: db.lastInsertedRowID)
     }
 
     /// The message that was accepted under an idempotency key, with the hash of what was sent.
-    package func acceptedMessage(hub: Int64, key: String) throws -> (id: MessageID, contentHash: [UInt8])? {
+    package func acceptedMessage(hub: HubKey, key: String) throws -> (id: MessageID, contentHash: [UInt8])? {
         let statement = try db.cachedStatement(sql: Query.acceptedMessage)
         guard let row = try Row.fetchOne(statement, arguments: [hub, key]) else { return nil }
-        let hash: Data = row[1]
-        return (try MessageID(row[0]), [UInt8](hash))
+        let hash: Data = row["contentHash"]
+        return (try MessageID(row["messageID"]), [UInt8](hash))
     }
 
-    package func recordKey(_ key: String, hub: Int64, message: MessageID, contentHash: [UInt8], at: Int64) throws {
+    package func recordKey(_ key: String, hub: HubKey, message: MessageID, contentHash: [UInt8], at: Timestamp) throws {
         try execute(
             "INSERT INTO idempotencyKey VALUES (?, ?, ?, ?, ?)",
             [hub, key, Data(contentHash), message.text, at]
@@ -121,12 +121,13 @@ extension Transaction {
     /// while more than `maximumBytes` of messages are left.
     ///
     /// - Returns: What was dropped; `rows` below `limit` means that there is no more to drop.
-    package func dropOldest(expiredBefore cutoff: Int64?, maximumBytes: Int64, limit: Int) throws -> DroppedRows {
+    package func dropOldest(expiredBefore cutoff: Timestamp?, maximumBytes: Int64, limit: Int) throws -> DroppedRows {
         var dropped = DroppedRows()
         dropped.bytesLeft = try countBytes()
-        var changes: [(ordinal: Int64, sequence: Int64)] = []
+        var changes: [(ordinal: Ordinal, sequence: LogSequence)] = []
         for row in try Row.fetchAll(try db.cachedStatement(sql: Query.oldestRows), arguments: [limit]) {
-            let (sequence, at, bytes, ordinal): (Int64, Int64, Int64, Int64?) = (row[0], row[1], row[2], row[3])
+            let (sequence, at): (LogSequence, Timestamp) = (row["sequence"], row["at"])
+            let (bytes, ordinal): (Int64, Ordinal?) = (row["bytes"], row["ordinal"])
             let isExpired = cutoff.map { at < $0 } ?? false
             guard isExpired || dropped.bytesLeft > maximumBytes else { break }
             dropped.through = sequence
@@ -152,7 +153,7 @@ extension Transaction {
         guard let counted = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes FROM retention") else {
             return 0
         }
-        let (through, bytes): (Int64, Int64) = (counted[0], counted[1])
+        let (through, bytes): (LogSequence, Int64) = (counted["countedThrough"], counted["countedBytes"])
         let added = try Int64.fetchOne(try db.cachedStatement(sql: Query.bytesAfter), arguments: [through]) ?? 0
         try execute("UPDATE retention SET countedThrough = ?, countedBytes = ?", [try top(), bytes + added])
         return bytes + added
@@ -161,19 +162,19 @@ extension Transaction {
     /// Moves instants that a clock noted before it jumped, so that the jump makes nothing older.
     ///
     /// - Parameters:
-    ///   - jump: How far the clock jumped, in milliseconds.
+    ///   - jump: How far the clock jumped.
     ///   - noted: Only instants in this range move: those that the clock can have noted before the jump and not after.
     ///   - sequence: Rows of the log above this one.
     ///   - limit: The most rows of the log to look at.
     /// - Returns: The last row that was looked at, `nil` when there are no more.
     /// - Throws: What SQLite says.
     package func moveInstants(
-        by jump: Int64,
-        noted: ClosedRange<Int64>,
-        after sequence: Int64,
+        by jump: Duration,
+        noted: ClosedRange<Timestamp>,
+        after sequence: LogSequence,
         limit: Int
-    ) throws -> Int64? {
-        let last = try Int64.fetchOne(
+    ) throws -> LogSequence? {
+        let last = try LogSequence.fetchOne(
             db,
             sql: "SELECT max(sequence) FROM (SELECT sequence FROM log WHERE sequence > ? ORDER BY sequence LIMIT ?)",
             arguments: [sequence, limit]
@@ -181,7 +182,7 @@ extension Transaction {
         guard let last else { return nil }
         try execute(
             "UPDATE log SET at = at + ? WHERE sequence > ? AND sequence <= ? AND at BETWEEN ? AND ?",
-            [jump, sequence, last, noted.lowerBound, noted.upperBound]
+            [jump.milliseconds, sequence, last, noted.lowerBound, noted.upperBound]
         )
         return last
     }
@@ -191,12 +192,12 @@ extension Transaction {
     ///
     /// - Returns: The ordinal of the last row that was looked at, `nil` when there are no more.
     package func moveRegistrations(
-        by jump: Int64,
-        noted: ClosedRange<Int64>,
-        after ordinal: Int64,
+        by jump: Duration,
+        noted: ClosedRange<Timestamp>,
+        after ordinal: Ordinal,
         limit: Int
-    ) throws -> Int64? {
-        let last = try Int64.fetchOne(
+    ) throws -> Ordinal? {
+        let last = try Ordinal.fetchOne(
             db,
             sql: """
                 SELECT max(ordinal) FROM (SELECT ordinal FROM registration WHERE ordinal > ? ORDER BY ordinal LIMIT ?)
@@ -210,16 +211,16 @@ extension Transaction {
             WHERE ordinal > ?2 AND ordinal <= ?3 AND expiresAt IS NOT NULL AND installation IS NULL
             AND updatedAt BETWEEN ?4 AND ?5
             """,
-            [jump, ordinal, last, noted.lowerBound, noted.upperBound]
+            [jump.milliseconds, ordinal, last, noted.lowerBound, noted.upperBound]
         )
         return last
     }
 
     /// The same for idempotency keys.
-    package func moveKeys(by jump: Int64, noted: ClosedRange<Int64>) throws {
+    package func moveKeys(by jump: Duration, noted: ClosedRange<Timestamp>) throws {
         try execute(
             "UPDATE idempotencyKey SET at = at + ? WHERE at BETWEEN ? AND ?",
-            [jump, noted.lowerBound, noted.upperBound]
+            [jump.milliseconds, noted.lowerBound, noted.upperBound]
         )
     }
 
@@ -227,7 +228,7 @@ extension Transaction {
     /// an earlier start of the hub had a wrong clock.
     ///
     /// `now` is an instant that can be trusted, `limit` the most rows to look at.
-    package func endFuture(at now: Int64, limit: Int) throws {
+    package func endFuture(at now: Timestamp, limit: Int) throws {
         try execute(
             """
             UPDATE log SET at = ?1 WHERE at > ?1 + ?2
@@ -240,7 +241,7 @@ extension Transaction {
     /// Milliseconds by which a row may be ahead of the clock.
     private static let tolerableFuture: Int64 = 3_600_000
 
-    package func dropKeys(notedBefore cutoff: Int64) throws {
+    package func dropKeys(notedBefore cutoff: Timestamp) throws {
         try execute(Query.dropKeys, [cutoff])
     }
 }
@@ -248,13 +249,13 @@ extension Transaction {
 // MARK: - Installations
 
 extension Transaction {
-    package func installation(hub: Int64, id: InstallationID) throws -> StoredInstallation? {
+    package func installation(hub: HubKey, id: InstallationID) throws -> StoredInstallation? {
         let statement = try db.cachedStatement(sql: Query.installation)
         return try Row.fetchOne(statement, arguments: [hub, id.folded]).map { try StoredInstallation(row: $0) }
     }
 
     /// The `stream` installation with a secret of this hash.
-    package func installation(hub: Int64, channelDigest: [UInt8]) throws -> InstallationID? {
+    package func installation(hub: HubKey, channelDigest: [UInt8]) throws -> InstallationID? {
         let statement = try db.cachedStatement(sql: Query.installationOfDigest)
         return try String.fetchOne(statement, arguments: [hub, Data(channelDigest)]).map { try InstallationID($0) }
     }
@@ -266,15 +267,15 @@ extension Transaction {
     ///   - channelDigest: The hash of a `stream` installation's secret.
     ///   - isCharged: It is written with Listen.
     ///   - hub: Its hub.
-    ///   - at: Milliseconds since 1970.
+    ///   - at: When it is written.
     /// - Returns: What is stored, and what became of its registrations.
     /// - Throws: What SQLite says.
     package func insert(
         _ installation: Installation,
         channelDigest: [UInt8]?,
         isCharged: Bool = false,
-        hub: Int64,
-        at: Int64
+        hub: HubKey,
+        at: Timestamp
     ) throws -> InstallationWrite {
         let record = try installation.record
         try execute(
@@ -284,10 +285,10 @@ extension Transaction {
             """,
             [
                 hub, installation.id.folded, record, channelDigest.map { Data($0) },
-                installation.expirationTime?.milliseconds,
+                installation.expirationTime.map { Timestamp($0) },
             ]
         )
-        let ordinal = db.lastInsertedRowID
+        let ordinal = Ordinal(rawValue: db.lastInsertedRowID)
         let sequence = try appendChange(hub: hub, ordinal: ordinal, at: at)
         try execute("UPDATE installation SET createdSequence = ? WHERE ordinal = ?", [sequence, ordinal])
         try execute("INSERT INTO owed VALUES (?, ?, ?)", [ordinal, sequence, record])
@@ -318,8 +319,8 @@ extension Transaction {
         to installation: Installation,
         channelDigest: [UInt8]?,
         isCharged: Bool = false,
-        hub: Int64,
-        at: Int64,
+        hub: HubKey,
+        at: Timestamp,
         deleted: RegistrationID? = nil
     ) throws -> InstallationWrite {
         let record = try installation.record
@@ -334,12 +335,13 @@ extension Transaction {
         try execute(
             "UPDATE installation SET record = ?, channelDigest = ?, expiresAt = ? WHERE ordinal = ?",
             [
-                record, channelDigest.map { Data($0) }, installation.expirationTime?.milliseconds, current.ordinal,
+                record, channelDigest.map { Data($0) }, installation.expirationTime.map { Timestamp($0) },
+                current.ordinal,
             ]
         )
         if isSame { return InstallationWrite(stored: stored) }
         let unused = try db.cachedStatement(sql: Query.unusedOwedRow)
-        if let unused = try Int64.fetchOne(unused, arguments: [current.ordinal, hub]) {
+        if let unused = try LogSequence.fetchOne(unused, arguments: [current.ordinal, hub]) {
             try dropOwedRow(of: current, after: unused)
         }
         let sequence = try appendChange(hub: hub, ordinal: current.ordinal, at: at)
@@ -368,14 +370,16 @@ extension Transaction {
         let rows = try Row.fetchAll(statement, arguments: [installation.ordinal])
         var bytes = 0
         for (index, row) in rows.enumerated() {
-            bytes += row[1] as Int
+            bytes += row["bytes"] as Int
             // The newest one comes first, and is in force.
-            if index > 0, bytes > Self.maximumOwedBytes { try dropOwedRow(of: installation, after: row[0]) }
+            if index > 0, bytes > Self.maximumOwedBytes {
+                try dropOwedRow(of: installation, after: row["afterSequence"])
+            }
         }
     }
 
     /// Drops a former choice, and its place in the log, which nothing needs then; the first place tells when it was made.
-    private func dropOwedRow(of installation: StoredInstallation, after sequence: Int64) throws {
+    private func dropOwedRow(of installation: StoredInstallation, after sequence: LogSequence) throws {
         try execute("DELETE FROM owed WHERE ordinal = ? AND afterSequence = ?", [installation.ordinal, sequence])
         guard sequence != installation.createdSequence else { return }
         try execute("DELETE FROM log WHERE sequence = ? AND ordinal = ?", [sequence, installation.ordinal])
@@ -386,10 +390,10 @@ extension Transaction {
     /// `deleted` is the registration whose deletion this is; the ids of the others have ended.
     package func delete(
         _ installation: StoredInstallation,
-        hub: Int64,
-        at: Int64,
+        hub: HubKey,
+        at: Timestamp,
         deleted: RegistrationID? = nil
-    ) throws -> (sequence: Int64, changes: [TargetChange]) {
+    ) throws -> (sequence: LogSequence, changes: [TargetChange]) {
         try forgetChanges(of: installation)
         let sequence = try appendChange(hub: hub, ordinal: installation.ordinal, at: at)
         let changes = try endRegistrations(
@@ -421,7 +425,7 @@ extension Transaction {
     }
 
     /// Replaces the set of categories that one publisher announces.
-    package func setCategories(_ names: [String], publisher: String, hub: Int64) throws {
+    package func setCategories(_ names: [String], publisher: String, hub: HubKey) throws {
         try execute("DELETE FROM category WHERE hubID = ? AND publisher = ?", [hub, publisher])
         for (position, name) in names.enumerated() {
             try execute("INSERT INTO category VALUES (?, ?, ?, ?)", [hub, publisher, position, name])

@@ -1,3 +1,4 @@
+package import HubProtocol
 import HubRouting
 package import NIOCore
 
@@ -6,12 +7,12 @@ package import NIOCore
 /// It holds something only while a stream of the cohort lags; what it drops is read from the store.
 package struct CohortEntries {
     package struct Entry {
-        package let sequence: Int64
+        package let sequence: LogSequence
         package let bytes: ByteBuffer
         /// It says that messages are missing, up to and with the one of this sequence.
         package let isGap: Bool
 
-        package init(sequence: Int64, bytes: ByteBuffer, isGap: Bool = false) {
+        package init(sequence: LogSequence, bytes: ByteBuffer, isGap: Bool = false) {
             self.sequence = sequence
             self.bytes = bytes
             self.isGap = isGap
@@ -21,12 +22,12 @@ package struct CohortEntries {
     private let maximumBytes: Int
     private(set) var entries: [Entry] = []
     /// A stream whose cursor is below this must go to the store.
-    private(set) var droppedThrough: Int64 = 0
+    private(set) var droppedThrough: LogSequence = 0
     /// Held in memory.
     private(set) var bytes = 0
 
     /// The highest sequence ever appended.
-    private(set) var last: Int64 = 0
+    private(set) var last: LogSequence = 0
 
     /// - Parameter maximumBytes: Kept for streams that lag; a single entry always is.
     init(maximumBytes: Int) {
@@ -56,7 +57,7 @@ package struct CohortEntries {
     }
 
     /// The entries above a cursor.
-    func entries(after cursor: Int64) -> ArraySlice<Entry> {
+    func entries(after cursor: LogSequence) -> ArraySlice<Entry> {
         var low = 0
         var high = entries.count
         while low < high {
@@ -96,9 +97,9 @@ final class CohortLog {
     private(set) var log: CohortEntries
     private(set) var sessions: [UInt64: StreamSession] = [:]
     /// All that is above a cursor: most streams have the same one.
-    private var joined: (after: Int64, last: Int64, run: Run)?
+    private var joined: (after: LogSequence, last: LogSequence, run: Run)?
     /// Live streams have everything up to here, or their personal logs do.
-    private var completeThrough: Int64 = 0
+    private var completeThrough: LogSequence = 0
 
     init(_ recipient: Recipient, maximumBytes: Int) {
         self.recipient = recipient
@@ -106,22 +107,22 @@ final class CohortLog {
         log = CohortEntries(maximumBytes: maximumBytes)
     }
 
-    var last: Int64 { log.last }
+    var last: LogSequence { log.last }
 
     func add(_ session: StreamSession) { sessions[session.id.number] = session }
     func remove(_ session: StreamSession) { sessions[session.id.number] = nil }
 
     /// Appends an entry; `head` is the last sequence that was handed out before it.
-    func append(_ entry: Entry, head: Int64) {
+    func append(_ entry: Entry, head: LogSequence) {
         if log.entries.isEmpty { completeThrough = head }
         log.append(entry)
     }
 
     /// Up to where this log has nothing for a live stream that it was not handed.
-    func complete(head: Int64) -> Int64 { log.entries.isEmpty ? head : completeThrough }
+    func complete(head: LogSequence) -> LogSequence { log.entries.isEmpty ? head : completeThrough }
 
     /// All that is above a cursor, `nil` when there is nothing.
-    func run(after cursor: Int64) -> Run? {
+    func run(after cursor: LogSequence) -> Run? {
         if let joined, joined.after == cursor, joined.last == last { return joined.run }
         let run = Run(log.entries(after: cursor))
         joined = run.map { (cursor, last, $0) }

@@ -1,3 +1,4 @@
+import HubProtocol
 import HubRouting
 
 /// The cohorts of one event loop, and what their logs hold together.
@@ -43,7 +44,7 @@ struct CohortTable {
     }
 
     /// Appends an entry to a cohort's log; `head` is the last sequence that was handed out before it.
-    mutating func append(_ entry: CohortLog.Entry, to cohort: CohortLog, head: Int64) {
+    mutating func append(_ entry: CohortLog.Entry, to cohort: CohortLog, head: LogSequence) {
         change(cohort) { $0.append(entry, head: head) }
     }
 

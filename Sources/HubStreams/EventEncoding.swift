@@ -1,5 +1,5 @@
 import Foundation
-import HubProtocol
+package import HubProtocol
 package import HubRouting
 package import NIOCore
 import ServerSentEvents
@@ -52,15 +52,15 @@ package struct EventEncoding: Sendable {
     }
 
     /// Stands in the place of messages that cannot be sent.
-    package func gap(from first: Int64, through last: Int64, reason: String) -> CohortEntries.Entry {
-        let bytes = gap(after: position(first - 1), resumesAfter: last, reason: reason)
+    package func gap(from first: LogSequence, through last: LogSequence, reason: String) -> CohortEntries.Entry {
+        let bytes = gap(after: position(first.previous), resumesAfter: last, reason: reason)
         return CohortEntries.Entry(sequence: last, bytes: bytes, isGap: true)
     }
 
     /// Stands in the place of messages that a restore lost.
     package func gap(_ loss: Loss) -> CohortEntries.Entry {
         let bytes = gap(
-            after: position(loss.sequence - 1),
+            after: position(loss.sequence.previous),
             resumesAfter: loss.sequence,
             reason: loss.reason,
             loss: loss
@@ -69,12 +69,13 @@ package struct EventEncoding: Sendable {
     }
 
     /// A block without data: the stream is complete up to this position.
-    func heartbeat(_ sequence: Int64) -> ByteBuffer {
+    func heartbeat(_ sequence: LogSequence) -> ByteBuffer {
         ByteBuffer(bytes: ServerSentEvent(id: position(sequence)).encoded())
     }
 
-    func gap(after cursor: String?, resumesAfter sequence: Int64, reason: String, loss: Loss? = nil) -> ByteBuffer {
-        let gap = StreamGap(after: cursor, resumesAt: sequence + 1, reason: reason, loss: loss?.name)
+    func gap(after cursor: String?, resumesAfter sequence: LogSequence, reason: String, loss: Loss? = nil) -> ByteBuffer
+    {
+        let gap = StreamGap(after: cursor, resumesAt: sequence.next, reason: reason, loss: loss?.name)
         let event = ServerSentEvent(id: position(sequence), event: StreamEventName.gap, data: Self.json(gap))
         return ByteBuffer(bytes: event.encoded())
     }
@@ -88,7 +89,7 @@ package struct EventEncoding: Sendable {
         (try? JSONEncoder.sorted.encode(gap)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
-    func position(_ sequence: Int64) -> String {
+    func position(_ sequence: LogSequence) -> String {
         StreamPosition(epoch: epoch, sequence: sequence).text
     }
 }

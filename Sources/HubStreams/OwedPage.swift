@@ -1,4 +1,4 @@
-import HubRouting
+package import HubProtocol
 package import NIOCore
 
 /// Builds a page of the messages that an installation has yet to get.
@@ -7,8 +7,8 @@ package import NIOCore
 package struct OwedPage {
     private struct Loss {
         /// The stream was complete up to here before it.
-        let after: Int64
-        var through: Int64
+        let after: LogSequence
+        var through: LogSequence
         let reason: String
     }
 
@@ -17,16 +17,16 @@ package struct OwedPage {
     private var messages = 0
     package private(set) var gaps = 0
     /// The stream is complete up to this sequence.
-    private var complete: Int64
+    private var complete: LogSequence
     private var loss: Loss?
 
-    package init(after sequence: Int64, encoding: EventEncoding) {
+    package init(after sequence: LogSequence, encoding: EventEncoding) {
         complete = sequence
         self.encoding = encoding
     }
 
     /// Goes on to a place before which nothing more is to come.
-    package mutating func pass(to sequence: Int64) { complete = max(complete, sequence) }
+    package mutating func pass(to sequence: LogSequence) { complete = max(complete, sequence) }
 
     /// Appends messages, or the gap in their place.
     package mutating func append(_ entry: CohortEntries.Entry) {
@@ -37,7 +37,7 @@ package struct OwedPage {
     }
 
     /// Notes that messages up to a place cannot be sent.
-    package mutating func lose(through sequence: Int64, reason: String) {
+    package mutating func lose(through sequence: LogSequence, reason: String) {
         if loss?.reason != reason { endLoss() }
         loss = loss ?? Loss(after: complete, through: sequence, reason: reason)
         loss?.through = sequence
@@ -47,7 +47,7 @@ package struct OwedPage {
     private mutating func endLoss() {
         guard let ended = loss else { return }
         loss = nil
-        append(encoding.gap(from: ended.after + 1, through: ended.through, reason: ended.reason))
+        append(encoding.gap(from: ended.after.next, through: ended.through, reason: ended.reason))
     }
 
     package mutating func finished() -> StreamPage {

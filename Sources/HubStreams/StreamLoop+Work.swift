@@ -1,3 +1,4 @@
+import HubProtocol
 import HubRouting
 import NIOCore
 
@@ -28,7 +29,7 @@ struct StreamWork {
     /// The next slice is on its way.
     fileprivate(set) var isScheduled = false
     /// Messages up to this sequence were skipped at least once.
-    private(set) var skippedThrough: Int64 = 0
+    private(set) var skippedThrough: LogSequence = 0
 
     mutating func append(_ command: StreamCommand) {
         waiting.append(command)
@@ -53,8 +54,8 @@ struct StreamWork {
     /// Forgets all messages that wait or are being rendered.
     ///
     /// - Returns: The sequence of the last one.
-    mutating func skipMessages() -> Int64? {
-        var last: Int64?
+    mutating func skipMessages() -> LogSequence? {
+        var last: LogSequence?
         if case .cohorts(let message, _) = rendering { last = message.sequence }
         if case .streams(let message, _) = rendering { last = message.sequence }
         last = waiting.last { $0.message != nil }?.message?.sequence ?? last

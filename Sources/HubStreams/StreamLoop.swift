@@ -5,7 +5,7 @@ package import NIOCore
 /// What the streams of an event loop need of their hub.
 package struct StreamHost: Sendable {
     /// Milliseconds since 1970.
-    let now: @Sendable () -> Int64
+    let now: @Sendable () -> Timestamp
     /// Hands an event to the hub's machine, in order.
     let post: @Sendable (StreamInput) -> Void
     /// Asks for a page of the store; the loop is given it by ``StreamLoop/receive(_:for:)``.
@@ -14,7 +14,7 @@ package struct StreamHost: Sendable {
     let noteOversize: @Sendable (MessageID) -> Void
 
     package init(
-        now: @escaping @Sendable () -> Int64,
+        now: @escaping @Sendable () -> Timestamp,
         post: @escaping @Sendable (StreamInput) -> Void,
         requestPage: @escaping @Sendable (StreamPageRequest) -> Void,
         noteOversize: @escaping @Sendable (MessageID) -> Void
@@ -73,7 +73,7 @@ package final class StreamLoop: @unchecked Sendable {
     var cohorts = CohortTable()
     var work = StreamWork()
     /// Everything up to this sequence has come and was rendered.
-    private(set) var head: Int64
+    private(set) var head: LogSequence
     private var turns = HeavyTurns()
 
     /// - Parameters:
@@ -92,7 +92,7 @@ package final class StreamLoop: @unchecked Sendable {
         reserved: ReservedTagPrefixes,
         encoding: EventEncoding,
         counters: StreamCounters,
-        head: Int64,
+        head: LogSequence,
         host: StreamHost
     ) {
         self.eventLoop = eventLoop
@@ -215,7 +215,7 @@ package final class StreamLoop: @unchecked Sendable {
         return prelude
     }
 
-    private func move(_ session: StreamSession, to recipient: Recipient, at sequence: Int64) {
+    private func move(_ session: StreamSession, to recipient: Recipient, at sequence: LogSequence) {
         guard let old = session.cohort else { return }
         if session.isLive, !session.hasPending {
             session.cursor = max(session.cursor, sequence)
@@ -257,7 +257,7 @@ package final class StreamLoop: @unchecked Sendable {
         detached(session.id, of: ordinal, written: session.cursor, reason)
     }
 
-    private func detached(_ id: StreamID, of ordinal: Ordinal, written: Int64, _ reason: StreamEnd?) {
+    private func detached(_ id: StreamID, of ordinal: Ordinal, written: LogSequence, _ reason: StreamEnd?) {
         host.post(.detached(id, of: ordinal, written: written, ending: reason, at: host.now()))
     }
 
@@ -326,12 +326,12 @@ package final class StreamLoop: @unchecked Sendable {
         // A stream that lacks what its cohort's log has dropped is not complete, however empty the log.
         guard session.isLive, let cohort = session.cohort, session.cursor >= cohort.log.droppedThrough else { return }
         var complete = cohort.complete(head: head)
-        if let first = session.personal.first { complete = min(complete, first.sequence - 1) }
+        if let first = session.personal.first { complete = min(complete, first.sequence.previous) }
         session.cursor = max(session.cursor, complete)
     }
 
     /// Lets a stream read what it lacks from the store, at least up to a place.
-    func leaveToStore(_ session: StreamSession, through: Int64) {
+    func leaveToStore(_ session: StreamSession, through: LogSequence) {
         settle(session)
         session.dropPersonal()
         if case .catchingUp(let earlier) = session.state {
@@ -351,7 +351,7 @@ package final class StreamLoop: @unchecked Sendable {
         }
     }
 
-    private func askForPage(_ session: StreamSession, through: Int64) {
+    private func askForPage(_ session: StreamSession, through: LogSequence) {
         guard !session.awaitsPage, session.cohort?.isHeavy != true || turns.take(session) else { return }
         session.awaitsPage = true
         host.requestPage(
@@ -415,9 +415,9 @@ package final class StreamLoop: @unchecked Sendable {
     }
 
     /// How far the streams of some installations were written.
-    package func positions(of ordinals: Set<Ordinal>) -> [Ordinal: Int64] {
+    package func positions(of ordinals: Set<Ordinal>) -> [Ordinal: LogSequence] {
         eventLoop.preconditionInEventLoop()
-        var positions: [Ordinal: Int64] = [:]
+        var positions: [Ordinal: LogSequence] = [:]
         for session in sessions.values where session.cohort != nil && ordinals.contains(session.ordinal) {
             settle(session)
             positions[session.ordinal] = session.cursor
@@ -433,7 +433,7 @@ package final class StreamLoop: @unchecked Sendable {
     // MARK: - Time
 
     private func tick() {
-        let (now, time) = (seconds, host.now() / 1000)
+        let (now, time) = (seconds, host.now().seconds)
         var progress: [StreamProgress] = []
         for session in attached {
             if session.hasProgress, now % Self.progressInterval == 0 {

@@ -1,3 +1,4 @@
+package import HubProtocol
 package import HubRouting
 package import NIOCore
 
@@ -6,12 +7,12 @@ package struct StreamPageRequest: Sendable {
     package let stream: StreamID
     package let loop: StreamLoop
     package let ordinal: Ordinal
-    package let after: Int64
-    package let through: Int64
+    package let after: LogSequence
+    package let through: LogSequence
     /// The recipient's templates are heavy.
     package let isHeavy: Bool
     /// The sequence of a loss that was announced when the stream began.
-    package let toldLoss: Int64?
+    package let toldLoss: LogSequence?
 }
 
 /// What a page of the store holds.
@@ -20,9 +21,9 @@ package struct StreamPage: Sendable {
     package let bytes: ByteBuffer?
     package let messages: Int
     /// The stream is complete up to this sequence with them.
-    package let through: Int64
+    package let through: LogSequence
 
-    package init(bytes: ByteBuffer?, messages: Int = 0, through: Int64) {
+    package init(bytes: ByteBuffer?, messages: Int = 0, through: LogSequence) {
         self.bytes = bytes
         self.messages = messages
         self.through = through

@@ -1,3 +1,4 @@
+package import HubProtocol
 package import HubRouting
 import NIOCore
 
@@ -10,7 +11,7 @@ package final class StreamSession: @unchecked Sendable {
         /// The request waits for its place in the log.
         case requested
         /// Reads from the store up to a place, then looks again; one page is asked for at a time.
-        case catchingUp(through: Int64)
+        case catchingUp(through: LogSequence)
         /// Takes what is in memory.
         case live
         case ended
@@ -27,9 +28,9 @@ package final class StreamSession: @unchecked Sendable {
     var recipient: Recipient?
     package internal(set) var state = State.requested
     /// Everything up to here was handed to the output; it never moves back.
-    package internal(set) var cursor: Int64 = 0
+    package internal(set) var cursor: LogSequence = 0
     /// The sequence of a loss that the gap which it began with stands for.
-    private(set) var toldLoss: Int64?
+    private(set) var toldLoss: LogSequence?
     var cohort: CohortLog?
     /// Messages for this stream alone: sequences above the cursor, in order.
     private(set) var personal: [CohortLog.Entry] = []
@@ -46,7 +47,7 @@ package final class StreamSession: @unchecked Sendable {
     /// Ends a poll that nothing else has answered.
     var beat: Scheduled<Void>?
     /// When the token that opened it expires, in seconds since 1970.
-    private(set) var validUntil = Int64.max
+    private(set) var validUntil: Int64 = .max
     /// Seconds of the loop's clock at the last write.
     private(set) var lastWrite: UInt32 = 0
 
@@ -101,7 +102,7 @@ package final class StreamSession: @unchecked Sendable {
     }
 
     /// Forgets the entries up to a place.
-    func dropPersonal(through sequence: Int64 = .max) {
+    func dropPersonal(through sequence: LogSequence = .end) {
         personal.removeAll { $0.sequence <= sequence }
         personalBytes = personal.reduce(0) { $0 + $1.bytes.readableBytes }
     }

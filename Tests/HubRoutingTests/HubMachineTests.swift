@@ -43,7 +43,7 @@ struct HubMachineTests {
         var rules = HubMachineTests.rules
         var isDisabled = false
         var isStopping = false
-        var sequence: Int64 = 0
+        var sequence: LogSequence = 0
         var ordinal: Ordinal = 0
         var stream: UInt64 = 0
         var scheduled: [Int] = []
@@ -65,7 +65,7 @@ struct HubMachineTests {
         let joined = (tags + ["$InstallationId:{\(name)}"]).joined(separator: ",")
         return [false, true].map { isTemplate in
             Target(
-                ordinal: ordinal * 10 + (isTemplate ? 1 : 0),
+                ordinal: Ordinal(rawValue: ordinal.rawValue * 10 + (isTemplate ? 1 : 0)),
                 platform: .stream,
                 isTemplate: isTemplate,
                 tags: joined,
@@ -103,10 +103,10 @@ struct HubMachineTests {
         let name = names.randomElement(using: &random) ?? "a"
         switch Int.random(in: 0..<12, using: &random) {
         case 0...2:
-            model.sequence += 1
+            model.sequence = model.sequence.next
             let wanted = tags.filter { _ in Bool.random(using: &random) }
             let known = model.agents[name]
-            if known == nil { model.ordinal += 1 }
+            if known == nil { model.ordinal = Ordinal(rawValue: model.ordinal.rawValue + 1) }
             let ordinal = known?.ordinal ?? model.ordinal
             let recipient = try Recipient(installation(name, wanted))
             let targets = targets(name, wanted, ordinal)
@@ -131,7 +131,7 @@ struct HubMachineTests {
             )
             return (.effect(.installation(effect)), expected)
         case 3:
-            model.sequence += 1
+            model.sequence = model.sequence.next
             guard let known = model.agents.removeValue(forKey: name) else { return (.effect(.targets([])), []) }
             let stream = model.streams.removeValue(forKey: known.ordinal)
             let effect = InstallationEffect(
@@ -185,7 +185,7 @@ struct HubMachineTests {
             let bytes = model.scheduled.removeLast()
             return (.effect(.unscheduled(messages: 1, bytes: bytes, nextDue: nil)), [])
         default:
-            model.sequence += 1
+            model.sequence = model.sequence.next
             let choice = Int.random(in: 0..<parsed.count, using: &random)
             let message = try Message(
                 audience: parsed[choice].map { .matching($0) } ?? .everybody,

@@ -1,10 +1,13 @@
+import HubProtocol
 import Testing
 
 @testable import HubRouting
 
 struct OrdinalSetTests {
+    private static let shapes: [(String, [Ordinal])] = numbers.map { ($0, $1.map(Ordinal.init(rawValue:))) }
+
     /// Sparse, dense, across the bounds of blocks, and beyond 32 bits.
-    private static let shapes: [(String, [Int64])] = [
+    private static let numbers: [(String, [Int64])] = [
         ("empty", []),
         ("one", [70_000]),
         ("sparse", Array(stride(from: 3, to: 400_000, by: 977))),
@@ -28,9 +31,9 @@ struct OrdinalSetTests {
 
     @Test func `numbers come and go in any order, through arrays and bit sets`() {
         var generator = SystemRandomNumberGenerator()
-        var (set, plain) = (OrdinalSet(), Set<Int64>())
+        var (set, plain) = (OrdinalSet(), Set<Ordinal>())
         for round in 0..<60_000 {
-            let number = Int64.random(in: 0..<20_000, using: &generator) + (round % 3 == 0 ? 1 << 33 : 0)
+            let number = Ordinal(rawValue: .random(in: 0..<20_000, using: &generator) + (round % 3 == 0 ? 1 << 33 : 0))
             // First more come than go, so that blocks become bit sets, then the other way round.
             if Int.random(in: 0..<10, using: &generator) < (round < 30_000 ? 8 : 2) {
                 set.insert(number)
@@ -41,7 +44,9 @@ struct OrdinalSetTests {
             }
         }
         #expect(Array(set) == plain.sorted())
-        for number in [Int64(0), 5, 1 << 33, 19_999] { #expect(set.contains(number) == plain.contains(number)) }
+        for number in [0, 5, 8_589_934_592, 19_999] as [Ordinal] {
+            #expect(set.contains(number) == plain.contains(number))
+        }
         for number in plain { set.remove(number) }
         #expect(set.isEmpty && set == OrdinalSet())
     }
@@ -49,9 +54,9 @@ struct OrdinalSetTests {
     @Test func `numbers above one come in pages`() {
         for (name, numbers) in Self.shapes {
             let set = OrdinalSet(numbers)
-            var (found, last) = ([Int64](), Int64(-1))
+            var (found, last) = ([Ordinal](), Ordinal(rawValue: -1))
             for _ in 0...numbers.count {
-                let page = set.numbers(above: last, limit: 7)
+                let page = set.ordinals(above: last, limit: 7)
                 guard let end = page.last else { break }
                 found += page
                 last = end
@@ -60,8 +65,8 @@ struct OrdinalSetTests {
             #expect(found == Array(numbers.prefix(found.count)), "\(name)")
             #expect(found.count == numbers.count || found.count > 500, "\(name)")
         }
-        let dense = OrdinalSet(0..<70_000)
-        #expect(dense.numbers(above: 65_534, limit: 3) == [65_535, 65_536, 65_537])
-        #expect(OrdinalSet([1 << 20]).numbers(above: 65_600, limit: 3) == [1 << 20])
+        let dense = OrdinalSet((0..<70_000).lazy.map(Ordinal.init(rawValue:)))
+        #expect(dense.ordinals(above: 65_534, limit: 3) == [65_535, 65_536, 65_537])
+        #expect(OrdinalSet([1_048_576]).ordinals(above: 65_600, limit: 3) == [1_048_576])
     }
 }

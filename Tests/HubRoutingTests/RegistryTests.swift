@@ -12,21 +12,21 @@ struct RegistryTests {
 
     private static func targets(of installation: Int, _ tags: [String]) -> [Target] {
         let native = Target(
-            ordinal: Int64(installation * 10),
+            ordinal: Ordinal(rawValue: Int64(installation * 10)),
             platform: .stream,
             isTemplate: false,
             tags: "World,Sports",
-            installation: Int64(installation),
+            installation: Ordinal(rawValue: Int64(installation)),
             isMain: true
         )
         return [native]
             + tags.enumerated().map { number, tags in
                 Target(
-                    ordinal: Int64(installation * 10 + number + 1),
+                    ordinal: Ordinal(rawValue: Int64(installation * 10 + number + 1)),
                     platform: .stream,
                     isTemplate: true,
                     tags: tags,
-                    installation: Int64(installation),
+                    installation: Ordinal(rawValue: Int64(installation)),
                     isMain: false
                 )
             }

@@ -122,26 +122,29 @@ struct ClockTests {
         let clock = TestClock()
         try await TestHub.run(scratch, clock: clock) { _ in }
         let noted = try await HubStore(path: scratch.path).lastSeenClock()
-        #expect(noted == Int64(clock.now.timeIntervalSince1970 * 1000))
+        #expect(noted == Timestamp(clock.now))
     }
 
     @Test func `the guard tells a jump once and settles after an hour of the other clock`() {
-        let minute: Int64 = 60_000
-        var clock = ClockGuard(wall: 0, monotonic: 0, lastSeen: nil, longestAbsence: 100 * minute)
-        #expect(clock.look(wall: minute, monotonic: minute) == .steady)
-        #expect(clock.look(wall: 100 * minute, monotonic: 2 * minute) == .jumped(98 * minute))
-        #expect(clock.look(wall: 101 * minute, monotonic: 3 * minute) == .settling)
-        #expect(clock.look(wall: 159 * minute, monotonic: 61 * minute) == .settling)
-        #expect(clock.look(wall: 160 * minute, monotonic: 62 * minute) == .steady)
-        #expect(clock.look(wall: 161 * minute + 30_000, monotonic: 63 * minute) == .steady, "a little is no jump")
-        #expect(clock.look(wall: 0, monotonic: 64 * minute) == .jumped(-162 * minute - 30_000))
+        func wall(_ minutes: Int64, seconds: Int64 = 0) -> Timestamp {
+            Timestamp(milliseconds: (minutes * 60 + seconds) * 1_000)
+        }
+        func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
+        var clock = ClockGuard(wall: 0, monotonic: .zero, lastSeen: nil, longestAbsence: minutes(100))
+        #expect(clock.look(wall: wall(1), monotonic: minutes(1)) == .steady)
+        #expect(clock.look(wall: wall(100), monotonic: minutes(2)) == .jumped(minutes(98)))
+        #expect(clock.look(wall: wall(101), monotonic: minutes(3)) == .settling)
+        #expect(clock.look(wall: wall(159), monotonic: minutes(61)) == .settling)
+        #expect(clock.look(wall: wall(160), monotonic: minutes(62)) == .steady)
+        #expect(clock.look(wall: wall(161, seconds: 30), monotonic: minutes(63)) == .steady, "a little is no jump")
+        #expect(clock.look(wall: 0, monotonic: minutes(64)) == .jumped(minutes(-162) - .seconds(30)))
     }
 
     @Test(arguments: [(0, true), (50, true), (101, false), (-1, true), (-2, false)] as [(Int64, Bool)])
     func `a start is trusted within the longest absence`(minutesAway: Int64, isTrusted: Bool) {
-        let minute: Int64 = 60_000
-        let wall = 1_000 * minute + minutesAway * minute
-        var clock = ClockGuard(wall: wall, monotonic: 0, lastSeen: 1_000 * minute, longestAbsence: 100 * minute)
-        #expect(clock.look(wall: wall, monotonic: 0) == (isTrusted ? .steady : .settling))
+        let lastSeen: Timestamp = 60_000_000
+        let wall = lastSeen + .seconds(60 * minutesAway)
+        var clock = ClockGuard(wall: wall, monotonic: .zero, lastSeen: lastSeen, longestAbsence: .seconds(6_000))
+        #expect(clock.look(wall: wall, monotonic: .zero) == (isTrusted ? .steady : .settling))
     }
 }

@@ -71,7 +71,7 @@ struct RegistrationTests {
                 #expect(stored.registration.etag == etag)
                 #expect(stored.registration.tags.map(\.text) == [tag])
                 #expect(stored.registration.expirationTime == clock.now + 86_400)
-                #expect(stored.updatedAt == first.updatedAt + Int64(etag - 1) * 60_000)
+                #expect(stored.updatedAt == first.updatedAt + .seconds(60 * (etag - 1)))
                 #expect(stored.changedAfter == first.changedAfter, "for routing it is what it was")
             }
         }
@@ -344,7 +344,7 @@ struct RegistrationTests {
                 #expect(old.registration.id == new.registration.id)
                 let isWritten = new.registration.template != nil
                 #expect(new.registration.etag == (isWritten ? 2 : 1))
-                #expect(new.updatedAt == old.updatedAt + (isWritten ? 60_000 : 0))
+                #expect(new.updatedAt == old.updatedAt + .seconds(isWritten ? 60 : 0))
                 #expect((new.changedAfter > old.changedAfter) == isWritten)
             }
             #expect(try await hub.hub.recipients(of: try TagExpression(parsing: "Louder"), .template).total == 1)
@@ -419,7 +419,7 @@ struct RegistrationTests {
             try await hub.hub.registrations.delete(registration.id, if: .none)
             let store = hub.hub.store
             let record = hub.hub.record.id
-            func tags(at sequence: Int64) async throws -> [[String]] {
+            func tags(at sequence: LogSequence) async throws -> [[String]] {
                 try await store.formerRegistrations(hub: record, handle: "aa11", at: sequence, limit: 9)
                     .map { $0.registration.tags.map(\.text) }
             }

@@ -27,7 +27,7 @@ struct SnifferTests {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
         configuration.takesPlainHTTP = takesPlainHTTP
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
-        let connections = ConnectionQuota(configuration.connectionLimits, milliseconds: { 0 })
+        let connections = ConnectionQuota(configuration.connectionLimits, clock: { .zero })
         let sniffing = SniffingChannel(
             { _, _, _ in },
             streams: StreamGate(

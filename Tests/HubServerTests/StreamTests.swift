@@ -183,15 +183,15 @@ struct StreamTests {
                 try await hub.register(agent)
                 streams.append(try await hub.stream(agent))
             }
-            let sequence = hub.head + 1
+            let sequence = hub.head.next
             try await hub.accept("last")
             for stream in streams { #expect(try await stream.titles(until: "last") == []) }
             return (streams, sequence)
         }
         for stream in streams { #expect(try await stream.next() == nil) }
         let store = try HubStore(path: scratch.path)
-        for ordinal in 1...20 as ClosedRange<Int64> {
-            let progress = try #require(try await store.progress(ordinal: ordinal))
+        for number in 1...20 as ClosedRange<Int64> {
+            let progress = try #require(try await store.progress(ordinal: Ordinal(rawValue: number)))
             #expect(progress.written == head)
             #expect(progress.connectedAt != nil && progress.disconnectedAt != nil)
         }
@@ -280,7 +280,7 @@ struct StreamTests {
             try await hub.register(agent)
             let stream = try hub.probe(agent)
             for title in ["1", "2"] { try await hub.accept(title, tags: tags) }
-            let huge = hub.head + 1
+            let huge = hub.head.next
             try await hub.accept("huge", tags: tags, message: String(repeating: "x", count: 20_000))
             try await hub.accept("3", tags: tags)
             try await hub.settle([stream])
@@ -293,8 +293,8 @@ struct StreamTests {
                 let data = try #require(events.count > 6 ? events[6].data : nil)
                 let gap = try JSONDecoder().decode(StreamGap.self, from: Data(data.utf8))
                 let epoch = hub.hub.epochs.current
-                #expect(gap.after == StreamPosition(epoch: epoch, sequence: huge - 1).text)
-                #expect(gap.resumesAt == huge + 1)
+                #expect(gap.after == StreamPosition(epoch: epoch, sequence: huge.previous).text)
+                #expect(gap.resumesAt == huge.next)
                 #expect(events[6].id == StreamPosition(epoch: epoch, sequence: huge).text)
                 #expect(gap.reason.contains("256 KiB"))
             }

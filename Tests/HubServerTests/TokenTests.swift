@@ -93,7 +93,9 @@ struct TokenTests {
 
             let rule = AccessRule(name: hub.listen.name, primaryKey: "new", secondaryKey: "newer", rights: .listen)
             let id = hub.hub.record.id
-            _ = try await hub.hub.store.commit([{ @Sendable in try $0.put(rule, hub: id) }])
+            _ = try await hub.hub.store.commit([
+                { @Sendable in try $0.put(rule, hub: id, at: Timestamp(hub.clock.now)) }
+            ])
             try await hub.service.housekeeping.lookAtRules()
             await hub.hub.writer.passInOrder()
             #expect(try await ask(long).body.contains("InvalidSignature"))
@@ -105,7 +107,9 @@ struct TokenTests {
         try await TestHub.run(try Scratch()) { hub in
             let send = AccessRule.generated(name: "Send", rights: .send)
             let id = hub.hub.record.id
-            _ = try await hub.hub.store.commit([{ @Sendable in try $0.put(send, hub: id) }])
+            _ = try await hub.hub.store.commit([
+                { @Sendable in try $0.put(send, hub: id, at: Timestamp(hub.clock.now)) }
+            ])
             try await hub.service.housekeeping.lookAtRules()
             await hub.hub.writer.passInOrder()
             for route in RouteTable.routes {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HubProtocol
+import HubRouting
 import Testing
 
 @testable import HubStore
@@ -79,16 +80,16 @@ struct CommitTests {
         #expect(try await bodies(store, hub).count == 1)
     }
 
-    private func bodies(_ store: HubStore, _ hub: Int64) async throws -> [[UInt8]] {
-        try await store.owedMessages(hub: hub, ordinal: 0, after: 0, through: .max, limit: 10_000).messages.map(\.body)
+    private func bodies(_ store: HubStore, _ hub: HubKey) async throws -> [[UInt8]] {
+        try await store.owedMessages(hub: hub, ordinal: 0, after: 0, through: .end, limit: 10_000).messages.map(\.body)
     }
 }
 
 private func append(
-    _ hub: Int64,
+    _ hub: HubKey,
     _ body: [UInt8],
     id: MessageID = .random(),
-    at: Int64 = 5
-) -> @Sendable (Transaction) throws -> Int64 {
+    at: Timestamp = 5
+) -> @Sendable (Transaction) throws -> LogSequence {
     { try $0.appendMessage(MessageRecord(id: id, tags: nil, body: body), hub: hub, at: at) }
 }

@@ -58,12 +58,8 @@ struct HubsTests {
             try $0.put(new, hub: hub, at: 70)
             try $0.put(changed, hub: hub, at: 80)
         }
-        func rule(_ rule: AccessRule, _ createdAt: Int64, _ modifiedAt: Int64) -> AuthorizationRule {
-            AuthorizationRule(
-                rule,
-                createdAt: Timestamp(milliseconds: createdAt),
-                modifiedAt: Timestamp(milliseconds: modifiedAt)
-            )
+        func rule(_ rule: AccessRule, _ createdAt: Timestamp, _ modifiedAt: Timestamp) -> AuthorizationRule {
+            AuthorizationRule(rule, createdAt: createdAt, modifiedAt: modifiedAt)
         }
         let rules = try await store.hub(id: hub)?.description.rules
         #expect(
@@ -151,7 +147,7 @@ struct HubsTests {
     }
 
     /// A row of each table, and several where a table may have many.
-    private func fill(_ store: HubStore, _ hub: Int64) async throws {
+    private func fill(_ store: HubStore, _ hub: HubKey) async throws {
         let installation = try Installation.agent("a\(hub)", tags: ["World"])
         let changed = try Installation.agent("a\(hub)", tags: ["Sports"])
         let registrations = (0..<3).map { number in
@@ -164,7 +160,7 @@ struct HubsTests {
                 let record = try MessageRecord(id: id, tags: "T", body: Array("{}".utf8))
                 _ = try transaction.appendMessage(record, hub: hub, at: 1)
                 let later = try MessageRecord(id: .random(), tags: "T", body: Array("{}".utf8))
-                try transaction.schedule(later, hub: hub, dueAt: Int64(number), at: 1)
+                try transaction.schedule(later, hub: hub, dueAt: Timestamp(milliseconds: Int64(number)), at: 1)
                 try transaction.recordKey("k\(number)", hub: hub, message: id, contentHash: [2], at: 1)
             }
             _ = try transaction.update(first.stored, to: changed, channelDigest: [1], hub: hub, at: 2)
@@ -184,15 +180,15 @@ struct HubsTests {
     }
 }
 
-extension [Int64: Int] {
-    fileprivate func count(of hub: Int64) -> Int { self[hub] ?? 0 }
+extension [HubKey: Int] {
+    fileprivate func count(of hub: HubKey) -> Int { self[hub] ?? 0 }
 }
 
 extension Scratch {
     /// Rows of each hub in each table.
-    fileprivate func counts() async throws -> [String: [Int64: Int]] {
+    fileprivate func counts() async throws -> [String: [HubKey: Int]] {
         try await read { db in
-            var counts: [String: [Int64: Int]] = [:]
+            var counts: [String: [HubKey: Int]] = [:]
             for table in try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
             where try db.columns(in: table).contains(where: { $0.name == "hubID" }) {
                 let rows = try Row.fetchAll(db, sql: "SELECT hubID, count(*) FROM \(table) GROUP BY hubID")
@@ -218,7 +214,12 @@ struct RegistrationListTests {
         try await store.change { transaction in
             for (index, registration) in registrations.enumerated() {
                 let stored = try transaction.put(registration, replacing: nil, hub: hub, at: 1).stored
-                _ = try transaction.delete(stored, tombstone: true, hub: hub, at: Int64(index + 1))
+                _ = try transaction.delete(
+                    stored,
+                    tombstone: true,
+                    hub: hub,
+                    at: Timestamp(milliseconds: Int64(index + 1))
+                )
             }
         }
         try await store.change { try $0.dropTombstones(notedBefore: 3) }

@@ -15,14 +15,17 @@ struct InquiryTests {
                 try $0.appendMessage(
                     MessageRecord(id: id, tags: "World", body: [UInt8](#"{}"#.utf8)),
                     hub: hub,
-                    at: Int64(index),
+                    at: Timestamp(milliseconds: Int64(index)),
                     matched: everybody
                 )
             }
         }
         #expect(try await store.message(hub: hub, id: ids[0], through: 2)?.matched == everybody)
         #expect(try await store.message(hub: hub, id: ids[1], through: 1) == nil, "not yet")
-        #expect(try await store.message(hub: hub + 1, id: ids[0], through: 2) == nil, "another hub's")
+        #expect(
+            try await store.message(hub: HubKey(rawValue: hub.rawValue + 1), id: ids[0], through: 2) == nil,
+            "another hub's"
+        )
         let nobody = RecipientCounts(total: 0, platforms: [:])
         try await store.change { try $0.setMatched(nobody, sequence: 1) }
         #expect(try await store.message(hub: hub, id: ids[0], through: 2)?.matched == nobody)
@@ -33,7 +36,7 @@ struct InquiryTests {
 
     @Test func `an installation is known as a message found it, and who has changed since`() async throws {
         let (store, hub) = try await Scratch().store()
-        func insert(_ id: String, _ tags: String..., at: Int64) async throws -> StoredInstallation {
+        func insert(_ id: String, _ tags: String..., at: Timestamp) async throws -> StoredInstallation {
             let installation = try Installation.agent(id, tags: tags)
             return try await store.change {
                 try $0.insert(installation, channelDigest: [1], hub: hub, at: at)
@@ -70,7 +73,7 @@ struct InquiryTests {
             rows.compactMap { try? $0.installation.tags.map(\.text) }
         }
         #expect(then == [[["World"]], [], []], "only what is in force for the message is read")
-        let since = try await store.mapOwed(of: ordinals, over: sequence...later.createdSequence + 1) { $0.count }
+        let since = try await store.mapOwed(of: ordinals, over: sequence...later.createdSequence.next) { $0.count }
         #expect(since == [2, 0, 1])
     }
 
@@ -82,11 +85,11 @@ struct InquiryTests {
                 try transaction.insert($0, channelDigest: [1], hub: hub, at: 1).stored.ordinal
             }
         }
-        let noted = ordinals.dropLast().map { StreamProgress(ordinal: $0, written: 3 * $0, resumedFrom: "x") }
+        let noted = ordinals.dropLast().map { StreamProgress(ordinal: $0, written: 7, resumedFrom: "x") }
         try await store.change { transaction in
             for progress in noted { try transaction.note(progress) }
         }
         #expect(try await store.progress(of: ordinals.dropFirst()) == [ordinals[1]: noted[1]])
-        #expect(try await store.progress(of: [Int64]()) == [:])
+        #expect(try await store.progress(of: [Ordinal]()) == [:])
     }
 }

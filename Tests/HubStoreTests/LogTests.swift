@@ -19,8 +19,8 @@ struct LogTests {
         #expect(try await again.extent() == LogExtent(top: 3, droppedThrough: 3))
         #expect(try await again.logSize().droppedBySize == 0)
         let second = try await again.change { try $0.insert(.agent("a"), channelDigest: [1], hub: hub, at: 0) }
-        #expect(second.sequence == last + 2)
-        #expect(second.stored.ordinal == first.stored.ordinal + 1)
+        #expect(second.sequence == last.next.next)
+        #expect(second.stored.ordinal.rawValue == first.stored.ordinal.rawValue + 1)
     }
 
     @Test func `ids that fold alike are one installation`() async throws {
@@ -44,7 +44,7 @@ struct LogTests {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()
         var current = try await store.change { try $0.insert(.agent("a"), channelDigest: [1], hub: hub, at: 0) }.stored
-        func change(_ tags: String...) async throws -> Int64? {
+        func change(_ tags: String...) async throws -> LogSequence? {
             let (before, wanted) = (current, try Installation.agent("a", tags: tags))
             let write = try await store.change {
                 try $0.update(before, to: wanted, channelDigest: [1], hub: hub, at: 0)
@@ -57,7 +57,7 @@ struct LogTests {
         #expect(try await store.append(hub) == 4)
         #expect(try await change("z") == 5)
         #expect(try await change("z") == nil, "the same again is no change")
-        let owed = try await store.owedMessages(hub: hub, ordinal: current.ordinal, after: 0, through: .max, limit: 9)
+        let owed = try await store.owedMessages(hub: hub, ordinal: current.ordinal, after: 0, through: .end, limit: 9)
         #expect(owed.rows.map(\.afterSequence) == [3, 5])
         #expect(try owed.rows.map { try $0.installation.tags.map(\.text) } == [["y"], ["z"]])
     }
@@ -74,8 +74,8 @@ struct LogTests {
             }.stored
         }
         let ordinal = current.ordinal
-        func rows() async throws -> [Int64] {
-            try await store.owedMessages(hub: hub, ordinal: ordinal, after: 0, through: .max, limit: 9)
+        func rows() async throws -> [LogSequence] {
+            try await store.owedMessages(hub: hub, ordinal: ordinal, after: 0, through: .end, limit: 9)
                 .rows.map(\.afterSequence)
         }
         #expect(try await rows() == [1, 3, 5, 7])
@@ -131,7 +131,7 @@ struct LogTests {
     @Test func `expiry stops at the first row that has not expired`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()
-        for at in [10, 20, 90, 30] as [Int64] { try await store.append(hub, at: at) }
+        for at in [10, 20, 90, 30] as [Timestamp] { try await store.append(hub, at: at) }
         let dropped = try await store.change { try $0.dropOldest(expiredBefore: 50, maximumBytes: .max, limit: 100) }
         #expect(dropped.through == 2)
         #expect(dropped.bySize == 0)
@@ -140,13 +140,13 @@ struct LogTests {
     @Test func `rows of the future do not keep the others for ever`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()
-        let day: Int64 = 86_400_000
-        for at in [100 * day, day] { try await store.append(hub, at: at) }
-        try await store.change { try $0.endFuture(at: 2 * day, limit: 10) }
-        let none = try await store.change { try $0.dropOldest(expiredBefore: 2 * day, maximumBytes: .max, limit: 9) }
+        let (day, twoDays): (Timestamp, Timestamp) = (86_400_000, 172_800_000)
+        for at in [8_640_000_000, day] { try await store.append(hub, at: at) }
+        try await store.change { try $0.endFuture(at: twoDays, limit: 10) }
+        let none = try await store.change { try $0.dropOldest(expiredBefore: twoDays, maximumBytes: .max, limit: 9) }
         #expect(none.through == nil)
         let both = try await store.change {
-            try $0.dropOldest(expiredBefore: 2 * day + 1, maximumBytes: .max, limit: 9)
+            try $0.dropOldest(expiredBefore: twoDays + .milliseconds(1), maximumBytes: .max, limit: 9)
         }
         #expect(both.through == 2)
     }
@@ -154,11 +154,13 @@ struct LogTests {
     @Test func `instants move with the clock in steps`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()
-        for at in [1, 2, 3, 100] as [Int64] { try await store.append(hub, at: at) }
-        var last: Int64? = 0
-        var steps: [Int64?] = []
+        for at in [1, 2, 3, 100] as [Timestamp] { try await store.append(hub, at: at) }
+        var last: LogSequence? = 0
+        var steps: [LogSequence?] = []
         while let from = last {
-            last = try await store.change { try $0.moveInstants(by: 10, noted: .min...50, after: from, limit: 3) }
+            last = try await store.change {
+                try $0.moveInstants(by: .milliseconds(10), noted: .distantPast...50, after: from, limit: 3)
+            }
             steps.append(last)
         }
         #expect(steps == [3, 4, nil])

@@ -1,12 +1,13 @@
 import Foundation
 import GRDB
 import HubProtocol
+import HubRouting
 import Testing
 
 @testable import HubStore
 
 struct RegistrationRowsTests {
-    private func insert(_ store: HubStore, _ hub: Int64, _ handles: [String]) async throws -> [StoredRegistration] {
+    private func insert(_ store: HubStore, _ hub: HubKey, _ handles: [String]) async throws -> [StoredRegistration] {
         let registrations = handles.map { Registration(id: .random(), platform: .apns, pushChannel: .handle($0)) }
         return try await store.change { transaction in
             try registrations.map { try transaction.put($0, replacing: nil, hub: hub, at: 1).stored }
@@ -16,7 +17,7 @@ struct RegistrationRowsTests {
     @Test func `the registrations of a handle are read page by page`() async throws {
         let (store, hub) = try await Scratch().store()
         let ordinals = try await insert(store, hub, ["AA", "BB", "aa", "AA", "AA", "AA"]).map(\.ordinal)
-        func page(after: Int64, isMeant: @Sendable (StoredRegistration) -> Bool) async throws -> [Int64] {
+        func page(after: Ordinal, isMeant: @Sendable (StoredRegistration) -> Bool) async throws -> [Ordinal] {
             try await store.registrations(hub: hub, handle: "AA", after: after, limit: 2, where: isMeant)
                 .found.map(\.ordinal)
         }
@@ -34,7 +35,7 @@ struct RegistrationRowsTests {
         let (store, hub) = try await Scratch().store()
         let ordinals = try await insert(store, hub, Array(repeating: "AA", count: 5)).map(\.ordinal)
         let wanted = ordinals[4]
-        func page(after: Int64) async throws -> (found: [StoredRegistration], next: Int64?) {
+        func page(after: Ordinal) async throws -> (found: [StoredRegistration], next: Ordinal?) {
             try await store.registrations(hub: hub, handle: "AA", after: after, limit: 9, maximumRows: 2) {
                 $0.ordinal == wanted
             }

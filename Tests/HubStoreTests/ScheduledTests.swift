@@ -35,7 +35,7 @@ struct ScheduledTests {
             try await store.scheduledLoad(hub: hub)
                 == ScheduledLoad(messages: 2, bytes: first.bytes + second.bytes, nextDue: 20)
         )
-        #expect(try await store.scheduledLoad(hub: hub + 1) == .none)
+        #expect(try await store.scheduledLoad(hub: HubKey(rawValue: hub.rawValue + 1)) == .none)
         #expect(try await store.change { try $0.dueMessages(hub: hub, at: 19, limit: 9) }.isEmpty)
         #expect(try await store.change { try $0.dueMessages(hub: hub, at: 30, limit: 1) }.map(\.dueAt) == [20])
         let due = try await store.change { try $0.dueMessages(hub: hub, at: 30, limit: 9) }
@@ -79,12 +79,16 @@ struct ScheduledTests {
         var messages: [ScheduledMessage] = []
         for number in 0..<3 {
             let record = try record("x")
-            try await store.change { try $0.schedule(record, hub: hub, dueAt: 50, at: Int64(number)) }
+            try await store.change {
+                try $0.schedule(record, hub: hub, dueAt: 50, at: Timestamp(milliseconds: Int64(number)))
+            }
             messages.append(try #require(try await store.scheduledMessage(hub: hub, id: record.id)))
         }
         let known = messages
         try await store.change {
-            for (number, message) in known.enumerated() { try $0.cancel(message, hub: hub, at: 10 + Int64(number)) }
+            for (number, message) in known.enumerated() {
+                try $0.cancel(message, hub: hub, at: Timestamp(milliseconds: 10 + Int64(number)))
+            }
         }
         let canceled = try #require(try await store.scheduledMessage(hub: hub, id: known[2].record.id))
         #expect(canceled.canceledAt == 12 && canceled.record.body.isEmpty && canceled.record.tags == "World")
@@ -109,11 +113,11 @@ struct ScheduledTests {
         #expect(try message.logged.record.targets == targets)
         #expect(try await store.logSize().bytes == Int64(record.bytes))
         #expect(record.bytes > 1_000)
-        let owed = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .max, limit: 9)
+        let owed = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .end, limit: 9)
         #expect(owed.messages.isEmpty, "no stream is owed a phone's message")
         let stream = try MessageRecord(id: .random(), tags: nil, body: Array("{}".utf8), format: .stream)
         _ = try await store.change { try $0.appendMessage(stream, hub: hub, at: 8) }
-        let both = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .max, limit: 9)
+        let both = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .end, limit: 9)
         #expect(both.messages.map(\.record) == [stream])
     }
 }

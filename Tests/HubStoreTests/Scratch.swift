@@ -18,7 +18,7 @@ final class Scratch: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     /// A store with the hub `news`.
-    func store(maximumPages: Int? = nil) async throws -> (HubStore, hub: Int64) {
+    func store(maximumPages: Int? = nil) async throws -> (HubStore, hub: HubKey) {
         let store = try HubStore(path: path, maximumPages: maximumPages)
         if let known = try await store.hubs().first { return (store, known.id) }
         let name = try HubName("news")
@@ -41,7 +41,9 @@ extension HubStore {
     }
 
     @discardableResult
-    func append(_ hub: Int64, _ body: String = "{}", tags: String? = nil, at: Int64 = 0) async throws -> Int64 {
+    func append(_ hub: HubKey, _ body: String = "{}", tags: String? = nil, at: Timestamp = 0) async throws
+        -> LogSequence
+    {
         try await change {
             try $0.appendMessage(MessageRecord(id: .random(), tags: tags, body: Array(body.utf8)), hub: hub, at: at)
         }

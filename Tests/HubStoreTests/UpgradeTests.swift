@@ -67,7 +67,7 @@ struct UpgradeTests {
         #expect(targets.map(\.tags) == ["$InstallationId:{a},Sports", "$InstallationId:{a},Sports,newswire"])
         #expect(targets.map(\.isTemplate) == [false, true])
         #expect(targets.map(\.isMain) == [true, false])
-        let owed = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .max, limit: 9)
+        let owed = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .end, limit: 9)
         #expect(try owed.messages.map { try $0.id.text } == ["m2", "m3"])
         #expect(try owed.rows.map { try $0.installation.tags.map(\.text) } == [["World"], ["Sports"], ["Sports"]])
         #expect(
@@ -78,7 +78,7 @@ struct UpgradeTests {
         )
         let stream = StreamProgress(ordinal: 1, written: 3, resumedFrom: "a-3", connectedAt: 115)
         #expect(try await store.progress(ordinal: 1) == stream)
-        let message = try await store.message(hub: hub, id: MessageID("m2"), through: .max)
+        let message = try await store.message(hub: hub, id: MessageID("m2"), through: .end)
         #expect(message?.at == 120)
         #expect(message?.matched == nil, "what was not counted is not known")
         #expect(try await store.change { try $0.acceptedMessage(hub: hub, key: "k")?.id.text } == "m3")

@@ -12,13 +12,13 @@ import Testing
 struct StreamLoopTests {
     private let eventLoop = EmbeddedEventLoop()
     private let probe = Probe()
-    private let ended = Kept<[Int64]>([])
+    private let ended = Kept<[LogSequence]>([])
     private let endings = Kept<[StreamEnd?]>([])
     private let pages = Kept<[StreamPageRequest]>([])
     /// Milliseconds since 1970.
-    private let clock = Kept<Int64>(1_000_000)
+    private let clock = Kept<Timestamp>(1_000_000)
 
-    private func loop(head: Int64, limits: StreamLimits = StreamLimits()) -> StreamLoop {
+    private func loop(head: LogSequence, limits: StreamLimits = StreamLimits()) -> StreamLoop {
         let host = StreamHost(
             now: { [clock] in clock.value },
             post: { [ended, endings] input in
@@ -56,8 +56,8 @@ struct StreamLoopTests {
     private func attachment(
         ordinal: Ordinal = 1,
         tag: String = "World",
-        after: Int64,
-        through: Int64,
+        after: LogSequence,
+        through: LogSequence,
         needsReplay: Bool = false,
         validUntil: Int64 = .max
     ) throws -> StreamAttachment {
@@ -76,8 +76,8 @@ struct StreamLoopTests {
         _ output: Probe? = nil,
         ordinal: Ordinal = 1,
         tag: String = "World",
-        after: Int64,
-        through: Int64,
+        after: LogSequence,
+        through: LogSequence,
         needsReplay: Bool = false,
         isPoll: Bool = false,
         validUntil: Int64 = .max
@@ -95,7 +95,7 @@ struct StreamLoopTests {
         return session
     }
 
-    private func message(_ sequence: Int64, tag: String = "World") throws -> RoutedMessage {
+    private func message(_ sequence: LogSequence, tag: String = "World") throws -> RoutedMessage {
         let message = try Message(
             audience: .matching(TagExpression(parsing: tag)),
             body: MessageProperties(["title": "m\(sequence)"]).encoded()
@@ -104,11 +104,18 @@ struct StreamLoopTests {
     }
 
     /// What a page holds of a message.
-    private func bytes(_ sequence: Int64) -> ByteBuffer { ByteBuffer(string: "id: e-\(sequence)\ndata: {}\n\n") }
+    private func bytes(_ sequence: LogSequence) -> ByteBuffer { ByteBuffer(string: "id: e-\(sequence)\ndata: {}\n\n") }
 
     @Test func `of many streams those that are asked for tell how far they are`() throws {
         let loop = loop(head: 5)
-        let sessions = try (1...3).map { try attach(to: loop, ordinal: $0, after: $0, through: $0) }
+        let sessions = try (1...3).map { number in
+            try attach(
+                to: loop,
+                ordinal: Ordinal(rawValue: number),
+                after: LogSequence(rawValue: number),
+                through: LogSequence(rawValue: number)
+            )
+        }
         loop.apply([.head(9)])
         #expect(loop.positions(of: [2, 3, 7]) == [2: 9, 3: 9])
         #expect(sessions.map(\.cursor) == [5, 9, 9], "nobody else is touched")
@@ -259,7 +266,14 @@ struct StreamLoopTests {
         let count = 2_000
         let probes = (0..<count).map { _ in Probe() }
         for (number, probe) in probes.enumerated() {
-            _ = try attach(to: loop, probe, ordinal: Ordinal(number + 1), tag: "t\(number)", after: 0, through: 0)
+            _ = try attach(
+                to: loop,
+                probe,
+                ordinal: Ordinal(rawValue: Int64(number + 1)),
+                tag: "t\(number)",
+                after: 0,
+                through: 0
+            )
             eventLoop.advanceTime(by: .milliseconds(1))
         }
         let body = MessageProperties(["title": "all"]).encoded()
@@ -280,7 +294,14 @@ struct StreamLoopTests {
         let loop = loop(head: 0)
         let session = try attach(to: loop, after: 0, through: 0)
         for number in 2...500 {
-            _ = try attach(to: loop, Probe(), ordinal: Ordinal(number), tag: "t\(number)", after: 0, through: 0)
+            _ = try attach(
+                to: loop,
+                Probe(),
+                ordinal: Ordinal(rawValue: Int64(number)),
+                tag: "t\(number)",
+                after: 0,
+                through: 0
+            )
         }
         eventLoop.advanceTime(by: .milliseconds(10))
         let message = RoutedMessage(sequence: 1, id: .random(), try Message(body: Array("{}".utf8)), installations: nil)
@@ -295,7 +316,7 @@ struct StreamLoopTests {
         let loop = loop(head: 0, limits: limits)
         let (first, second) = (try attach(to: loop, after: 0, through: 0), Probe())
         let late = loop.open(second)
-        var commands = try (1...20).map { StreamCommand.publish(try message($0)) }
+        var commands = try (1...20).map { StreamCommand.publish(try message(LogSequence(rawValue: $0))) }
         commands.insert(.attach(late.id, try attachment(ordinal: 2, after: 10, through: 10)), at: 10)
         loop.apply(commands + [.head(20)])
         eventLoop.advanceTime(by: .milliseconds(1))
@@ -330,8 +351,9 @@ struct StreamLoopTests {
         let neighbour = try attach(to: loop, other, ordinal: 2, tag: "Sports", after: 5, through: 5)
         eventLoop.advanceTime(by: .milliseconds(1))
         // The largest logs go first: both do in the end, one of them with messages that come after the drop.
-        for sequence in Int64(6)...40 {
-            let tag = sequence.isMultiple(of: 2) ? "World" : "Sports"
+        for number in 6...40 as ClosedRange<Int64> {
+            let sequence = LogSequence(rawValue: number)
+            let tag = number.isMultiple(of: 2) ? "World" : "Sports"
             loop.apply([.publish(try message(sequence, tag: tag)), .head(sequence)])
             eventLoop.advanceTime(by: .milliseconds(1))
         }

@@ -84,25 +84,21 @@ package struct PublicServiceList: Sendable, Equatable {
     }
 }
 
-/// Instants as the service writes them in descriptions.
-extension Timestamp {
-    /// `2020-07-02T18:03:10Z`.
-    var wholeSecond: String { ISODateTime.format(Date(timeIntervalSince1970: Double(seconds))) }
+extension XMLText {
+    static func escapedAttribute(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        append(escaped: text, quote: UInt8(ascii: "\""), to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
 
-    /// `2020-07-02T18:03:10.772Z`, without zeros at the end of the fraction.
+extension Timestamp {
+    /// As the service writes it in descriptions: `2020-07-02T18:03:10.772Z`, without zeros at the end of the fraction.
     var precise: String {
         let fraction = milliseconds - seconds * 1_000
         guard fraction != 0 else { return wholeSecond }
         var digits = CivilTime.padded(Int(fraction), 3)
         while digits.last == "0" { digits.removeLast() }
         return wholeSecond.dropLast() + ".\(digits)Z"
-    }
-}
-
-extension XMLText {
-    static func escapedAttribute(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        append(escaped: text, quote: UInt8(ascii: "\""), to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

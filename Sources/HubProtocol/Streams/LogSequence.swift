@@ -1,7 +1,9 @@
 /// A place in a hub's log: the number of a message, in the order in which the hub accepted it; a cursor is one.
-package struct LogSequence: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
+package struct LogSequence: StoredNumber {
     /// Before the first message.
     package static let start = LogSequence(rawValue: 0)
+    /// Behind every message.
+    package static let end = LogSequence(rawValue: .max)
 
     /// At least 0.
     package let rawValue: Int64
@@ -11,7 +13,6 @@ package struct LogSequence: RawRepresentable, Hashable, Comparable, Sendable, Co
     /// The place of the next message.
     package var next: LogSequence { LogSequence(rawValue: rawValue + 1) }
 
-    package static func < (one: LogSequence, other: LogSequence) -> Bool { one.rawValue < other.rawValue }
-
-    package var description: String { "\(rawValue)" }
+    /// The place of the message before.
+    package var previous: LogSequence { LogSequence(rawValue: rawValue - 1) }
 }

@@ -3,14 +3,14 @@ package struct StreamGap: Sendable, Equatable, Codable {
     /// The cursor that could not be honoured, as the reader sent it.
     package let after: String?
     /// The first sequence that the stream can still give.
-    package let resumesAt: Int64
+    package let resumesAt: LogSequence
     package let reason: String
     /// Names a loss that the hub knows the place of, and is the same each time that loss is announced; `nil` for other gaps.
     ///
     /// A hub that was restored from an older copy cannot say which messages it lost.
     package let loss: String?
 
-    package init(after: String?, resumesAt: Int64, reason: String, loss: String? = nil) {
+    package init(after: String?, resumesAt: LogSequence, reason: String, loss: String? = nil) {
         self.after = after
         self.resumesAt = resumesAt
         self.reason = reason

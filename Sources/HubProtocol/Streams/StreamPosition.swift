@@ -9,9 +9,9 @@ package struct StreamPosition: Sendable, Hashable, CustomStringConvertible {
     /// Letters and digits.
     package let epoch: String
     /// At least 0.
-    package let sequence: Int64
+    package let sequence: LogSequence
 
-    package init(epoch: String, sequence: Int64) {
+    package init(epoch: String, sequence: LogSequence) {
         self.epoch = epoch
         self.sequence = sequence
     }
@@ -25,7 +25,7 @@ package struct StreamPosition: Sendable, Hashable, CustomStringConvertible {
             epoch.unicodeScalars.allSatisfy(\.isASCIILetterOrDigit),
             let sequence = Int64(digits), sequence >= 0, String(sequence) == digits
         else { return nil }
-        self.init(epoch: String(epoch), sequence: sequence)
+        self.init(epoch: String(epoch), sequence: LogSequence(rawValue: sequence))
     }
 
     package var text: String { "\(epoch)-\(sequence)" }

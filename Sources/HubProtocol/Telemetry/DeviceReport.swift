@@ -101,7 +101,7 @@ package struct RegistrationReport: Sendable, Equatable, Codable {
 package struct StreamReport: Sendable, Equatable, Codable {
     package var isOpen: Bool
     /// It was written everything up to this position; absent when it never was open.
-    package var position: Int64?
+    package var position: LogSequence?
     /// The last cursor it came with, as it was sent.
     package var resumedFrom: String?
     package var connectedAt: String?

@@ -10,7 +10,7 @@ package struct MessageReport: Sendable, Equatable, Codable {
     /// Until then it is owed; absent before it is sent.
     package var expiresAt: String?
     /// Absent before it is sent.
-    package var position: Int64?
+    package var position: LogSequence?
     /// When it is to be sent, or was; absent where that was at once.
     package var dueAt: String?
     package var canceledAt: String?

@@ -17,21 +17,21 @@ struct TokenChecker: Sendable {
     ///   - header: The `Authorization` header, `nil` without one.
     ///   - path: The request's path.
     ///   - right: What the route needs.
-    ///   - now: Seconds since 1970.
+    ///   - now: The wall clock.
     /// - Returns: What the token allows, and by which key.
     /// - Throws: 401 with the reason: missing, malformed, expired, bad signature, wrong audience, or lacking the right.
     func authorize(
         _ header: String?,
         path: String,
         needs right: AccessRights,
-        now: Int64
+        now: Timestamp
     ) throws(ProtocolError) -> Grant {
         guard let header, !header.isEmpty else { throw .unauthorized(.missingToken) }
         var (token, grant) = try prove(header)
-        guard !token.isExpired(at: now) else { throw .unauthorized(.expiredToken) }
+        guard !token.isExpired(at: now.seconds) else { throw .unauthorized(.expiredToken) }
         guard token.covers(path: path) else { throw .unauthorized(.invalidAudience) }
         guard grant.rights.grants(right) else { throw .unauthorized(.claimRequired(right)) }
-        grant.validUntil = token.validUntil(at: now)
+        grant.validUntil = token.validUntil(at: now.seconds)
         return grant
     }
 

@@ -47,10 +47,10 @@ package struct HubKeys: Sendable {
     /// - Parameters:
     ///   - name: The rule's.
     ///   - owner: Whose rule it is.
-    ///   - now: Milliseconds since 1970.
+    ///   - now: When it is rotated.
     /// - Returns: The rule as it is now.
     /// - Throws: ``HubKeysError/noRule`` when there is no such rule.
-    package func rotate(_ name: String, of owner: Owner, at now: Int64) async throws -> AccessRule {
+    package func rotate(_ name: String, of owner: Owner, at now: Timestamp) async throws -> AccessRule {
         let rules = try await rules(of: owner)
         guard let rule = rules.first(where: { $0.name == name }) else {
             throw HubKeysError.noRule(name, known: rules.map(\.name))

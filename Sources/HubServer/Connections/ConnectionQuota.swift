@@ -18,7 +18,7 @@ final class ConnectionQuota: Sendable {
     fileprivate struct Arrival {
         let id: ObjectIdentifier
         let number: Int
-        let at: Int64
+        let at: Duration
     }
 
     fileprivate struct State {
@@ -33,12 +33,12 @@ final class ConnectionQuota: Sendable {
     }
 
     private let limits: ConnectionLimits
-    private let milliseconds: @Sendable () -> Int64
+    private let clock: @Sendable () -> Duration
     private let state = Mutex(State())
 
-    init(_ limits: ConnectionLimits, milliseconds: @escaping @Sendable () -> Int64) {
+    init(_ limits: ConnectionLimits, clock: @escaping @Sendable () -> Duration) {
         self.limits = limits
-        self.milliseconds = milliseconds
+        self.clock = clock
     }
 
     /// Counts a connection until it is closed.
@@ -49,7 +49,7 @@ final class ConnectionQuota: Sendable {
     /// - Returns: True if there is a place for it; else it is to be closed.
     func enter(_ channel: any Channel, from address: NetworkAddress?) -> Bool {
         let group = address.map(AddressGroup.init)
-        let (id, now) = (ObjectIdentifier(channel), milliseconds())
+        let (id, now) = (ObjectIdentifier(channel), clock())
         let (isIn, displaced) = state.withLock { state -> (Bool, (any Channel)?) in
             guard state.open < limits.open else { return (false, nil) }
             if let group {
@@ -59,7 +59,7 @@ final class ConnectionQuota: Sendable {
             }
             var displaced: (any Channel)?
             if state.strangers.count >= limits.unproven {
-                guard let oldest = state.removeOldest(notAfter: now - limits.unprovenGrace.milliseconds) else {
+                guard let oldest = state.removeOldest(notAfter: now - limits.unprovenGrace) else {
                     return (false, nil)
                 }
                 displaced = oldest
@@ -93,7 +93,8 @@ final class ConnectionQuota: Sendable {
 }
 
 extension ConnectionQuota.State {
-    fileprivate mutating func add(_ channel: any Channel, _ id: ObjectIdentifier, _ group: AddressGroup?, at: Int64) {
+    fileprivate mutating func add(_ channel: any Channel, _ id: ObjectIdentifier, _ group: AddressGroup?, at: Duration)
+    {
         number += 1
         open += 1
         strangers[id] = .init(channel: channel, number: number, address: group)
@@ -112,7 +113,7 @@ extension ConnectionQuota.State {
     }
 
     /// The stranger that came first, if it came by an instant.
-    fileprivate mutating func removeOldest(notAfter instant: Int64) -> (any Channel)? {
+    fileprivate mutating func removeOldest(notAfter instant: Duration) -> (any Channel)? {
         while firstArrival < arrivals.count {
             let arrival = arrivals[firstArrival]
             if let stranger = strangers[arrival.id], stranger.number == arrival.number {

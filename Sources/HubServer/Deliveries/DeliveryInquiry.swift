@@ -139,7 +139,7 @@ struct DeliveryInquiry: Sendable {
         _ message: AcceptedMessage,
         _ id: MessageID,
         _ outcomes: [DeviceOutcome],
-        _ recounted: [Int64: RecipientCounts]
+        _ recounted: [LogSequence: RecipientCounts]
     ) throws -> MessageReport {
         let sequence = message.logged.sequence
         let record = message.logged.record
@@ -149,14 +149,14 @@ struct DeliveryInquiry: Sendable {
         var report = MessageReport(
             id: id,
             format: record.format,
-            acceptedAt: Self.time(message.enqueuedAt ?? message.at),
+            acceptedAt: (message.enqueuedAt ?? message.at).wholeSecond,
             state: Self.state(matched, streams),
             streams: streams
         )
         report.describe(try record.headers, tags: record.tags, try record.targets)
         report.position = sequence
-        report.expiresAt = Self.time(expiry(of: message))
-        report.dueAt = message.enqueuedAt.map { _ in Self.time(message.at) }
+        report.expiresAt = expiry(of: message).wholeSecond
+        report.dueAt = message.enqueuedAt.map { _ in message.at.wholeSecond }
         report.matched = matched?.platforms
         report.outcomes = try MessageOutcomes(record, matched, streams).named
         return report
@@ -167,12 +167,12 @@ struct DeliveryInquiry: Sendable {
         var report = MessageReport(
             id: try record.id,
             format: record.format,
-            acceptedAt: Self.time(message.scheduledAt),
+            acceptedAt: message.scheduledAt.wholeSecond,
             state: message.canceledAt == nil ? .scheduled : .canceled
         )
         report.describe(try record.headers, tags: record.tags, try record.targets)
-        report.dueAt = Self.time(message.dueAt)
-        report.canceledAt = message.canceledAt.map(Self.time)
+        report.dueAt = message.dueAt.wholeSecond
+        report.canceledAt = message.canceledAt?.wholeSecond
         return report
     }
 
@@ -206,18 +206,10 @@ struct DeliveryInquiry: Sendable {
         let sequence = message.logged.sequence
         if standing.resumed >= sequence { return .resumedPast }
         if standing.position >= sequence { return .written }
-        return hub.configuration.nowMilliseconds >= expiry(of: message) ? .expired : .owed
+        return hub.configuration.timestamp >= expiry(of: message) ? .expired : .owed
     }
 
-    /// Milliseconds since 1970.
-    func expiry(of message: AcceptedMessage) -> Int64 {
-        message.at + hub.configuration.timeToLive.milliseconds
-    }
-
-    /// ISO 8601 in whole seconds, of milliseconds since 1970.
-    static func time(_ milliseconds: Int64) -> String {
-        ISODateTime.format(Date(timeIntervalSince1970: Double(milliseconds / 1000)))
-    }
+    func expiry(of message: AcceptedMessage) -> Timestamp { message.at + hub.configuration.timeToLive }
 }
 
 // MARK: - Streams
@@ -227,18 +219,18 @@ struct StreamStanding: Sendable {
     /// As noted in the store or waiting to be.
     var progress: StreamProgress?
     /// It is open, and was written up to this position.
-    var open: Int64?
+    var open: LogSequence?
     /// The position it last came back with, 0 for none that this hub can honour.
-    var resumed: Int64 = 0
+    var resumed = LogSequence.start
 
     /// It was written everything up to here.
-    var position: Int64 { max(open ?? progress?.written ?? 0, resumed) }
+    var position: LogSequence { max(open ?? progress?.written ?? .start, resumed) }
 }
 
 extension DeliveryInquiry {
     /// How far the streams of installations are now, open ones to the byte that was handed to their connections.
-    func standings(of ordinals: Set<Int64>) async throws -> [Int64: StreamStanding] {
-        var open: [Int64: Int64] = [:]
+    func standings(of ordinals: Set<Ordinal>) async throws -> [Ordinal: StreamStanding] {
+        var open: [Ordinal: LogSequence] = [:]
         for loop in loops {
             open.merge(try await loop.eventLoop.submit { loop.positions(of: ordinals) }.get()) { max($0, $1) }
         }
@@ -254,7 +246,7 @@ extension DeliveryInquiry {
             let progress = StreamProgress.merged(stored[ordinal], pending[ordinal])
             var standing = StreamStanding(progress: progress, open: open[ordinal])
             if let cursor = progress?.resumedFrom,
-                case .resume(let after) = hub.epochs.resume(cursor, created: 0, top: head, droppedThrough: dropped)
+                case .resume(let after) = hub.epochs.resume(cursor, created: .start, top: head, droppedThrough: dropped)
             {
                 standing.resumed = after
             }
@@ -302,7 +294,7 @@ private struct AskedMessage: Sendable {
 private struct FormerRecipient {
     private let rows: [OwedRow]
     /// The last choice that was asked for, `nil` where it is none of platform `stream` that can be read.
-    private var last: (row: Int64, recipient: Recipient?)?
+    private var last: (row: LogSequence, recipient: Recipient?)?
 
     init(_ rows: [OwedRow]) { self.rows = rows }
 

@@ -74,15 +74,15 @@ struct DeviceInquiry {
         let current = device.current.installation
         var report = DeviceReport(id: current.id.text, outcome: outcome, explanation: explanation)
         report.platform = current.platform
-        report.registeredAt = device.registeredAt.map(DeliveryInquiry.time)
-        report.changedAt = device.changedAt.map(DeliveryInquiry.time)
+        report.registeredAt = device.registeredAt?.wholeSecond
+        report.changedAt = device.changedAt?.wholeSecond
         report.tags = then?.tags.map(\.text)
         if let then, then.tags != current.tags { report.tagsNow = current.tags.map(\.text) }
         return report
     }
 
     private func registeredLater(_ device: FormerInstallation, _ name: String) -> DeviceReport {
-        let at = device.registeredAt.map { " at \(DeliveryInquiry.time($0))" } ?? ""
+        let at = device.registeredAt.map { " at \($0.wholeSecond)" } ?? ""
         let reason = """
             \(name) did not get it: it was registered\(at), after the message, and is owed only what comes after that; \
             one that was removed and registers again begins anew
@@ -128,15 +128,15 @@ struct DeviceInquiry {
             let shown = cursor.excerpt
             remarks.append("it came with the cursor '\(shown)', which this hub does not know, and was told of a gap")
         }
-        if let at = progress.revokedAt, at >= progress.connectedAt ?? 0, standing?.open == nil {
+        if let at = progress.revokedAt, at >= progress.connectedAt ?? .distantPast, standing?.open == nil {
             remarks.append(
-                "the hub ended its stream at \(DeliveryInquiry.time(at)): its key or its secret was no longer good"
+                "the hub ended its stream at \(at.wholeSecond): its key or its secret was no longer good"
             )
         }
         if let at = progress.replacedAt {
             remarks.append(
                 """
-                a newer stream of this installation took the place of an open one at \(DeliveryInquiry.time(at)); only \
+                a newer stream of this installation took the place of an open one at \(at.wholeSecond); only \
                 one at a time is served
                 """
             )
@@ -187,14 +187,14 @@ extension DeviceInquiry {
             let limit = "\(EventEncoding.maximumMessageBytes >> 10) KiB"
             return "\(name) did not get it: its templates make more than \(limit) of it; a gap takes its place"
         case .expired:
-            let until = DeliveryInquiry.time(inquiry.expiry(of: message))
+            let until = inquiry.expiry(of: message).wholeSecond
             return "\(name) did not get it: it was owed until \(until) and its stream was not written so far by then"
         default:
             if standing.open != nil { return "\(name) is still owed it: its stream is open and not yet written so far" }
             guard let progress = standing.progress else {
                 return "\(name) is still owed it: it has never opened its stream"
             }
-            let since = progress.disconnectedAt.map { " since \(DeliveryInquiry.time($0))" } ?? ""
+            let since = progress.disconnectedAt.map { " since \($0.wholeSecond)" } ?? ""
             return "\(name) is still owed it: its stream is closed\(since)"
         }
     }
@@ -226,9 +226,9 @@ extension StreamReport {
         guard let progress = standing.progress else { return }
         position = standing.position
         resumedFrom = progress.resumedFrom
-        connectedAt = progress.connectedAt.map(DeliveryInquiry.time)
-        disconnectedAt = isOpen ? nil : progress.disconnectedAt.map(DeliveryInquiry.time)
-        replacedAt = progress.replacedAt.map(DeliveryInquiry.time)
-        revokedAt = progress.revokedAt.map(DeliveryInquiry.time)
+        connectedAt = progress.connectedAt?.wholeSecond
+        disconnectedAt = isOpen ? nil : progress.disconnectedAt?.wholeSecond
+        replacedAt = progress.replacedAt?.wholeSecond
+        revokedAt = progress.revokedAt?.wholeSecond
     }
 }

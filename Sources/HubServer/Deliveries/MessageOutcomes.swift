@@ -82,8 +82,8 @@ extension MessageReport {
 extension NotificationDetails {
     init(_ report: MessageReport, _ message: AcceptedMessage) {
         self.init(report, message.logged.record)
-        enqueueTime = Self.date(message.enqueuedAt ?? message.at)
-        startTime = Self.date(message.at)
+        enqueueTime = (message.enqueuedAt ?? message.at).second
+        startTime = message.at.second
         // When the last stream was written is not noted.
         let isOver = report.state == .abandoned || report.state == .noTargetFound
         if isOver, report.matched?[Platform.stream.rawValue] == nil { endTime = startTime }
@@ -92,9 +92,9 @@ extension NotificationDetails {
 
     init(_ report: MessageReport, _ message: ScheduledMessage) {
         self.init(report, message.record)
-        enqueueTime = Self.date(message.scheduledAt)
-        startTime = message.canceledAt == nil ? Self.date(message.dueAt) : nil
-        endTime = message.canceledAt.map(Self.date)
+        enqueueTime = message.scheduledAt.second
+        startTime = message.canceledAt == nil ? message.dueAt.second : nil
+        endTime = message.canceledAt?.second
     }
 
     private init(_ report: MessageReport, _ record: MessageRecord) {
@@ -114,8 +114,9 @@ extension NotificationDetails {
         if let format = report.format { return [format.rawValue] }
         return (report.matched ?? [:]).keys.map { "\(MessageFormat(of: Platform(rawValue: $0)))template" }.sorted()
     }
+}
 
-    private static func date(_ milliseconds: Int64) -> Date {
-        Date(timeIntervalSince1970: Double(milliseconds / 1000))
-    }
+extension Timestamp {
+    /// Without the fraction of its second, as telemetry shows it.
+    fileprivate var second: Date { Date(timeIntervalSince1970: Double(seconds)) }
 }

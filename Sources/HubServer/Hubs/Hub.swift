@@ -71,7 +71,7 @@ final class Hub: Sendable {
 
     /// Checks a request's token against this hub's rules and the namespace's.
     func grant(authorization: String?, path: String, needs right: AccessRights) throws(ProtocolError) -> Grant {
-        try tokens.authorize(authorization, path: path, needs: right, now: configuration.nowMilliseconds / 1000)
+        try tokens.authorize(authorization, path: path, needs: right, now: configuration.timestamp)
     }
 
     var tokens: TokenChecker { published.withLock { $0.tokens } }
@@ -114,7 +114,7 @@ extension Hub {
         )
     }
 
-    func noteUnreadable(_ sequence: Int64, _ error: any Error) {
+    func noteUnreadable(_ sequence: LogSequence, _ error: any Error) {
         guard !hasSaidUnreadable.exchange(true, ordering: .relaxed) else { return }
         logger.error(
             "a message, or what an installation wanted when it came, cannot be read: streams are told of a gap",

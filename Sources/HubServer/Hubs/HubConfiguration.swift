@@ -70,8 +70,8 @@ package struct HubConfiguration: Sendable {
     var metricsInterval = Duration.seconds(1)
     /// The wall clock.
     package var now: @Sendable () -> Date = { Date() }
-    /// Milliseconds of a clock that never jumps.
-    var monotonicMilliseconds: @Sendable () -> Int64 = { Housekeeping.monotonic }
+    /// A clock that never jumps.
+    var monotonic: @Sendable () -> Duration = { Housekeeping.monotonic }
 
     package init(databasePath: String, hubName: HubName) {
         self.databasePath = databasePath
@@ -80,9 +80,6 @@ package struct HubConfiguration: Sendable {
         jobsFolder = folder + "/jobs"
         self.hubName = hubName
     }
-
-    /// Milliseconds since 1970.
-    var nowMilliseconds: Int64 { timestamp.milliseconds }
 
     var timestamp: Timestamp { Timestamp(now()) }
 }

@@ -45,8 +45,8 @@ final class HubDirectory: Sendable {
         self.eventLoops = eventLoops
         self.configuration = configuration
         self.logger = logger
-        streamQuota = StreamQuota(configuration.streamLimit, milliseconds: configuration.monotonicMilliseconds)
-        writeQuota = WriteQuota(configuration.writeLimit, milliseconds: configuration.monotonicMilliseconds)
+        streamQuota = StreamQuota(configuration.streamLimit, clock: configuration.monotonic)
+        writeQuota = WriteQuota(configuration.writeLimit, clock: configuration.monotonic)
         state = Mutex(State(namespace: (namespaceRules, TokenChecker(AccessRules(namespace: namespaceRules)))))
         loopIndices = Dictionary(
             uniqueKeysWithValues: eventLoops.enumerated().map { (ObjectIdentifier($1), $0) }
@@ -125,7 +125,7 @@ extension HubDirectory {
             logger: logger
         )
         let host = StreamHost(
-            now: { hub.configuration.nowMilliseconds },
+            now: { hub.configuration.timestamp },
             post: { writer.post($0, to: record.id) },
             requestPage: { [replay] in replay.request($0, of: hub) },
             noteOversize: { hub.noteOversize($0) }

@@ -40,7 +40,7 @@ final class HubManagement: Sendable {
     ///
     /// - Throws: 409 when there is one of this name, 403 when there are ``maximumHubs``.
     func create(_ name: HubName, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
-        let at = configuration.nowMilliseconds
+        let at = configuration.timestamp
         let hub = try await writer.perform(bytes: bytes) { transaction, _ in
             guard try !transaction.hasHub(named: name) else {
                 throw ProtocolError.conflict("The hub '\(name)' exists; send If-Match: * to update it.")
@@ -50,7 +50,7 @@ final class HubManagement: Sendable {
                     "There are \(Self.maximumHubs) hubs here, which is the most; delete one first."
                 )
             }
-            let description = try change.applied(to: nil, at: Timestamp(milliseconds: at))
+            let description = try change.applied(to: nil, at: at)
             let stored = try transaction.insertHub(name, description, at: at)
             return (stored, [.created(stored.record, stored.policy, try transaction.extent())])
         }
@@ -78,7 +78,7 @@ final class HubManagement: Sendable {
     ///
     /// - Throws: 404 when it was deleted meanwhile.
     func delete(_ hub: Hub) async throws {
-        let at = configuration.nowMilliseconds
+        let at = configuration.timestamp
         try await writer.perform { transaction, _ in
             guard try transaction.hub(id: hub.record.id) != nil else { throw ProtocolError.noService }
             try transaction.deleteHub(id: hub.record.id, at: at)

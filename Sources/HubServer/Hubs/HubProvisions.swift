@@ -67,7 +67,7 @@ extension HubProvisions {
         }
     }
 
-    func apply(_ transaction: Transaction, at now: Int64) throws -> [Note] {
+    func apply(_ transaction: Transaction, at now: Timestamp) throws -> [Note] {
         var notes = [try applyNamespace(transaction, at: now)]
         var known = try transaction.hubs()
         for hub in hubs {
@@ -82,7 +82,7 @@ extension HubProvisions {
         return notes.filter { !$0.isEmpty }
     }
 
-    private func applyNamespace(_ transaction: Transaction, at now: Int64) throws -> Note {
+    private func applyNamespace(_ transaction: Transaction, at now: Timestamp) throws -> Note {
         let known = try transaction.namespaceRules()
         let changed = namespaceRules.filter { !known.contains($0) }
         for rule in changed { try transaction.putNamespaceRule(rule, at: now) }
@@ -91,16 +91,15 @@ extension HubProvisions {
 }
 
 extension HubProvisions.Hub {
-    fileprivate func make(_ transaction: Transaction, at now: Int64) throws -> StoredHub {
+    fileprivate func make(_ transaction: Transaction, at now: Timestamp) throws -> StoredHub {
         let standard = AccessRule.standardRules().filter { rule in !rules.contains { $0.name == rule.name } }
         let count = standard.count + rules.count
         guard count <= AuthorizationRule.maximumCount else {
             throw HubProvisionError.tooManyRules(hub: name, count: count)
         }
-        let time = Timestamp(milliseconds: now)
         let description = NotificationHubDescription(
             registrationTimeToLive: registrationTimeToLive ?? .unlimited,
-            rules: (standard + rules).map { AuthorizationRule($0, createdAt: time, modifiedAt: time) }
+            rules: (standard + rules).map { AuthorizationRule($0, createdAt: now, modifiedAt: now) }
         )
         return try transaction.insertHub(name, description, at: now)
     }
@@ -108,9 +107,8 @@ extension HubProvisions.Hub {
     fileprivate func apply(
         to stored: inout StoredHub,
         _ transaction: Transaction,
-        at now: Int64
+        at now: Timestamp
     ) throws -> HubProvisions.Note {
-        let time = Timestamp(milliseconds: now)
         var note = HubProvisions.Note(hub: name)
         if let registrationTimeToLive, registrationTimeToLive != stored.description.registrationTimeToLive {
             stored.description.registrationTimeToLive = registrationTimeToLive
@@ -120,7 +118,7 @@ extension HubProvisions.Hub {
             note.rules.append(rule.name)
             let place = stored.description.rules.firstIndex { $0.rule.name == rule.name }
             let former = place.map { stored.description.rules.remove(at: $0) }
-            let entry = AuthorizationRule(rule, createdAt: former?.createdAt ?? time, modifiedAt: time)
+            let entry = AuthorizationRule(rule, createdAt: former?.createdAt ?? now, modifiedAt: now)
             stored.description.rules.insert(entry, at: place ?? stored.description.rules.endIndex)
         }
         let count = stored.description.rules.count
@@ -128,7 +126,7 @@ extension HubProvisions.Hub {
             throw HubProvisionError.tooManyRules(hub: name, count: count)
         }
         guard note.hasTimeToLive || !note.rules.isEmpty else { return note }
-        stored.updatedAt = time
+        stored.updatedAt = now
         try transaction.update(stored)
         return note
     }

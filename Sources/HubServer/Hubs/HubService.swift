@@ -177,7 +177,7 @@ package final class HubService: Sendable {
         // Somebody may have deleted the last hub.
         let (hubs, epochs) = (try await store.hubs(), try await store.epochs())
         let isNew = hubs.isEmpty && epochs.isEmpty
-        let at = configuration.nowMilliseconds
+        let at = configuration.timestamp
         let epoch = EpochHistory.newName()
         let results = try await store.commit([
             { @Sendable transaction -> Start in
@@ -285,7 +285,7 @@ package final class HubService: Sendable {
         )
         let connections = ConnectionQuota(
             configuration.connectionLimits,
-            milliseconds: configuration.monotonicMilliseconds
+            clock: configuration.monotonic
         )
         let gate = StreamGate(hubs: directory, client: client, connections: connections, responses: responses)
         let responder = RouteTable.responder(

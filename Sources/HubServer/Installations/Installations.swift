@@ -61,7 +61,7 @@ struct Installations {
         wanted: @escaping @Sendable (StoredInstallation?) throws -> (Installation, removed: [Tag])
     ) async throws {
         let (hub, configuration) = (hub.record.id, hub.configuration)
-        let at = configuration.nowMilliseconds
+        let at = configuration.timestamp
         try await self.hub.perform(bytes: bytes) { transaction, view in
             let current = try transaction.installation(hub: hub, id: id)
             var (installation, removed) = try wanted(current)
@@ -116,7 +116,7 @@ struct Installations {
     /// Removes expired installations, by a clock that can be trusted, at most `limit` of them.
     ///
     /// - Returns: Number of installations that were found.
-    func removeExpired(at now: Int64, limit: Int) async throws -> Int {
+    func removeExpired(at now: Timestamp, limit: Int) async throws -> Int {
         let expired = try await hub.store.expiredInstallations(hub: hub.record.id, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }
         // It may be valid for longer by now.
@@ -131,7 +131,7 @@ struct Installations {
         where isMeant: @escaping @Sendable (StoredInstallation) throws -> Bool
     ) async throws {
         let hub = hub.record.id
-        let at = self.hub.configuration.nowMilliseconds
+        let at = self.hub.configuration.timestamp
         try await self.hub.perform { transaction, view in
             var effects: [HubEffect] = []
             for id in ids {
@@ -165,7 +165,7 @@ extension Transaction {
         replacing current: StoredInstallation?,
         isCharged: Bool,
         hub: HubKey,
-        at: Int64,
+        at: Timestamp,
         deleted: RegistrationID? = nil
     ) throws -> InstallationEffect {
         let digest = try installation.streamChannelDigest(keeping: current)
@@ -196,7 +196,7 @@ extension Transaction {
     func remove(
         _ current: StoredInstallation,
         hub: HubKey,
-        at: Int64,
+        at: Timestamp,
         deleted: RegistrationID? = nil
     ) throws -> InstallationEffect {
         let (sequence, changes) = try delete(current, hub: hub, at: at, deleted: deleted)
@@ -226,8 +226,8 @@ extension Registry.Entry {
 
 extension StoredInstallation {
     /// When it is removed automatically; `nil` for never.
-    var expiresAt: Int64? {
-        installation.expirationTime.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
+    var expiresAt: Timestamp? {
+        installation.expirationTime.map { Timestamp($0) }
     }
 
     /// True if a caller may see and change this installation: a `stream` installation wants its secret or Manage, for

@@ -66,7 +66,7 @@ struct ImportStep: Sendable {
         return .put(try Registration(description: record.bytes, maximumTags: maximumTags))
     }
 
-    func stage(_ transaction: Transaction, _ view: borrowing HubView, at: Int64) throws -> Outcome {
+    func stage(_ transaction: Transaction, _ view: borrowing HubView, at: Timestamp) throws -> Outcome {
         var outcome = Outcome()
         for (record, wanted) in records {
             do {
@@ -100,14 +100,14 @@ struct ImportStep: Sendable {
         of record: RegistrationRecords.Record,
         _ transaction: Transaction,
         _ view: borrowing HubView,
-        at: Int64
+        at: Timestamp
     ) throws -> ([UInt8], [HubEffect]) {
         switch wanted {
         case .delete(let id):
             let (former, effects) = try hub.registrations.stageDeletion(of: id, if: .none, at: at, transaction)
             return (former?.exportLine ?? record.bytes, effects)
         case .put(let registration):
-            if let expiration = registration.expirationTime, expiration.milliseconds <= at {
+            if let expiration = registration.expirationTime, Timestamp(expiration) <= at {
                 throw ProtocolError.badRequest("The registration has expired: its ExpirationTime is over.")
             }
             try refuseOfInstallation(registration, transaction)

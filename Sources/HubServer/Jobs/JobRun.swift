@@ -179,7 +179,7 @@ struct JobRun {
         let step = ImportStep(kind: stored.job.request.kind, hub: hub, records: chunk)
         var next = checkpoint
         next.position = end
-        let (job, at) = (stored, hub.configuration.nowMilliseconds)
+        let (job, at) = (stored, hub.configuration.timestamp)
         let progress = min(9_999, Int(Double(end.bytes) / Double(bytes) * 10_000))
         let size = chunk.reduce(0) { $0 + $1.bytes.count }
         (stored, checkpoint) = try await patiently { [hub, next] in
@@ -191,7 +191,7 @@ struct JobRun {
                 checkpoint.failed.pending = outcome.failed.text
                 checkpoint.failed.lines += outcome.failed.count
                 job.job.progress = progress
-                job.job.updatedAt = Timestamp(milliseconds: at)
+                job.job.updatedAt = at
                 job.checkpoint = try checkpoint.text
                 try transaction.update(job)
                 return ((job, checkpoint), outcome.effects)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import HubProtocol
 import HubRouting
 import HubStore
 import HubStreams
@@ -169,7 +170,7 @@ struct MetricsPage: Sendable {
 
     private func addLog(to page: inout PrometheusText) async throws {
         let log = try await store.logSize()
-        let age = log.oldest.map { Double(max(configuration.nowMilliseconds - $0, 0)) / 1000 } ?? 0
+        let age = log.oldest.map { max(configuration.timestamp - $0, .zero).seconds } ?? 0
         page.add("newswire_log_bytes", .gauge, "What the messages take that the log holds.", [.init(log.bytes)])
         page.add(
             "newswire_log_limit_bytes",

@@ -5,24 +5,24 @@ import NIOCore
 /// Anybody may ask for `/metrics`, and computing it looks at every stream.
 actor SharedPage {
     private let interval: Duration
-    private let milliseconds: @Sendable () -> Int64
+    private let clock: @Sendable () -> Duration
     private let compute: @Sendable () async throws -> ByteBuffer
-    private var last: (bytes: ByteBuffer, at: Int64)?
+    private var last: (bytes: ByteBuffer, at: Duration)?
     private var current: Task<ByteBuffer, any Error>?
 
     /// Creates a page that was not computed yet.
     ///
     /// - Parameters:
     ///   - interval: How old the page may be; zero computes it for every request.
-    ///   - milliseconds: A clock that never goes back.
+    ///   - clock: A clock that never goes back.
     ///   - compute: Computes the page.
     init(
         interval: Duration,
-        milliseconds: @escaping @Sendable () -> Int64,
+        clock: @escaping @Sendable () -> Duration,
         compute: @escaping @Sendable () async throws -> ByteBuffer
     ) {
         self.interval = interval
-        self.milliseconds = milliseconds
+        self.clock = clock
         self.compute = compute
     }
 
@@ -30,8 +30,8 @@ actor SharedPage {
     ///
     /// - Throws: Why it could not be computed; the next request tries again.
     func bytes() async throws -> ByteBuffer {
-        let now = milliseconds()
-        if let last, .milliseconds(now - last.at) < interval { return last.bytes }
+        let now = clock()
+        if let last, now - last.at < interval { return last.bytes }
         if let current, interval > .zero { return try await current.value }
         let task = Task { try await compute() }
         current = task

@@ -20,17 +20,17 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     }
 
     private let limit: RateLimit?
-    private let milliseconds: @Sendable () -> Int64
+    private let clock: @Sendable () -> Duration
     private let uses = Mutex<[Key: Use]>([:])
 
     /// Creates a limiter with no use so far.
     ///
     /// - Parameters:
     ///   - limit: The limit of each key; `nil` admits everything.
-    ///   - milliseconds: A clock that never goes back.
-    init(_ limit: RateLimit?, milliseconds: @escaping @Sendable () -> Int64) {
+    ///   - clock: A clock that never goes back.
+    init(_ limit: RateLimit?, clock: @escaping @Sendable () -> Duration) {
         self.limit = limit
-        self.milliseconds = milliseconds
+        self.clock = clock
     }
 
     /// Counts one use of a key.
@@ -39,7 +39,7 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     ///   ``longestWait``. A refused use does not count.
     func admit(_ key: Key) -> Duration? {
         guard let limit else { return nil }
-        let now = Double(milliseconds())
+        let now = clock().inMilliseconds
         let interval = 1000 / limit.perSecond
         let tolerance = interval * Double(limit.burst - 1)
         return uses.withLock { uses in

@@ -21,11 +21,11 @@ final class StreamQuota: Sendable {
     private let openings: RateLimiter<QuotaKey>
     private let open = Mutex<[QuotaKey: Int]>([:])
 
-    init(_ limit: StreamLimit, milliseconds: @escaping @Sendable () -> Int64) {
+    init(_ limit: StreamLimit, clock: @escaping @Sendable () -> Duration) {
         self.limit = limit
         openings = RateLimiter(
             RateLimit(burst: limit.open, perSecond: Double(limit.openingsPerSecond)),
-            milliseconds: milliseconds
+            clock: clock
         )
     }
 

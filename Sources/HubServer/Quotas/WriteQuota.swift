@@ -17,10 +17,10 @@ final class WriteQuota: Sendable {
     private let limit: WriteLimit
     private let writes: RateLimiter<QuotaKey>
 
-    init(_ limit: WriteLimit, milliseconds: @escaping @Sendable () -> Int64) {
+    init(_ limit: WriteLimit, clock: @escaping @Sendable () -> Duration) {
         self.limit = limit
         let rate = RateLimit(burst: limit.perSecond * WriteLimit.burstSeconds, perSecond: Double(limit.perSecond))
-        writes = RateLimiter(rate, milliseconds: milliseconds)
+        writes = RateLimiter(rate, clock: clock)
     }
 
     /// Counts one change.

@@ -33,7 +33,7 @@ struct Registrations {
         bytes: Int,
         grant: Grant
     ) async throws -> StoredRegistration {
-        let at = hub.configuration.nowMilliseconds
+        let at = hub.configuration.timestamp
         return try await hub.perform(bytes: bytes) { transaction, view in
             let (stored, change) = try stage(
                 registration,
@@ -65,7 +65,7 @@ struct Registrations {
         if condition: ETagCondition,
         mayManage: Bool,
         isImport: Bool = false,
-        at: Int64,
+        at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
     ) throws -> (StoredRegistration, TargetChange) {
@@ -95,9 +95,7 @@ struct Registrations {
         var wanted = registration
         if !mayManage { try wanted.keepReservedTags(of: current?.registration, configuration.reservedTags) }
         if !isImport || wanted.expirationTime == nil {
-            wanted.expirationTime = view.policy.registrationLifetime.map {
-                Date(timeIntervalSince1970: Double(at + $0.milliseconds) / 1000)
-            }
+            wanted.expirationTime = view.policy.registrationLifetime.map { (at + $0).date }
         }
         if hasEnded { try transaction.revive(registration.id, hub: hub) }
         let written = try transaction.put(wanted, replacing: current, isCharged: !mayManage, hub: hub, at: at)
@@ -113,7 +111,7 @@ struct Registrations {
     ///
     /// - Throws: 404 when it is not there, 412 when the condition does not hold.
     func delete(_ id: RegistrationID, if condition: ETagCondition) async throws {
-        let at = hub.configuration.nowMilliseconds
+        let at = hub.configuration.timestamp
         try await hub.perform { transaction, _ in
             ((), try stageDeletion(of: id, if: condition, at: at, transaction).effects)
         }
@@ -125,7 +123,7 @@ struct Registrations {
     func stageDeletion(
         of id: RegistrationID,
         if condition: ETagCondition,
-        at: Int64,
+        at: Timestamp,
         _ transaction: Transaction
     ) throws -> (former: Registration?, effects: [HubEffect]) {
         let hub = hub.record.id
@@ -162,7 +160,7 @@ struct Registrations {
     /// Ends registrations whose time has come, by a clock that can be trusted, at most `limit` of them.
     ///
     /// - Returns: How many were found.
-    func endExpired(at now: Int64, limit: Int) async throws -> Int {
+    func endExpired(at now: Timestamp, limit: Int) async throws -> Int {
         let hub = hub.record.id
         let expired = try await self.hub.store.expiredRegistrations(hub: hub, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }
@@ -171,7 +169,7 @@ struct Registrations {
                 // It may have been renewed by now.
                 guard
                     let current = try transaction.registration(hub: hub, id: id),
-                    let expiration = current.registration.expirationTime, expiration.milliseconds <= now
+                    let expiration = current.registration.expirationTime, Timestamp(expiration) <= now
                 else { return nil }
                 return try transaction.delete(current, tombstone: true, hub: hub, at: now)
             }
@@ -242,14 +240,14 @@ extension Registrations {
 
     private func page(
         _ filter: HandleFilter,
-        after: Int64,
+        after: Ordinal,
         limit: Int,
         grant: Grant
     ) async throws -> RegistrationPage {
         let reserved = hub.configuration.reservedTags
         var found: [StoredRegistration] = []
         // All handles were looked at up to here; `nil` when nothing is left of any.
-        var end: Int64?
+        var end: Ordinal?
         for handle in filter.handles {
             let page = try await hub.store.registrations(
                 hub: hub.record.id,
@@ -272,11 +270,11 @@ extension Registrations {
     }
 
     /// A position is a client's text, which need not be an ordinal.
-    private static func ordinal(_ position: String?) throws(ProtocolError) -> Int64 {
+    private static func ordinal(_ position: String?) throws(ProtocolError) -> Ordinal {
         guard let ordinal = position.map({ Int64($0) }) ?? 0, (0..<Int64.max).contains(ordinal) else {
             throw foreignPosition
         }
-        return ordinal
+        return Ordinal(rawValue: ordinal)
     }
 
     private static let foreignPosition = ProtocolError.badRequest(

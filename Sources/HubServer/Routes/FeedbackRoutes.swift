@@ -23,7 +23,7 @@ enum FeedbackRoutes {
                 resource: address,
                 keyName: credential.rule,
                 key: credential.key,
-                expiresAt: request.hub.configuration.nowMilliseconds / 1000 + lifetime
+                expiresAt: request.hub.configuration.timestamp.seconds + lifetime
             )
             let query = token.drop { $0 != " " }.dropFirst()
             return Response(

@@ -92,7 +92,7 @@ enum RouteTable {
     ) -> RouterResponder<HubRequestContext> {
         let metricsPage = SharedPage(
             interval: metrics.configuration.metricsInterval,
-            milliseconds: metrics.configuration.monotonicMilliseconds
+            clock: metrics.configuration.monotonic
         ) { try await metrics.text() }
         let router = Router(context: HubRequestContext.self, options: .caseInsensitive)
         router.add(middleware: ResponseCounting(counts: metrics.responses))
@@ -162,7 +162,7 @@ enum RouteTable {
                 request.headers[.authorization],
                 path: request.uri.path,
                 needs: route.right(for: request),
-                now: hubs.configuration.nowMilliseconds / 1000
+                now: hubs.configuration.timestamp
             )
         } catch {
             // A key of a hub's own is right, and no key here: nobody should look for a fault in the signing.

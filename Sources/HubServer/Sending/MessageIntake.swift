@@ -20,7 +20,7 @@ struct MessageIntake {
     /// - Throws: 422 when the idempotency key was used for other content; 400 for a time that is not ahead, 403 when too
     ///   much waits for its time.
     func accept(_ incoming: IncomingMessage) async throws -> MessageID {
-        let at = hub.configuration.nowMilliseconds
+        let at = hub.configuration.timestamp
         let key = hub.record.id
         let acceptance = try await hub.perform(bytes: incoming.bytes) { transaction, view in
             if let idempotencyKey = incoming.idempotencyKey,
@@ -57,7 +57,7 @@ struct MessageIntake {
 
     private func take(
         _ incoming: IncomingMessage,
-        at: Int64,
+        at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
     ) throws -> (Acceptance, HubEffect) {
@@ -82,9 +82,9 @@ struct MessageIntake {
             )
             return (.sent(matched.counts), .message(routed, matched: matched))
         }
-        try schedule.check(now: Date(timeIntervalSince1970: Double(at) / 1000))
+        try schedule.check(now: at.date)
         try ScheduledMessages.checkRoom(for: record.bytes, view.scheduled)
-        let dueAt = schedule.date.milliseconds
+        let dueAt = Timestamp(schedule.date)
         try transaction.schedule(record, hub: hub.record.id, dueAt: dueAt, at: at)
         return (.scheduled, .scheduled(bytes: record.bytes, dueAt: dueAt))
     }

@@ -12,8 +12,8 @@ import Synchronization
 final class ReleaseService: Service {
     /// Between two looks: messages are released to the second.
     static let interval = Duration.milliseconds(200)
-    /// Reading both clocks takes no longer than this, in milliseconds, unless the process stood still in between.
-    private static let instant: Int64 = 1_000
+    /// Reading both clocks takes no longer than this unless the process stood still in between.
+    private static let instant = Duration.seconds(1)
 
     private struct State {
         var clock: ClockGuard
@@ -31,7 +31,7 @@ final class ReleaseService: Service {
         hubs: @escaping @Sendable () -> [Hub],
         configuration: HubConfiguration,
         logger: Logger,
-        lastSeen: Int64?
+        lastSeen: Timestamp?
     ) {
         self.hubs = hubs
         self.configuration = configuration
@@ -41,7 +41,7 @@ final class ReleaseService: Service {
             wall: wall,
             monotonic: monotonic,
             lastSeen: lastSeen,
-            longestAbsence: configuration.timeToLive.milliseconds
+            longestAbsence: configuration.timeToLive
         )
         state = Mutex(State(clock: clock))
     }
@@ -69,7 +69,7 @@ final class ReleaseService: Service {
         if isSteady { state.withLock { $0.hasSaidWaiting = false } }
     }
 
-    private func release(_ hub: Hub, at now: Int64) async {
+    private func release(_ hub: Hub, at now: Timestamp) async {
         do {
             while try await hub.scheduled.releaseDue(at: now) {}
             state.withLock { $0.hasSaidFailure = false }
@@ -99,11 +99,11 @@ final class ReleaseService: Service {
     }
 
     /// Both clocks at one moment: a process that was stopped between the two readings would see a jump.
-    private static func read(_ configuration: HubConfiguration) -> (wall: Int64, monotonic: Int64) {
-        var monotonic = configuration.monotonicMilliseconds()
+    private static func read(_ configuration: HubConfiguration) -> (wall: Timestamp, monotonic: Duration) {
+        var monotonic = configuration.monotonic()
         while true {
-            let wall = configuration.nowMilliseconds
-            let after = configuration.monotonicMilliseconds()
+            let wall = configuration.timestamp
+            let after = configuration.monotonic()
             if after - monotonic <= instant { return (wall, after) }
             monotonic = after
         }

@@ -30,13 +30,13 @@ struct ScheduledMessages {
     /// - Throws: 404 for a message that is not known, 409 for one that was sent.
     func cancel(_ id: MessageID) async throws {
         let hub = hub.record.id
-        let at = self.hub.configuration.nowMilliseconds
+        let at = self.hub.configuration.timestamp
         try await self.hub.perform { transaction, _ in
             guard let message = try transaction.scheduledMessage(hub: hub, id: id) else {
                 guard let sent = try transaction.sentMessage(hub: hub, id: id) else {
                     throw ProtocolError.notFound("There is no scheduled message '\(id)' here.")
                 }
-                let time = DeliveryInquiry.time(sent)
+                let time = sent.wholeSecond
                 throw ProtocolError.conflict("The message '\(id)' was sent at \(time) and cannot be taken back.")
             }
             guard message.canceledAt == nil else { return ((), []) }
@@ -50,7 +50,7 @@ struct ScheduledMessages {
     /// - Parameter now: By a clock that can be trusted.
     /// - Returns: True if there may be more.
     /// - Throws: 503 when the hub cannot write, 404 when it was deleted.
-    func releaseDue(at now: Int64) async throws -> Bool {
+    func releaseDue(at now: Timestamp) async throws -> Bool {
         let releases = try await hub.perform { transaction, view in
             let due = try transaction.dueMessages(hub: hub.record.id, at: now, limit: Self.releasedAtOnce)
             var releases: [Release] = []
@@ -77,7 +77,7 @@ struct ScheduledMessages {
     /// Gives a message its place in the log; one that cannot be read has it all the same, so that streams are sent a gap.
     private func release(
         _ scheduled: ScheduledMessage,
-        at: Int64,
+        at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
     ) throws -> Release {
@@ -109,7 +109,7 @@ extension Result {
 
 extension HubEffect {
     /// Messages wait no longer; `nextDue` is that of the next one that does.
-    fileprivate static func unscheduled(_ gone: [ScheduledMessage], nextDue: Int64?) -> HubEffect {
+    fileprivate static func unscheduled(_ gone: [ScheduledMessage], nextDue: Timestamp?) -> HubEffect {
         .unscheduled(messages: gone.count, bytes: gone.reduce(0) { $0 + $1.record.bytes }, nextDue: nextDue)
     }
 }

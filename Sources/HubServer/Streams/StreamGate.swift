@@ -82,7 +82,7 @@ extension Hub {
             grant: grant,
             channel: channel,
             lastEventID: lastEventID,
-            at: configuration.nowMilliseconds
+            at: configuration.timestamp
         )
         writer.post(.attach(request), to: record.id)
     }

@@ -36,10 +36,10 @@ extension Hub {
         }
         var losses = epochs.losses.filter { loss in
             // An installation that was made after the restore lost nothing.
-            loss.sequence > max(request.after, owed.droppedThrough, owed.createdSequence ?? .max)
+            loss.sequence > max(request.after, owed.droppedThrough, owed.createdSequence ?? .end)
                 && loss.sequence <= request.through && loss.sequence != request.toldLoss
         }[...]
-        func passLosses(before sequence: Int64) {
+        func passLosses(before sequence: LogSequence) {
             while let loss = losses.first, loss.sequence < sequence {
                 page.append(encoding.gap(loss))
                 losses.removeFirst()
@@ -74,7 +74,7 @@ extension Hub {
             if page.bytes.readableBytes >= Self.pageBytes || cost >= Self.pageCost { return page.finished() }
         }
         if owed.messages.count < Self.pageMessages {
-            passLosses(before: .max)
+            passLosses(before: .end)
             page.pass(to: request.through)
         }
         return page.finished()

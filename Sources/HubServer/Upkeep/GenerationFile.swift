@@ -46,12 +46,12 @@ struct GenerationFile: Sendable {
         guard text.last == "\n", let position = StreamPosition(parsing: String(text.dropLast())) else {
             return .unreadable
         }
-        return .number(position.sequence, lineage: position.epoch)
+        return .number(position.sequence.rawValue, lineage: position.epoch)
     }
 
     /// Replaces the file in one step; returns when it is on disk.
     func write(_ generation: Generation) throws(HostError) {
-        let position = StreamPosition(epoch: generation.lineage, sequence: generation.number)
+        let position = StreamPosition(epoch: generation.lineage, sequence: LogSequence(rawValue: generation.number))
         try PrivateFile.write("\(position)\n", to: path)
     }
 

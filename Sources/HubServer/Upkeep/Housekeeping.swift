@@ -32,18 +32,18 @@ final class Housekeeping: Service {
     }
 
     private struct Jump {
-        let milliseconds: Int64
+        let distance: Duration
         /// The instants that move.
-        let noted: ClosedRange<Int64>
+        let noted: ClosedRange<Timestamp>
         /// The log was followed up to this sequence and registrations up to this ordinal, `nil` before the first step.
-        var through: (sequence: Int64, ordinal: Int64)?
+        var through: (sequence: LogSequence, ordinal: Ordinal)?
 
         /// After a jump back it cannot be told whether an instant below the new time was noted before or after it;
         /// those stay, and live a little longer.
-        init(_ milliseconds: Int64, now: Int64) {
-            self.milliseconds = milliseconds
-            let newest = now - milliseconds + ClockGuard.tolerance
-            noted = milliseconds > 0 ? Int64.min...newest : now + ClockGuard.tolerance...newest
+        init(_ distance: Duration, now: Timestamp) {
+            self.distance = distance
+            let newest = now - distance + ClockGuard.tolerance
+            noted = distance > .zero ? .distantPast...newest : now + ClockGuard.tolerance...newest
         }
     }
 
@@ -62,7 +62,7 @@ final class Housekeeping: Service {
         generationFile: GenerationFile,
         configuration: HubConfiguration,
         logger: Logger,
-        lastSeen: Int64?
+        lastSeen: Timestamp?
     ) {
         self.store = store
         self.writer = writer
@@ -71,10 +71,10 @@ final class Housekeeping: Service {
         self.configuration = configuration
         self.logger = logger
         let clock = ClockGuard(
-            wall: configuration.nowMilliseconds,
+            wall: configuration.timestamp,
             monotonic: Self.monotonic,
             lastSeen: lastSeen,
-            longestAbsence: configuration.timeToLive.milliseconds
+            longestAbsence: configuration.timeToLive
         )
         state = Mutex(State(clock: clock))
     }
@@ -160,15 +160,15 @@ final class Housekeeping: Service {
     /// Drops messages and installations that have expired, and the oldest messages when the log is too large.
     ///
     /// With a clock that cannot be trusted nothing expires; the size still bounds the log.
-    func purge(monotonic: Int64 = Housekeeping.monotonic) async throws {
-        let now = configuration.nowMilliseconds
+    func purge(monotonic: Duration = Housekeeping.monotonic) async throws {
+        let now = configuration.timestamp
         let verdict = state.withLock { $0.clock.look(wall: now, monotonic: monotonic) }
         note(verdict)
         if case .jumped(let jump) = verdict { state.withLock { $0.jumps.append(Jump(jump, now: now)) } }
         try await followJumps()
         let isSteady = verdict == .steady
-        let cutoff = isSteady ? now - configuration.timeToLive.milliseconds : nil
-        let keyCutoff = isSteady ? now - configuration.keyLifetime.milliseconds : nil
+        let cutoff = isSteady ? now - configuration.timeToLive : nil
+        let keyCutoff = isSteady ? now - configuration.keyLifetime : nil
         let maximumBytes = configuration.maximumLogBytes
         var isDone = false
         while !isDone {
@@ -176,7 +176,7 @@ final class Housekeeping: Service {
                 // A clock that is not trusted must not be what the next start finds.
                 if isSteady { try transaction.noteClock(now) }
                 if let keyCutoff { try transaction.dropKeys(notedBefore: keyCutoff) }
-                if isSteady { try transaction.dropTombstones(notedBefore: now - Self.tombstoneLifetime.milliseconds) }
+                if isSteady { try transaction.dropTombstones(notedBefore: now - Self.tombstoneLifetime) }
                 if let cutoff { try transaction.dropCanceled(before: cutoff) }
                 if isSteady { try transaction.endFuture(at: now, limit: Self.purgeRows) }
                 let dropped = try transaction.dropOldest(
@@ -243,16 +243,16 @@ final class Housekeeping: Service {
         while let jump = state.withLock({ $0.jumps.first }) {
             let after = jump.through ?? (0, 0)
             let last = try await writer.perform { transaction, _ in
-                if jump.through == nil { try transaction.moveKeys(by: jump.milliseconds, noted: jump.noted) }
+                if jump.through == nil { try transaction.moveKeys(by: jump.distance, noted: jump.noted) }
                 let last = (
                     sequence: try transaction.moveInstants(
-                        by: jump.milliseconds,
+                        by: jump.distance,
                         noted: jump.noted,
                         after: after.sequence,
                         limit: Self.purgeRows
                     ),
                     ordinal: try transaction.moveRegistrations(
-                        by: jump.milliseconds,
+                        by: jump.distance,
                         noted: jump.noted,
                         after: after.ordinal,
                         limit: Self.purgeRows
@@ -270,7 +270,7 @@ final class Housekeeping: Service {
             if last.sequence == nil && last.ordinal == nil {
                 logger.debug(
                     "the log follows the clock",
-                    metadata: ["clock.jump.seconds": "\(jump.milliseconds / 1000)"]
+                    metadata: ["clock.jump.seconds": "\(jump.distance.components.seconds)"]
                 )
             }
         }
@@ -279,10 +279,10 @@ final class Housekeeping: Service {
     private func note(_ verdict: ClockGuard.Verdict) {
         guard verdict != .steady else { return state.withLock { $0.hasSaidSettling = false } }
         guard isFirst(\.hasSaidSettling) else { return }
-        if case .jumped(let milliseconds) = verdict {
+        if case .jumped(let distance) = verdict {
             logger.warning(
                 "the clock has jumped; nothing expires until it has been steady for an hour",
-                metadata: ["clock.jump.seconds": "\(milliseconds / 1000)"]
+                metadata: ["clock.jump.seconds": "\(distance.components.seconds)"]
             )
         } else {
             logger.warning(
@@ -299,15 +299,7 @@ final class Housekeeping: Service {
         )
     }
 
-    /// Milliseconds of a clock that never jumps, and goes on while the machine sleeps: else waking up would look like a
-    /// jump.
-    static var monotonic: Int64 { start.duration(to: .now).milliseconds }
+    /// The time of a clock that never jumps, and goes on while the machine sleeps: else waking up would look like a jump.
+    static var monotonic: Duration { start.duration(to: .now) }
     private static let start = ContinuousClock.now
-}
-
-extension Duration {
-    /// Whole milliseconds.
-    var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
 }

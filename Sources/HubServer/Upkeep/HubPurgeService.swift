@@ -51,7 +51,7 @@ final class HubPurgeService: Service {
 
     /// Drops all that deleted hubs have left.
     func purge() async throws {
-        let at = configuration.nowMilliseconds
+        let at = configuration.timestamp
         for hub in try await store.hubsToPurge() {
             await jobs.removeFiles(of: try await store.jobs(hub: hub, limit: .max))
             var isDone = false

@@ -95,7 +95,7 @@ struct HubKeysCommand: AsyncParsableCommand {
                 hint: "change the file that it names, and restart the hub"
             )
         }
-        _ = try await keys.rotate(rule, of: owner, at: Timestamp(Date()).milliseconds)
+        _ = try await keys.rotate(rule, of: owner, at: Timestamp(Date()))
         // When this command has ended the keys are what it says.
         try await Task.sleep(for: HubKeys.takeover)
     }

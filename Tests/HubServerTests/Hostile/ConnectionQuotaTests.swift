@@ -17,7 +17,7 @@ struct ConnectionQuotaTests {
         limits.unproven = 4
         limits.unprovenPerAddress = 2
         change(&limits)
-        return ConnectionQuota(limits, milliseconds: { [clock] in clock.monotonic })
+        return ConnectionQuota(limits, clock: { [clock] in clock.monotonic })
     }
 
     private func channel() throws -> EmbeddedChannel {
@@ -143,7 +143,8 @@ struct ConnectionQuotaTests {
             for _ in 0..<3 { silent.append(try await Connection.open(hub.port)) }
             let refused = try await Connection.open(hub.port)
             for await _ in refused.bytes {}
-            for connection in silent { try await connection.close() }
+            // The hub may have closed one before, if this took long.
+            for connection in silent { try? await connection.close() }
             let patience = ContinuousClock.now + .seconds(30)
             while (try? await hub.send("GET", "/healthz", as: nil))?.status != 200 {
                 try #require(ContinuousClock.now < patience)

@@ -10,7 +10,7 @@ struct SharedPageTests {
     private struct Failed: Error {}
 
     @Test func `a page is computed at most once a second`() async throws {
-        let page = SharedPage(interval: .seconds(1), milliseconds: { [clock] in clock.monotonic }) { [computed] in
+        let page = SharedPage(interval: .seconds(1), clock: { [clock] in clock.monotonic }) { [computed] in
             computed.add()
             return ByteBuffer(string: "\(computed.count)")
         }
@@ -23,7 +23,7 @@ struct SharedPageTests {
 
     @Test func `those who ask while a page is computed wait for that one`() async throws {
         let (gate, opened) = AsyncStream<Void>.makeStream()
-        let page = SharedPage(interval: .seconds(1), milliseconds: { [clock] in clock.monotonic }) { [computed] in
+        let page = SharedPage(interval: .seconds(1), clock: { [clock] in clock.monotonic }) { [computed] in
             computed.add()
             for await _ in gate { break }
             return ByteBuffer(string: "x")
@@ -39,7 +39,7 @@ struct SharedPageTests {
     }
 
     @Test func `a page that could not be computed is tried again`() async throws {
-        let page = SharedPage(interval: .seconds(1), milliseconds: { [clock] in clock.monotonic }) { [computed] in
+        let page = SharedPage(interval: .seconds(1), clock: { [clock] in clock.monotonic }) { [computed] in
             computed.add()
             if computed.count == 1 { throw Failed() }
             return ByteBuffer(string: "x")

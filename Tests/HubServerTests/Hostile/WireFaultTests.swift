@@ -57,7 +57,7 @@ struct WireFaultTests {
             configuration.certificate = .test(in: scratch)
         } _: { hub in
             try await body(hub, lines)
-            let accepted = try await hub.hub.store.newestMessages(hub: hub.hub.record.id, through: .max, limit: 1)
+            let accepted = try await hub.hub.store.newestMessages(hub: hub.hub.record.id, through: .end, limit: 1)
             #expect(accepted.isEmpty, "a part of a message is no message")
             #expect(try await hub.send("GET", "/healthz", as: nil).status == 200)
             let page = try await hub.send("GET", "/metrics", as: nil).body

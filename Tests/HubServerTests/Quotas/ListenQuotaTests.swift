@@ -94,7 +94,7 @@ struct ListenQuotaTests {
         async throws
     {
         let clock = TestClock()
-        let quota = WriteQuota(WriteLimit(), milliseconds: { clock.monotonic })
+        let quota = WriteQuota(WriteLimit(), clock: { clock.monotonic })
         let credential = Credential(rule: "Listen", key: "k")
         let key = QuotaKey(hub: 1, credential: credential, address: nil)
         let listen = Grant(rights: .listen, credential: credential)

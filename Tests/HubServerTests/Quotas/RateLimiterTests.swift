@@ -6,7 +6,7 @@ struct RateLimiterTests {
     private let clock = TestClock()
 
     private func limiter(burst: Int, perSecond: Double) -> RateLimiter<String> {
-        RateLimiter(RateLimit(burst: burst, perSecond: perSecond), milliseconds: { [clock] in clock.monotonic })
+        RateLimiter(RateLimit(burst: burst, perSecond: perSecond), clock: { [clock] in clock.monotonic })
     }
 
     @Test func `a burst is admitted at once, then as many a second as the limit says`() {
@@ -72,7 +72,7 @@ struct RateLimiterTests {
     }
 
     @Test func `without a limit everything is admitted`() {
-        let limiter = RateLimiter<String>(nil, milliseconds: { 0 })
+        let limiter = RateLimiter<String>(nil, clock: { .zero })
         for _ in 0..<100 { #expect(limiter.admit("a") == nil) }
         #expect(limiter.count == 0)
     }

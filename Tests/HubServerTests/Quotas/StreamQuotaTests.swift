@@ -15,7 +15,7 @@ struct StreamQuotaTests {
         var limit = StreamLimit()
         limit.open = open
         limit.openingsPerSecond = openingsPerSecond
-        return StreamQuota(limit, milliseconds: { [clock] in clock.monotonic })
+        return StreamQuota(limit, clock: { [clock] in clock.monotonic })
     }
 
     private func grant(_ rights: AccessRights = .listen, rule: String = "Listen") -> Grant {
@@ -56,7 +56,7 @@ struct StreamQuotaTests {
 
     @Test func `10,000 agents that return through one proxy are all admitted, within a minute or all at once`() throws {
         for seconds in [0.0, 60] {
-            let quota = StreamQuota(StreamLimit(), milliseconds: { [clock] in clock.monotonic })
+            let quota = StreamQuota(StreamLimit(), clock: { [clock] in clock.monotonic })
             // Of those whose former streams the hub has not missed yet.
             var places: [StreamPlace?] = []
             for _ in 0..<20_000 {

@@ -60,7 +60,7 @@ struct ScheduledTests {
             #expect(stream.probe.titles == ["before", "later"])
             #expect(stream.probe.messages.last?.id == id)
             let report = try await hub.report(id, "a")
-            #expect(report.position == head + 1 && report.matched == ["stream": 1])
+            #expect(report.position == head.next && report.matched == ["stream": 1])
             #expect(report.acceptedAt == "2030-03-17T17:46:40Z" && report.dueAt == "2030-03-17T18:46:40Z")
             #expect(report.device?.outcome == .written)
             let details = try await hub.details(id)
@@ -85,7 +85,7 @@ struct ScheduledTests {
             try await hub.register(agent)
             let head = hub.head
             clock.advance(by: 60)
-            try await hub.wait { hub.head == head + 2 }
+            try await hub.wait { hub.head == head.next.next }
             let stream = try hub.probe(agent)
             try await hub.settle([stream])
             #expect(stream.probe.titles == ["s"])
@@ -309,14 +309,14 @@ struct ScheduledTests {
             try await hub.register(agent)
             let record = try MessageRecord(id: .random(), tags: nil, body: Array("no JSON".utf8))
             let number = hub.hub.record.id
-            let due = Int64(clock.now.timeIntervalSince1970 * 1_000) + 1_000
+            let due = Timestamp(clock.now) + .seconds(1)
             try await hub.hub.perform { transaction, _ in
                 try transaction.schedule(record, hub: number, dueAt: due, at: 0)
                 return ((), [.scheduled(bytes: record.bytes, dueAt: due)])
             }
             let head = hub.head
             clock.advance(by: 2)
-            try await hub.wait { hub.head == head + 1 }
+            try await hub.wait { hub.head == head.next }
             let stream = try hub.probe(agent)
             try await hub.settle([stream])
             #expect(stream.probe.names == [StreamEventName.gap])

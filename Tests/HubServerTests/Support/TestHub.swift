@@ -43,7 +43,7 @@ final class Scratch: Sendable {
 final class TestClock: Sendable {
     private struct Reading {
         var wall: Date
-        var monotonic: Int64 = 0
+        var monotonic = Duration.zero
     }
 
     private let reading: Mutex<Reading>
@@ -52,13 +52,13 @@ final class TestClock: Sendable {
 
     var now: Date { reading.withLock { $0.wall } }
     /// Milliseconds of the clock that never jumps.
-    var monotonic: Int64 { reading.withLock { $0.monotonic } }
+    var monotonic: Duration { reading.withLock { $0.monotonic } }
 
     /// Lets time pass on both clocks.
     func advance(by seconds: Double) {
         reading.withLock { reading in
             reading.wall += seconds
-            reading.monotonic += Int64(seconds * 1000)
+            reading.monotonic += .milliseconds(Int64(seconds * 1000))
         }
     }
 
@@ -68,7 +68,7 @@ final class TestClock: Sendable {
 
 /// The clock that never jumps, as a test sees it.
 final class TestTime {
-    var milliseconds = Housekeeping.monotonic
+    var monotonic = Housekeeping.monotonic
 }
 
 /// A hub that serves on a free port of loopback.
@@ -81,7 +81,7 @@ struct TestHub: Sendable {
 
     var member: HubDirectory.Member { service.directory.all[0] }
     var hub: Hub { member.hub }
-    var head: Int64 { hub.status.head }
+    var head: LogSequence { hub.status.head }
 
     /// Runs a hub for the length of `body`, then stops it as a signal would.
     static func run<Output: Sendable>(
@@ -94,7 +94,7 @@ struct TestHub: Sendable {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
         configuration.port = 0
         configuration.now = { clock.now }
-        configuration.monotonicMilliseconds = { clock.monotonic }
+        configuration.monotonic = { clock.monotonic }
         // Tests look at what has just changed.
         configuration.metricsInterval = .zero
         configuration.rehearsesStages = true
@@ -170,8 +170,8 @@ struct TestHub: Sendable {
     /// The clock that never jumps goes on by `monotonic` seconds, `nil` for as many.
     func pass(_ seconds: Double, monotonic: Double? = nil, of time: TestTime) async throws {
         clock.advance(by: seconds)
-        time.milliseconds += Int64((monotonic ?? seconds) * 1000)
-        try await service.housekeeping.purge(monotonic: time.milliseconds)
+        time.monotonic += .milliseconds(Int64((monotonic ?? seconds) * 1000))
+        try await service.housekeeping.purge(monotonic: time.monotonic)
     }
 
     private struct Runner: Service {

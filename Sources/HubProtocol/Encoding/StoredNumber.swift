@@ -1,0 +1,14 @@
+/// A number that a store gives to one kind of thing, so that the compiler tells it from the number of another kind.
+package protocol StoredNumber: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
+    ExpressibleByIntegerLiteral
+where RawValue == Int64, IntegerLiteralType == Int64 {
+    init(rawValue: Int64)
+}
+
+extension StoredNumber {
+    package init(integerLiteral value: Int64) { self.init(rawValue: value) }
+
+    package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+
+    package var description: String { "\(rawValue)" }
+}

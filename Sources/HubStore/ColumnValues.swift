@@ -1,0 +1,18 @@
+import GRDB
+package import HubProtocol
+package import HubRouting
+
+/// The columns of one `SELECT`, in its order.
+///
+/// Rows of hot loops are read by place: a name would be looked for in each row.
+protocol ColumnPlaces: RawRepresentable where RawValue == Int {}
+
+extension Row {
+    subscript<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ place: some ColumnPlaces) -> Value {
+        self[place.rawValue]
+    }
+}
+
+extension HubKey: DatabaseValueConvertible, StatementColumnConvertible {}
+extension Ordinal: DatabaseValueConvertible, StatementColumnConvertible {}
+extension LogSequence: DatabaseValueConvertible, StatementColumnConvertible {}
