@@ -54,12 +54,12 @@ let package = Package(
         .target(name: "NetworkAddresses"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
         .target(name: "Certificates", dependencies: ["HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]),
-        .target(name: "SQLiteFiles", dependencies: [.grdb]),
         .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem"]),
 
-        // Vocabularies: what feeds say, what travels between hub and clients.
+        // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.
         .target(name: "Feeds", dependencies: ["Markup", "DomainNames", "CZlib", .crypto]),
         .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
+        .target(name: "SQLiteFiles", dependencies: ["HubProtocol", .grdb]),
 
         // Out of this machine, and to a hub.
         .target(name: "OutboundHTTP", dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl"]),

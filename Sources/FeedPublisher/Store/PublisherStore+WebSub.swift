@@ -1,6 +1,7 @@
 internal import Crypto
 internal import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// The subscriptions at feeds' hubs, which survive a restart.
 extension PublisherStore {
@@ -41,7 +42,7 @@ extension PublisherStore {
     /// Found by a hash: how long the search takes tells nothing of paths that there are.
     func subscription(path: String) throws -> WebSubSubscription? {
         try read { store in
-            try store.rows("SELECT * FROM websub WHERE path_hash = ?", [Self.hash(path)]).first
+            try store.rows("SELECT * FROM websub WHERE pathHash = ?", [Self.hash(path)]).first
                 .map(WebSubSubscription.init)
         }
     }
@@ -70,10 +71,10 @@ extension PublisherStore {
             guard let offer else { return known != nil }
             try store.run(
                 """
-                INSERT INTO websub (feed, hub, topic, callback, path_hash, secret, created, state, due)
+                INSERT INTO websub (feed, hub, topic, callback, pathHash, secret, created, state, due)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'pending', ?7)
                 """,
-                [feed, offer.hub, offer.topic, base + path, Self.hash(path), secret, now.milliseconds]
+                [feed, offer.hub, offer.topic, base + path, Self.hash(path), secret, now.timestamp]
             )
             return true
         }
@@ -111,13 +112,13 @@ extension StoreTransaction {
     fileprivate func save(_ subscription: WebSubSubscription) throws {
         try run(
             """
-            UPDATE websub SET state = ?, due = ?, failures = ?, lease_end = ?, last_delivery = ?, missed_since = ?,
+            UPDATE websub SET state = ?, due = ?, failures = ?, leaseEnd = ?, lastDelivery = ?, missedSince = ?,
             reason = ?, deliveries = ?, discarded = ? WHERE id = ?
             """,
             [
-                subscription.state.rawValue, subscription.due.milliseconds, subscription.failures,
-                subscription.leaseEnd?.milliseconds, subscription.lastDelivery?.milliseconds,
-                subscription.missedSince?.milliseconds, subscription.reason, subscription.deliveries,
+                subscription.state.rawValue, subscription.due.timestamp, subscription.failures,
+                subscription.leaseEnd?.timestamp, subscription.lastDelivery?.timestamp,
+                subscription.missedSince?.timestamp, subscription.reason, subscription.deliveries,
                 subscription.discarded, subscription.id,
             ]
         )
@@ -133,14 +134,14 @@ extension WebSubSubscription {
             topic: try row.decode(forColumn: "topic"),
             callback: try row.decode(forColumn: "callback"),
             secret: try row.decode(forColumn: "secret"),
-            created: Date(milliseconds: try row.decode(forColumn: "created")),
-            due: Date(milliseconds: try row.decode(forColumn: "due"))
+            created: try row.decode(Timestamp.self, forColumn: "created").date,
+            due: try row.decode(Timestamp.self, forColumn: "due").date
         )
         state = State(rawValue: try row.decode(forColumn: "state")) ?? .pending
         failures = try row.decode(forColumn: "failures")
-        leaseEnd = try row.date("lease_end")
-        lastDelivery = try row.date("last_delivery")
-        missedSince = try row.date("missed_since")
+        leaseEnd = try row.date("leaseEnd")
+        lastDelivery = try row.date("lastDelivery")
+        missedSince = try row.date("missedSince")
         reason = try row.decode(forColumn: "reason")
         deliveries = try row.decode(forColumn: "deliveries")
         discarded = try row.decode(forColumn: "discarded")
