@@ -20,8 +20,7 @@ package struct FeedPreview: Sendable {
     package enum State: Sendable, Equatable {
         case read
         case notAsked(NotAsked)
-        /// A line that says what is wrong and what could be done.
-        case failed(String)
+        case failed(PublishLine)
         /// The pass ended before its turn.
         case skipped
     }

@@ -1,5 +1,6 @@
 internal import FeedLists
 internal import FoundationEssentials
+internal import HostSystem
 internal import HubClient
 internal import HubProtocol
 
@@ -81,7 +82,7 @@ extension PublishPass {
         report.exit = problem.isConfiguration ? .badConfiguration : .tryLater
         let isRepeat = before == problem.kind
         reporter.line(PublishLine(problem.isConfiguration ? .error : .warning, problem.line, isRepeat: isRepeat))
-        if let hint = problem.hint { reporter.line(PublishLine(hint, isRepeat: isRepeat)) }
+        if let hint = problem.hint { reporter.line(PublishLine(.hint, hint: .hub(hint), isRepeat: isRepeat)) }
         if !isRepeat { try store.setNote(.hubTrouble, problem.kind) }
     }
 }

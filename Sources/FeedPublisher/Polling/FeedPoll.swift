@@ -23,7 +23,7 @@ struct FeedPoll: Sendable {
         var lines: [PublishLine] = []
         var isUnchanged = false
         /// The line that says why there is no document; `nil` when there is one, or nothing is new.
-        var failure: String?
+        var failure: PublishLine?
         var announced = 0
         var recorded = 0
         /// The host wants quiet.
@@ -160,8 +160,10 @@ struct FeedPoll: Sendable {
             line += "; it fails since \(since.formatted(.iso8601.year().month().day()))"
         }
         let isKnown = before.trouble?.kind == kind
-        record.trouble = FeedTrouble(kind: kind, line: isKnown ? before.trouble?.line ?? line : line)
-        var outcome = Outcome(record: record, lines: [PublishLine(.warning, line, isRepeat: isKnown)], failure: line)
+        let trouble = FeedTrouble(kind: kind, line: isKnown ? before.trouble?.line ?? line : line)
+        record.trouble = trouble
+        let said = PublishLine(.warning, line, hint: trouble.hint, isRepeat: isKnown)
+        var outcome = Outcome(record: record, lines: [said], failure: said)
         if !source.isLocal { outcome.silentHost = failure.silentHost }
         if failure.isHostWide, let host = failure.host {
             let quiet = min(failure.retryAfter ?? PollSchedule.standardRetryAfter, PollSchedule.maximumRetryAfter)

@@ -109,6 +109,11 @@ struct FeedTrouble: Sendable, Equatable {
     var kind: String
     /// The line that was said.
     var line: String
+
+    /// The ``kind`` of a document that is skipped because the program ended while it read it.
+    static let endedProgram = "ended the program"
+
+    var hint: PublishHint? { kind.hasPrefix(Self.endedProgram) ? .skippedDocument : nil }
 }
 
 /// A wall-clock time together with how long the wait for it is, so that a clock that jumped can be seen through.

@@ -1,5 +1,6 @@
 package import FeedLists
 internal import FoundationEssentials
+internal import HostSystem
 package import HubClient
 package import Logging
 package import OutboundHTTP

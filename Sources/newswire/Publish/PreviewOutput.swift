@@ -107,7 +107,7 @@ extension PreviewOutput.FeedRow {
         let (state, reason): (String, String?) =
             switch feed.state {
             case .read: ("read", nil)
-            case .failed(let line): ("failed", line)
+            case .failed(let line): ("failed", Failure.joined(line.text, line.hint))
             case .skipped: ("skipped", nil)
             case .notAsked(let why): ("notAsked", PreviewOutput.text(why))
             }

@@ -208,11 +208,12 @@ extension Console {
     /// A line of the publisher; what an earlier pass said already is for people at a terminal only.
     @Sendable static func say(_ line: PublishLine) {
         if line.isRepeat, !isInteractive { return }
+        let text = Failure.joined(line.text, line.hint)
         switch line.level {
-        case .error: error(line.text)
-        case .warning: warning(line.text)
-        case .hint: hint(line.hint.map(Failure.text) ?? line.text)
-        case .notice: notice(line.text)
+        case .error: error(text)
+        case .warning: warning(text)
+        case .hint: hint(text)
+        case .notice: notice(text)
         }
     }
 }
