@@ -24,12 +24,7 @@ struct MessageComposer: Sendable {
 
     let list: FeedList
     /// The language of the entries; `nil` for the list's main one.
-    let language: LanguageName?
-
-    init(list: FeedList, language: LanguageName? = nil) {
-        self.list = list
-        self.language = language
-    }
+    var language: LanguageName?
 
     /// The message for one entry.
     func message(

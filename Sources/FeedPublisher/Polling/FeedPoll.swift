@@ -9,12 +9,12 @@ struct FeedPoll: Sendable {
     /// A feed that fails longer is reported once more.
     private static let longTrouble: Duration = .seconds(14 * 86_400)
 
-    private let list: FeedList
+    let list: FeedList
     let source: FeedSource
-    private let fetcher: FeedFetcher
+    let fetcher: FeedFetcher
     let environment: PublishEnvironment
     /// The start of the pass, from which due times count.
-    private let start: Date
+    let start: Date
 
     /// The outcome of a feed's turn.
     struct Outcome: Sendable {
@@ -40,20 +40,6 @@ struct FeedPoll: Sendable {
         /// Nothing new, or a failure.
         case settled(Outcome)
         case cancelled
-    }
-
-    init(
-        _ list: FeedList,
-        _ source: FeedSource,
-        _ fetcher: FeedFetcher,
-        _ environment: PublishEnvironment,
-        start: Date
-    ) {
-        self.list = list
-        self.source = source
-        self.fetcher = fetcher
-        self.environment = environment
-        self.start = start
     }
 
     /// Asks for the feed once.

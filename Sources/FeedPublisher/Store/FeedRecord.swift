@@ -45,11 +45,6 @@ struct FeedRecord: Sendable, Equatable {
     var title: String?
     var format: String?
 
-    init(id: Int64, url: String) {
-        self.id = id
-        self.url = url
-    }
-
     /// Makes the next request ask for the whole document, whatever was read before.
     mutating func forgetDocument() {
         validators = Validators(url: validators.url)
@@ -85,12 +80,6 @@ struct Validators: Sendable, Equatable {
     var lastModified: [UInt8]?
     /// The address that gave them: the one that answered last, after redirects, also where it gave none.
     var url: String?
-
-    init(etag: [UInt8]? = nil, lastModified: [UInt8]? = nil, url: String? = nil) {
-        self.etag = etag
-        self.lastModified = lastModified
-        self.url = url
-    }
 
     var isEmpty: Bool { etag == nil && lastModified == nil }
 }
