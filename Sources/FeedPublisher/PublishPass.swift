@@ -22,11 +22,11 @@ package struct PublishPass: Sendable {
         var hasHubFailed = false
     }
 
-    let lists: FeedLists
+    var lists: FeedLists
     let store: PublisherStore
     let fetcher: FeedFetcher
     let hub: HubClient?
-    let options: PublishOptions
+    var options: PublishOptions
     let environment: PublishEnvironment
     let reporter: PublishReporter
     let logger: Logger

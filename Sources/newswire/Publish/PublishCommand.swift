@@ -126,29 +126,21 @@ struct PublishCommand: AsyncParsableCommand {
         let store = try PublisherStore(path: directory.file(PublisherFiles.database))
         var options = options(settings)
         options.trappedFeed = trappedFeed
-        guard watch else { return try await pass(feeds, settings, options, store, http, client) }
-        try await stay(feeds, settings, options, store, http, client, lock)
-        return PublishReport()
-    }
-
-    private func pass(
-        _ feeds: FeedLists,
-        _ settings: Settings,
-        _ options: PublishOptions,
-        _ store: PublisherStore,
-        _ http: OutboundClient,
-        _ hub: HubClient
-    ) async throws -> PublishReport {
+        let log = Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
         let pass = PublishPass(
             lists: feeds,
             store: store,
             http: http,
-            hub: hub,
+            hub: client,
             options: options,
             environment: environment,
             reporter: PublishReporter(line: Console.say),
-            logger: Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
+            logger: log
         )
+        if watch {
+            try await stay(pass, settings, store, log, lock)
+            return PublishReport()
+        }
         let report = try await untilStopped { try await pass.run() }
         try leaveMetrics(feeds, store, report, settings)
         if Console.isInteractive { Self.summarize(report) }
