@@ -36,7 +36,6 @@ package struct FeedPreview: Sendable {
 /// The reason why a feed is not asked in a pass.
 package enum NotAsked: Sendable, Equatable {
     case notDue(until: Date)
-    /// The host asked for quiet.
     case hostQuiet(until: Date)
     /// It answered that it is gone for good.
     case gone(since: Date)

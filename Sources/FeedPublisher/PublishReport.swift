@@ -81,7 +81,7 @@ package enum PublishHint: Sendable, Equatable {
 }
 
 /// A message that a dry run would send.
-package struct MessagePreview: Sendable, Equatable {
+package struct MessagePreview: Sendable, Equatable, Encodable {
     package let category: String
     package let tags: String
     package let title: String
@@ -89,10 +89,13 @@ package struct MessagePreview: Sendable, Equatable {
     package let text: String
     /// Those that it has a text in by name.
     package let languages: [String]
-    package let body: [UInt8]
+    package let body: String
+    package let bytes: Int
     /// The number of recipients; `nil` where the hub does not tell.
     package let recipients: Int?
     package let platforms: [String: Int]
+
+    private enum CodingKeys: CodingKey { case category, tags, title, languages, body, bytes, recipients, platforms }
 }
 
 /// The receiver of a pass's lines, called from several tasks while it runs.

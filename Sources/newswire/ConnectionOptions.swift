@@ -133,7 +133,6 @@ struct HubConnection: Sendable {
         )
     }
 
-    /// A client for the hub.
     func client(_ connection: ConnectionString, http: OutboundClient) throws -> HubClient {
         try HubClient(
             connection: connection,

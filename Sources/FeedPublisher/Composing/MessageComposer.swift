@@ -26,7 +26,6 @@ struct MessageComposer: Sendable {
     /// The language of the entries; `nil` for the list's main one.
     var language: LanguageName?
 
-    /// The message for one entry.
     func message(
         for announcement: Announcement,
         feedTitle: String,

@@ -35,7 +35,6 @@ struct FeedPoll: Sendable {
     }
 
     enum Answer: Sendable {
-        /// A document to be read.
         case document(FetchedDocument)
         /// Nothing new, or a failure.
         case settled(Outcome)

@@ -128,7 +128,6 @@ package final class PublishWatch: Sendable {
         return report
     }
 
-    /// The lists in force.
     package var lists: FeedLists { feeds.lists }
 
     /// One line for the service manager.

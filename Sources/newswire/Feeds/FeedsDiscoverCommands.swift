@@ -7,7 +7,6 @@ import HostSystem
 import OutboundHTTP
 import Settings
 
-/// The options of a search for feeds.
 struct FeedSearchOptions: ParsableArguments {
     @Option(PublisherSettings.contact)
     var contact: String?
