@@ -105,4 +105,8 @@ package struct PublishReporter: Sendable {
     package init(line: @escaping @Sendable (PublishLine) -> Void) {
         self.line = line
     }
+
+    func say(_ level: PublishLine.Level, _ text: String = "", hint: PublishHint? = nil, isRepeat: Bool = false) {
+        line(PublishLine(level, text, hint: hint, isRepeat: isRepeat))
+    }
 }

@@ -31,20 +31,14 @@ extension PublisherStore {
 
     /// The subscription that a feed is to have.
     func subscription(ofFeed feed: Int64) throws -> WebSubSubscription? {
-        try read { store in
-            try store.rows("SELECT * FROM websub WHERE feed = ? AND state <> 'leaving'", [feed]).first
-                .map(WebSubSubscription.init)
-        }
+        try read { try $0.subscription("feed = ? AND state <> 'leaving'", feed) }
     }
 
     /// The subscription whose callback ends in this path.
     ///
     /// Found by a hash: how long the search takes tells nothing of paths that there are.
     func subscription(path: String) throws -> WebSubSubscription? {
-        try read { store in
-            try store.rows("SELECT * FROM websub WHERE pathHash = ?", [Self.hash(path)]).first
-                .map(WebSubSubscription.init)
-        }
+        try read { try $0.subscription("pathHash = ?", Self.hash(path)) }
     }
 
     /// Makes a feed's subscription be one to this offer; one to another is to be ended.
@@ -61,8 +55,7 @@ extension PublisherStore {
         now: Date
     ) throws -> Bool {
         try transaction { store in
-            let known = try store.rows("SELECT * FROM websub WHERE feed = ? AND state <> 'leaving'", [feed]).first
-                .map(WebSubSubscription.init)
+            let known = try store.subscription("feed = ? AND state <> 'leaving'", feed)
             if var known {
                 guard known.yields(to: offer, base: base, now: now) else { return false }
                 known.leave(now: now)
@@ -91,10 +84,7 @@ extension PublisherStore {
         _ change: (inout WebSubSubscription) throws -> Bool
     ) throws -> WebSubSubscription? {
         try transaction { store in
-            guard
-                var subscription = try store.rows("SELECT * FROM websub WHERE id = ?", [id]).first
-                    .map(WebSubSubscription.init)
-            else { return nil }
+            guard var subscription = try store.subscription("id = ?", id) else { return nil }
             let before = subscription
             if try change(&subscription) {
                 try store.run("DELETE FROM websub WHERE id = ?", [id])
@@ -109,6 +99,13 @@ extension PublisherStore {
 }
 
 extension StoreTransaction {
+    fileprivate func subscription(
+        _ condition: String,
+        _ value: any DatabaseValueConvertible
+    ) throws -> WebSubSubscription? {
+        try rows("SELECT * FROM websub WHERE \(condition)", [value]).first.map(WebSubSubscription.init)
+    }
+
     fileprivate func save(_ subscription: WebSubSubscription) throws {
         try run(
             """

@@ -239,7 +239,7 @@ package final class PublishWatch: Sendable {
             return state.storeTrouble == error.reason
         }
         guard !isKnown else { return }
-        reporter.line(PublishLine(.warning, "\(error); nothing is lost, and it is tried again"))
+        reporter.say(.warning, "\(error); nothing is lost, and it is tried again")
     }
 
     private func pause(until date: Date) -> Duration {

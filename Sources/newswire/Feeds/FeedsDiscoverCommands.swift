@@ -1,10 +1,7 @@
 import ArgumentParser
 import FeedLists
-import FeedPublisher
 import Feeds
-import Foundation
 import HostSystem
-import OutboundHTTP
 import Settings
 
 struct FeedSearchOptions: ParsableArguments {

@@ -1,9 +1,7 @@
 import ArgumentParser
 import FeedLists
 import FeedPublisher
-import Foundation
 import HostSystem
-import Settings
 
 struct FeedsExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,6 @@ import ArgumentParser
 import FeedLists
 import FeedPublisher
 import Feeds
-import Foundation
 import HostSystem
 import OutboundHTTP
 import Settings

@@ -1,9 +1,7 @@
 import ArgumentParser
 import FeedLists
 import FeedPublisher
-import Foundation
 import HostSystem
-import HubClient
 import OutboundHTTP
 import Settings
 
