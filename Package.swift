@@ -217,7 +217,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
-                "OutboundHTTP", "FeedPublisher", "SubscriberAgent", "Certificates", "NetworkAddresses",
+                "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
+                "NetworkAddresses",
             ]
         ),
     ]
