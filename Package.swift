@@ -54,6 +54,7 @@ let package = Package(
         .target(name: "NetworkAddresses"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
         .target(name: "Certificates", dependencies: ["HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]),
+        .target(name: "YAMLFiles", dependencies: [.yams]),
         .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem"]),
 
         // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.
@@ -83,7 +84,7 @@ let package = Package(
         // The publisher and the agent.
         .target(
             name: "FeedLists",
-            dependencies: ["Feeds", "HubProtocol", "OutboundHTTP", "HostSystem", .crypto, .yams]
+            dependencies: ["Feeds", "HubProtocol", "OutboundHTTP", "HostSystem", "YAMLFiles", .crypto, .yams]
         ),
         .target(
             name: "FeedPublisher",
@@ -102,7 +103,10 @@ let package = Package(
         ),
 
         // What can be configured, and where it is found.
-        .target(name: "Settings", dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", .yams]),
+        .target(
+            name: "Settings",
+            dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", "YAMLFiles", .yams]
+        ),
 
         // What a start needs to know before it, and the pipeline in one process.
         .target(
@@ -213,7 +217,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
-                "OutboundHTTP", "FeedPublisher", "SubscriberAgent", "Certificates", "NetworkAddresses",
+                "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
+                "NetworkAddresses",
             ]
         ),
     ]

@@ -126,7 +126,7 @@ def check(program, environment, folder, start, records, port, site, tally):
         sys.exit(first.stderr)
     taken = accepted(port) - before
     database = sqlite3.connect(f"file:{state}/publisher.sqlite?mode=ro", uri=True)
-    announced = dict(database.execute("SELECT category, count(*) FROM outbox WHERE NOT is_digest GROUP BY category"))
+    announced = dict(database.execute("SELECT category, count(*) FROM outbox WHERE NOT isDigest GROUP BY category"))
     listed = subprocess.run(
         [program, "feeds", "list", "--json", "--feeds", lists, "--state", state],
         env=environment, capture_output=True, text=True, check=True,

@@ -76,7 +76,10 @@ package struct Demo: Sendable {
     }
 
     /// Runs until the samples were delivered, or on until the task is cancelled.
-    package func run(staysUp: Bool) async throws {
+    ///
+    /// `invitation` makes what is printed before the demo stays up, of the path of a file with the connection string that
+    /// may do all; it is `nil` if the demo ends.
+    package func run(thenInvite invitation: (@Sendable (_ connectionFile: String) -> String)?) async throws {
         let hubPort = Signal<Int>()
         let feedPort = Signal<Int>()
         let hub = try await makeHub()
@@ -85,7 +88,7 @@ package struct Demo: Sendable {
             { try await samples.serve { feedPort.send($0) } },
             {
                 let ports = (hub: try await hubPort.value(), feeds: try await feedPort.value())
-                try await show(hub, ports, staysUp: staysUp)
+                try await show(hub, ports, invitation)
             },
         ])
     }
@@ -93,7 +96,7 @@ package struct Demo: Sendable {
     private func show(
         _ hub: HubService,
         _ ports: (hub: Int, feeds: Int),
-        staysUp: Bool
+        _ invitation: (@Sendable (_ connectionFile: String) -> String)?
     ) async throws {
         let endpoint = "http://127.0.0.1:\(ports.hub)/"
         let strings = try hub.connectionStrings(endpoint: endpoint)
@@ -120,8 +123,10 @@ package struct Demo: Sendable {
                     throw DemoError("not everything arrived within \(Self.patience.components.seconds) s")
                 },
             ])
-            guard staysUp else { return }
-            try stayUp(full)
+            guard let invitation else { return }
+            let file = "\(scratch)/\(HubFiles.Connection.full.rawValue)"
+            try PrivateFile.write("\(full)\n", to: file)
+            try environment.print(invitation(file))
             try await Task.sleep(for: .seconds(Int32.max))
         }
         try await firstToEnd(work)
@@ -250,24 +255,6 @@ package struct Demo: Sendable {
         return expected.sorted() == received.sorted()
     }
 
-    private func stayUp(_ connection: ConnectionString) throws {
-        let file = "\(scratch)/\(HubFiles.Connection.full.rawValue)"
-        try PrivateFile.write("\(connection)\n", to: file)
-        let program = CommandLine.arguments.first ?? "newswire"
-        try environment.print(
-            """
-
-            The demo stays up until Ctrl-C. In another terminal, try:
-              export NEWSWIRE_CONNECTION_FILE=\(file)
-              \(program) subscribe --state \(scratch)/me --categories World,Sports
-            and in a third one:
-              export NEWSWIRE_CONNECTION_FILE=\(file)
-              \(program) send --tags Sports --message "Extra time in the final"
-              \(program) categories --state \(scratch)/me
-              \(program) inbox --state \(scratch)/me
-            """
-        )
-    }
 }
 
 /// Prints an agent's lines with its name before them.

@@ -42,7 +42,7 @@ extension FeedLists {
         var trials: [FeedSource] = []
         for address in wanted where !listed.contains(address.comparable) {
             guard isLocal || !address.isFile else {
-                throw FeedChoiceError("'\(address.display)' is a file, which needs --local")
+                throw FeedChoiceError("'\(address.display)' is a file", isFile: true)
             }
             let isRepeat = trials.contains { $0.address.comparable == address.comparable }
             if isRepeat { continue }
@@ -77,6 +77,11 @@ extension FeedList {
 /// A choice of feeds that cannot be met; exit code 64.
 package struct FeedChoiceError: Error, Sendable, CustomStringConvertible {
     package let description: String
+    /// True if the choice can be met where files are allowed.
+    package let isFile: Bool
 
-    init(_ description: String) { self.description = description }
+    init(_ description: String, isFile: Bool = false) {
+        self.description = description
+        self.isFile = isFile
+    }
 }

@@ -25,9 +25,7 @@ package struct FeedLists: Sendable {
     package static func load(directory: String) throws(FeedListsError) -> FeedLists {
         let texts = try texts(in: directory)
         guard !texts.isEmpty else {
-            throw FeedListsError([
-                FeedListProblem(file: directory, line: nil, text: "holds no feed list (a file named *.yaml)")
-            ])
+            throw FeedListsError(directory, "holds no feed list (a file named *.yaml)")
         }
         return try parse(texts)
     }
@@ -40,15 +38,11 @@ package struct FeedLists: Sendable {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
         } catch {
-            throw FeedListsError([
-                FeedListProblem(file: directory, line: nil, text: "cannot read the feed lists: \(reason(error))")
-            ])
+            throw FeedListsError(directory, "cannot read the feed lists: \(reason(error))")
         }
         let files = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted()
         guard files.count <= maximumFiles else {
-            throw FeedListsError([
-                FeedListProblem(file: directory, line: nil, text: "holds more than \(maximumFiles) feed lists")
-            ])
+            throw FeedListsError(directory, "holds more than \(maximumFiles) feed lists")
         }
         let folder = directory.hasSuffix("/") ? directory : directory + "/"
         return files.map { (folder + $0, contents(folder + $0)) }
@@ -87,25 +81,15 @@ package struct FeedLists: Sendable {
         var places: [String: (file: String, line: Int?)] = [:]
         for list in lists {
             if let first = categories[list.category] {
-                problems.append(
-                    FeedListProblem(
-                        file: list.file,
-                        line: nil,
-                        text: "category '\(list.category)' is already listed in '\(first.file)'"
-                    )
-                )
+                let text = "category '\(list.category)' is already listed in '\(first.file)'"
+                problems.append(FeedListProblem(file: list.file, text: text))
             }
             categories[list.category] = categories[list.category] ?? list
             for feed in list.feeds {
                 if let first = places[feed.address.comparable] {
                     let place = first.line.map { "'\(first.file)' line \($0)" } ?? "'\(first.file)'"
-                    problems.append(
-                        FeedListProblem(
-                            file: list.file,
-                            line: feed.line,
-                            text: "feed '\(feed.address.publicText)' is already listed in \(place)"
-                        )
-                    )
+                    let text = "feed '\(feed.address.publicText)' is already listed in \(place)"
+                    problems.append(FeedListProblem(file: list.file, line: feed.line, text: text))
                 } else {
                     places[feed.address.comparable] = (list.file, feed.line)
                 }
@@ -118,18 +102,14 @@ package struct FeedLists: Sendable {
         do {
             let data = try Data(contentsOf: URL(filePath: path))
             guard data.count <= maximumFileBytes else {
-                return .failure(
-                    FeedListProblem(file: path, line: nil, text: "is larger than \(maximumFileBytes) bytes")
-                )
+                return .failure(FeedListProblem(file: path, text: "is larger than \(maximumFileBytes) bytes"))
             }
             guard let text = String(validating: data, as: UTF8.self) else {
-                return .failure(FeedListProblem(file: path, line: nil, text: "is not UTF-8"))
+                return .failure(FeedListProblem(file: path, text: "is not UTF-8"))
             }
             return .success(text)
         } catch {
-            return .failure(
-                FeedListProblem(file: path, line: nil, text: "cannot read feed list: \(reason(error))")
-            )
+            return .failure(FeedListProblem(file: path, text: "cannot read feed list: \(reason(error))"))
         }
     }
 
@@ -147,7 +127,7 @@ package struct FeedLists: Sendable {
 package struct FeedListProblem: Error, Sendable, Hashable, CustomStringConvertible {
     package let file: String
     /// From 1, where known.
-    package let line: Int?
+    package internal(set) var line: Int?
     package let text: String
 
     package var description: String {
@@ -160,6 +140,8 @@ package struct FeedListsError: Error, Sendable, CustomStringConvertible {
     package let problems: [FeedListProblem]
 
     init(_ problems: [FeedListProblem]) { self.problems = problems }
+
+    init(_ file: String, _ text: String) { problems = [FeedListProblem(file: file, text: text)] }
 
     /// One line a problem.
     package var description: String { problems.map(\.description).joined(separator: "\n") }

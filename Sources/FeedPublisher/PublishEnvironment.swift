@@ -13,7 +13,6 @@ package struct PublishEnvironment: Sendable {
     package var sleep: @Sendable (Duration) async throws -> Void
     /// Version of this program: a document that ended another version is tried again.
     package var program = ""
-    /// Reads a fetched document.
     var read: @Sendable (FetchedDocument) throws(FeedError) -> Feed = { document throws(FeedError) in
         try FeedReader.read(
             document.body,

@@ -20,15 +20,13 @@ package struct PublishPass: Sendable {
         var sent: [String: Int] = [:]
         /// The hub is away or refuses us: another pass tries again.
         var hasHubFailed = false
-
-        init(start: Date) { self.start = start }
     }
 
-    let lists: FeedLists
+    var lists: FeedLists
     let store: PublisherStore
     let fetcher: FeedFetcher
     let hub: HubClient?
-    let options: PublishOptions
+    var options: PublishOptions
     let environment: PublishEnvironment
     let reporter: PublishReporter
     let logger: Logger
@@ -82,7 +80,13 @@ package struct PublishPass: Sendable {
     /// - Returns: `nil` when the task was cancelled.
     /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing of this turn was.
     func take(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
-        let poll = FeedPoll(turn.list, turn.source, fetcher, environment, start: start)
+        let poll = FeedPoll(
+            list: turn.list,
+            source: turn.source,
+            fetcher: fetcher,
+            environment: environment,
+            start: start
+        )
         var before = turn.record
         if preview != nil || before.hasHeldEntries(dueAt: environment.now()) { before.forgetDocument() }
 

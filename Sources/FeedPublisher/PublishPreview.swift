@@ -20,8 +20,7 @@ package struct FeedPreview: Sendable {
     package enum State: Sendable, Equatable {
         case read
         case notAsked(NotAsked)
-        /// A line that says what is wrong and what could be done.
-        case failed(String)
+        case failed(PublishLine)
         /// The pass ended before its turn.
         case skipped
     }
@@ -37,7 +36,6 @@ package struct FeedPreview: Sendable {
 /// The reason why a feed is not asked in a pass.
 package enum NotAsked: Sendable, Equatable {
     case notDue(until: Date)
-    /// The host asked for quiet.
     case hostQuiet(until: Date)
     /// It answered that it is gone for good.
     case gone(since: Date)

@@ -1,20 +1,11 @@
 package import FoundationEssentials
+package import HostSystem
 package import HubClient
-
-/// The exit code of a pass.
-package enum PublishExit: Int32, Sendable {
-    case done = 0
-    /// Something is broken that a later pass would find broken again.
-    case failed = 1
-    /// The hub is away, or the disk is full: nothing is lost, a later pass goes on.
-    case tryLater = 75
-    /// The hub refuses us: somebody has to change the configuration.
-    case badConfiguration = 78
-}
 
 /// The figures of a pass.
 package struct PublishReport: Sendable, Equatable {
-    package var exit = PublishExit.done
+    /// Nothing is lost with `tryLater`; with `badConfiguration` the hub refuses us.
+    package var exit = ExitStatus.done
     /// Feeds asked for.
     package var polled = 0
     /// Feeds of ``polled`` without anything new from the server.
@@ -66,29 +57,31 @@ package struct PublishLine: Sendable, Equatable {
     }
 
     package let level: Level
+    /// Empty where the hint says all.
     package let text: String
-    /// What may help, which the command line puts into words; then ``text`` is empty.
-    package let hint: HubHint?
+    package let hint: PublishHint?
     /// True if an earlier pass said it already: under cron nobody wants it again, a person at a terminal does.
     package let isRepeat: Bool
 
-    package init(_ level: Level, _ text: String, isRepeat: Bool = false) {
+    init(_ level: Level, _ text: String = "", hint: PublishHint? = nil, isRepeat: Bool = false) {
         self.level = level
         self.text = text
-        self.hint = nil
-        self.isRepeat = isRepeat
-    }
-
-    init(_ hint: HubHint, isRepeat: Bool) {
-        self.level = .hint
-        self.text = ""
         self.hint = hint
         self.isRepeat = isRepeat
     }
 }
 
+/// What may help after a failure; the command line puts it into words.
+package enum PublishHint: Sendable, Equatable {
+    case hub(HubHint)
+    /// A document is skipped, and can be read on demand.
+    case skippedDocument
+    /// A publisher that stays holds the lock as long as it runs.
+    case longRun
+}
+
 /// A message that a dry run would send.
-package struct MessagePreview: Sendable, Equatable {
+package struct MessagePreview: Sendable, Equatable, Encodable {
     package let category: String
     package let tags: String
     package let title: String
@@ -96,10 +89,13 @@ package struct MessagePreview: Sendable, Equatable {
     package let text: String
     /// Those that it has a text in by name.
     package let languages: [String]
-    package let body: [UInt8]
+    package let body: String
+    package let bytes: Int
     /// The number of recipients; `nil` where the hub does not tell.
     package let recipients: Int?
     package let platforms: [String: Int]
+
+    private enum CodingKeys: CodingKey { case category, tags, title, languages, body, bytes, recipients, platforms }
 }
 
 /// The receiver of a pass's lines, called from several tasks while it runs.
@@ -108,5 +104,9 @@ package struct PublishReporter: Sendable {
 
     package init(line: @escaping @Sendable (PublishLine) -> Void) {
         self.line = line
+    }
+
+    func say(_ level: PublishLine.Level, _ text: String = "", hint: PublishHint? = nil, isRepeat: Bool = false) {
+        line(PublishLine(level, text, hint: hint, isRepeat: isRepeat))
     }
 }

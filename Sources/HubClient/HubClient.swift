@@ -11,8 +11,13 @@ package struct HubClient: Sendable {
     let tokens: TokenSource
     let http: OutboundClient
     let certificateAuthorities: String?
-    let now: @Sendable () -> Date
+    var now: @Sendable () -> Date = { Date() }
 
+    /// The hub's address, for messages; it holds no secret.
+    package var address: String { hubURL }
+}
+
+extension HubClient {
     /// Takes the base address and key of the connection; `allowPlainHTTP` permits `http` to a host that is not this
     /// machine, and `certificateAuthorities` is a PEM file in place of the system's authorities.
     ///
@@ -25,31 +30,15 @@ package struct HubClient: Sendable {
         certificateAuthorities: String? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(ConnectionStringError) {
-        let base = try connection.baseURL(allowingPlainHTTP: allowPlainHTTP)
-        self.hubURL = "\(base)/\(hub.text)"
-        self.tokens = TokenSource(resource: hubURL, connection: connection)
-        self.http = http
-        self.certificateAuthorities = certificateAuthorities
-        self.now = now
+        let url = "\(try connection.baseURL(allowingPlainHTTP: allowPlainHTTP))/\(hub.text)"
+        self.init(
+            hubURL: url,
+            tokens: TokenSource(resource: url, connection: connection),
+            http: http,
+            certificateAuthorities: certificateAuthorities,
+            now: now
+        )
     }
-
-    /// Calls what is below an address; the token is signed for `resource`.
-    init(
-        url: String,
-        resource: String,
-        connection: ConnectionString,
-        http: OutboundClient,
-        certificateAuthorities: String?
-    ) {
-        hubURL = url
-        tokens = TokenSource(resource: resource, connection: connection)
-        self.http = http
-        self.certificateAuthorities = certificateAuthorities
-        now = { Date() }
-    }
-
-    /// The hub's address, for messages; it holds no secret.
-    package var address: String { hubURL }
 }
 
 // MARK: - Installations

@@ -22,9 +22,8 @@ package struct NamespaceClient: Sendable {
     ) throws(ConnectionStringError) {
         base = try connection.baseURL(allowingPlainHTTP: allowPlainHTTP)
         client = HubClient(
-            url: base,
-            resource: base + "/",
-            connection: connection,
+            hubURL: base,
+            tokens: TokenSource(resource: base + "/", connection: connection),
             http: http,
             certificateAuthorities: certificateAuthorities
         )

@@ -57,7 +57,7 @@ extension ProtocolError {
                 .invalidSignature,
                 """
                 InvalidSignature: The token has an invalid signature. This operation wants a rule of the namespace, \
-                such as RootManageSharedAccessKey, whose connection string 'newswire hub keys --namespace' shows.
+                such as RootManageSharedAccessKey.
                 """
             )
         case .expiredToken:

@@ -1,5 +1,6 @@
 package import GRDB
 internal import Glibc
+internal import HubProtocol
 
 /// How a SQLite file can be looked at and left as it is.
 package enum DatabaseFile {
@@ -33,11 +34,7 @@ package enum DatabaseFile {
     /// Source: sqlite.org/uri.html, `immutable`. Needs a SQLite built with `SQLITE_USE_URI`, as Debian's is.
     private static func readingName(_ path: String) -> String {
         guard access("\(path)-wal", F_OK) != 0 else { return path }
-        let escaped = path.utf8.reduce(into: "") { text, byte in
-            let isPlain =
-                byte > 0x20 && byte < 0x7F && ![UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains(byte)
-            text += isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return "file:\(escaped)?immutable=1"
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        return "file:\(parts.map { PercentEncoding.encode(String($0)) }.joined(separator: "/"))?immutable=1"
     }
 }

@@ -28,13 +28,11 @@ package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SettingFormat<ListenAddress> {
-    static let listenAddress = SettingFormat("address and port", show: { "\($0)" }) {
-        text throws(SettingValueError) in
-        guard let address = ListenAddress(text) else {
-            throw SettingValueError("must be an address of this machine and a port, such as 127.0.0.1:8789")
-        }
-        return address
-    }
+    static let listenAddress = SettingFormat(
+        "address and port",
+        show: { "\($0)" },
+        otherwise: "must be an address of this machine and a port, such as 127.0.0.1:8789"
+    ) { ListenAddress($0) }
 }
 
 extension SettingFormat<String> {

@@ -9,7 +9,7 @@ package struct SettingEntry: Sendable {
     /// The key in the file, and the long flag.
     package let key: String
     /// One sentence, as `--help` and the reference show it.
-    package let summary: String
+    package fileprivate(set) var summary = ""
     /// Of the value, for people.
     package let type: String
     /// Bounds of the value, for people; `nil` when its type says all.
@@ -48,7 +48,7 @@ package enum SettingNature: Sendable {
 
 /// A setting that has a value in any case.
 package struct Setting<Value: Sendable>: Sendable {
-    package let entry: SettingEntry
+    package private(set) var entry: SettingEntry
     package let fallback: Value
     package let parse: @Sendable (String) throws(SettingValueError) -> Value
 
@@ -57,29 +57,39 @@ package struct Setting<Value: Sendable>: Sendable {
         _ key: String,
         _ format: SettingFormat<Value>,
         _ fallback: Value,
-        sharedVariable: String? = nil,
-        _ summary: String
+        sharedVariable: String? = nil
     ) {
         self.fallback = fallback
         self.parse = format.parse
-        entry = format.entry(section, key, defaultText: format.show(fallback), sharedVariable, summary)
+        entry = format.entry(section, key, defaultText: format.show(fallback), sharedVariable)
+    }
+
+    func summary(_ text: String) -> Setting {
+        var setting = self
+        setting.entry.summary = text
+        return setting
     }
 }
 
 /// A setting that may be left open.
 package struct OpenSetting<Value: Sendable>: Sendable {
-    package let entry: SettingEntry
+    package private(set) var entry: SettingEntry
     package let parse: @Sendable (String) throws(SettingValueError) -> Value
 
     init(
         _ section: SettingSection,
         _ key: String,
         _ format: SettingFormat<Value>,
-        sharedVariable: String? = nil,
-        _ summary: String
+        sharedVariable: String? = nil
     ) {
         self.parse = format.parse
-        entry = format.entry(section, key, defaultText: nil, sharedVariable, summary)
+        entry = format.entry(section, key, defaultText: nil, sharedVariable)
+    }
+
+    func summary(_ text: String) -> OpenSetting {
+        var setting = self
+        setting.entry.summary = text
+        return setting
     }
 }
 
@@ -88,14 +98,12 @@ extension SettingFormat {
         _ section: SettingSection,
         _ key: String,
         defaultText: String?,
-        _ sharedVariable: String?,
-        _ summary: String
+        _ sharedVariable: String?
     ) -> SettingEntry {
         let parse = parse
         return SettingEntry(
             section: section,
             key: key,
-            summary: summary,
             type: type,
             range: range,
             defaultText: defaultText,

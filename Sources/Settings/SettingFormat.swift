@@ -22,6 +22,21 @@ package struct SettingFormat<Value: Sendable>: Sendable {
         self.parse = parse
         self.show = show
     }
+
+    /// Makes the format of values that `read` returns, and `nil` for other texts; `reason` says what a text must be.
+    init(
+        _ type: String,
+        range: String? = nil,
+        nature: SettingNature = .plain,
+        show: @escaping @Sendable (Value) -> String,
+        otherwise reason: String,
+        read: @escaping @Sendable (String) -> Value?
+    ) {
+        self.init(type, range: range, nature: nature, show: show) { text throws(SettingValueError) in
+            guard let value = read(text) else { throw SettingValueError(reason) }
+            return value
+        }
+    }
 }
 
 /// Why a text is no value of its setting, as the end of a sentence: "must be …".
@@ -57,11 +72,11 @@ extension SettingFormat<String> {
         return try Self.singleLine(text)
     }
 
-    static let address = SettingFormat("address", show: { $0 }) { text throws(SettingValueError) in
-        guard !text.isEmpty, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "/") }) else {
-            throw SettingValueError("must be an address or a name of this machine, such as 127.0.0.1")
-        }
-        return text
+    static let address = matching(
+        "address",
+        otherwise: "must be an address or a name of this machine, such as 127.0.0.1"
+    ) { text in
+        !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "/") }
     }
 
     static let hubName = SettingFormat("hub name", show: { $0 }) { text throws(SettingValueError) in
@@ -73,29 +88,33 @@ extension SettingFormat<String> {
     }
 
     /// What may stand in the comment of a `User-Agent` field and in one segment of a path.
-    static let contact = SettingFormat("URL or e-mail address", range: "up to 200 bytes", show: { $0 }) {
-        text throws(SettingValueError) in
-        guard (1...200).contains(text.utf8.count),
-            text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !"()\\".utf8.contains($0) })
-        else { throw SettingValueError("must be a URL or an e-mail address of ASCII without spaces and parentheses") }
-        return text
+    static let contact = matching(
+        "URL or e-mail address",
+        range: "up to 200 bytes",
+        otherwise: "must be a URL or an e-mail address of ASCII without spaces and parentheses"
+    ) { text in
+        (1...200).contains(text.utf8.count) && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && !"()\\".utf8.contains($0) }
     }
 
     /// A name under which a publisher announces its categories.
-    static let publisherName = SettingFormat("name", range: "up to 64 letters, digits, '.', '_', '-'", show: { $0 }) {
-        text throws(SettingValueError) in
-        let isName = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                true
-            default: false
-            }
+    static let publisherName = matching(
+        "name",
+        range: "up to 64 letters, digits, '.', '_', '-'",
+        otherwise: "must be 1 to 64 letters, digits, '.', '_' or '-'"
+    ) { text in
+        let isName = text.utf8.allSatisfy {
+            0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || "._-".utf8.contains($0)
         }
-        guard isName, (1...64).contains(text.utf8.count), text != ".", text != ".." else {
-            throw SettingValueError("must be 1 to 64 letters, digits, '.', '_' or '-'")
-        }
-        return text
+        return isName && (1...64).contains(text.utf8.count) && text != "." && text != ".."
+    }
+
+    private static func matching(
+        _ type: String,
+        range: String? = nil,
+        otherwise reason: String,
+        _ isFit: @escaping @Sendable (String) -> Bool
+    ) -> SettingFormat {
+        SettingFormat(type, range: range, show: { $0 }, otherwise: reason) { isFit($0) ? $0 : nil }
     }
 
     private static let singleLine: @Sendable (String) throws(SettingValueError) -> String = {
@@ -108,49 +127,45 @@ extension SettingFormat<String> {
 }
 
 extension SettingFormat<Bool> {
-    static let flag = SettingFormat("true or false", show: { "\($0)" }) { text throws(SettingValueError) in
-        switch text {
-        case "true": return true
-        case "false": return false
-        default: throw SettingValueError("must be true or false")
+    static let flag = SettingFormat("true or false", show: { "\($0)" }, otherwise: "must be true or false") { Bool($0) }
+}
+
+extension SettingFormat where Value: Comparable {
+    /// Values of a range; `example` is named for texts that are none.
+    fileprivate static func bounded(
+        _ type: String,
+        _ range: ClosedRange<Value>,
+        example: String? = nil,
+        show: @escaping @Sendable (Value) -> String,
+        read: @escaping @Sendable (String) -> Value?
+    ) -> SettingFormat {
+        let bounds = "\(show(range.lowerBound)) to \(show(range.upperBound))"
+        return SettingFormat(type, range: bounds, show: show) { text throws(SettingValueError) in
+            let value = read(text)
+            if value == nil, let example { throw SettingValueError("must be a \(type) such as \(example)") }
+            guard let value, range.contains(value) else { throw SettingValueError("must be \(bounds)") }
+            return value
         }
     }
 }
 
 extension SettingFormat<Int> {
     static func wholeNumber(_ range: ClosedRange<Int>) -> SettingFormat {
-        let bounds = "\(range.lowerBound) to \(range.upperBound)"
-        return SettingFormat("whole number", range: bounds, show: { "\($0)" }) { text throws(SettingValueError) in
-            guard let number = Int(text), range.contains(number) else { throw SettingValueError("must be \(bounds)") }
-            return number
-        }
+        bounded("whole number", range, show: { "\($0)" }, read: { Int($0) })
     }
 }
 
 extension SettingFormat<Int64> {
     /// Bytes, with a unit.
     static func size(_ range: ClosedRange<Int64>) -> SettingFormat {
-        let bounds = "\(SettingUnits.size(range.lowerBound)) to \(SettingUnits.size(range.upperBound))"
-        return SettingFormat("size", range: bounds, show: SettingUnits.size) { text throws(SettingValueError) in
-            guard let bytes = SettingUnits.size(text) else {
-                throw SettingValueError("must be a size such as 512MiB or 1GiB")
-            }
-            guard range.contains(bytes) else { throw SettingValueError("must be \(bounds)") }
-            return bytes
-        }
+        bounded("size", range, example: "512MiB or 1GiB", show: SettingUnits.size, read: { SettingUnits.size($0) })
     }
 }
 
 extension SettingFormat<Duration> {
     static func time(_ range: ClosedRange<Duration>) -> SettingFormat {
-        let bounds = "\(SettingUnits.time(range.lowerBound)) to \(SettingUnits.time(range.upperBound))"
-        return SettingFormat("time", range: bounds, show: SettingUnits.time) { text throws(SettingValueError) in
-            guard let time = SettingUnits.time(text) else {
-                throw SettingValueError("must be a time such as 30s, 5m, 72h or 7d")
-            }
-            guard range.contains(time) else { throw SettingValueError("must be \(bounds)") }
-            return time
-        }
+        let example = "30s, 5m, 72h or 7d"
+        return bounded("time", range, example: example, show: SettingUnits.time, read: { SettingUnits.time($0) })
     }
 }
 
@@ -212,22 +227,22 @@ private func words<Word>(
 }
 
 extension SettingFormat<CategoryCap> {
-    static let cap = SettingFormat("whole number or none", range: "1 to 1000", show: { "\($0)" }) {
-        text throws(SettingValueError) in
-        if text == "none" { return .none }
-        guard let number = Int(text), (1...1_000).contains(number) else {
-            throw SettingValueError("must be 1 to 1000, or none")
-        }
-        return .atMost(number)
+    static let cap = SettingFormat(
+        "whole number or none",
+        range: "1 to 1000",
+        show: { "\($0)" },
+        otherwise: "must be 1 to 1000, or none"
+    ) { text in
+        if text == "none" { return CategoryCap.none }
+        return Int(text).flatMap { (1...1_000).contains($0) ? .atMost($0) : nil }
     }
 }
 
 extension SettingFormat where Value: RawRepresentable, Value: CaseIterable, Value.RawValue == String {
     static var word: SettingFormat {
         let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        return SettingFormat("word", range: words, show: \.rawValue) { text throws(SettingValueError) in
-            guard let value = Value(rawValue: text) else { throw SettingValueError("must be one of \(words)") }
-            return value
+        return SettingFormat("word", range: words, show: \.rawValue, otherwise: "must be one of \(words)") {
+            Value(rawValue: $0)
         }
     }
 }

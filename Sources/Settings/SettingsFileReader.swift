@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import YAMLFiles
 internal import Yams
 
 /// Reads the file and gathers everything that is wrong with its form.
@@ -34,13 +35,9 @@ struct SettingsFileReader {
     mutating func read(_ text: String) -> [String: GivenValue] {
         let root: Node?
         do {
-            // All scalars are texts to us; telling numbers and dates apart costs milliseconds of regular expressions.
-            root = try Yams.compose(yaml: text, .basic)
-        } catch let error as YamlError {
-            report(error)
-            return [:]
+            root = try YAMLText.root(of: text)
         } catch {
-            problem(nil, "is not YAML: \(error)")
+            problems.append(SettingsProblem(place: file, line: error.line, text: error.text))
             return [:]
         }
         // Empty, or nothing but comments: all defaults.
@@ -128,19 +125,6 @@ struct SettingsFileReader {
 
     private mutating func unknown(_ node: Node, known: [String], kind: String) {
         problems.append(SettingsProblem.unknown(node, kind: kind, known: known, file: file, instead: "connection-file"))
-    }
-
-    private mutating func report(_ error: YamlError) {
-        switch error {
-        case .scanner(_, let reason, let mark, _), .parser(_, let reason, let mark, _),
-            .composer(_, let reason, let mark, _):
-            problems.append(SettingsProblem(place: file, line: mark.line, text: "is not YAML: \(reason)"))
-        case .duplicatedKeysInMapping(let keys, let context):
-            let names = keys.map { "'\($0)'" }.joined(separator: ", ")
-            problems.append(SettingsProblem(place: file, line: context.mark.line, text: "key \(names) stands twice"))
-        default:
-            problem(nil, "is not YAML")
-        }
     }
 
     private mutating func problem(_ node: Node?, _ text: String) {

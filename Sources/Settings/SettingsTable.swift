@@ -11,146 +11,77 @@ package enum SettingsTable {
 }
 
 package enum HubSettings {
-    package static let listen = Setting(.hub, "listen", .address, "127.0.0.1", "The address to listen on.")
-    package static let port = Setting(.hub, "port", .wholeNumber(0...65_535), 8_787, "The port; 0 takes any free one.")
-    package static let insecureListen = Setting(
-        .hub,
-        "insecure-listen",
-        .flag,
-        false,
-        "Take plain HTTP from other machines, too: keys and news can be read on the way. From this one it is always taken."
-    )
-    package static let hostNames = OpenSetting(
-        .hub,
-        "host-names",
-        .hostNames,
-        "What the hub is reached by: its certificate is made out to these, and the first stands in connection strings. Without it: localhost and this machine's names."
-    )
-    package static let tlsCertificate = OpenSetting(
-        .hub,
-        "tls-certificate",
-        .path,
-        "A certificate and its chain in PEM, in place of one of the hub's own authority. Read again when it changes."
-    )
-    package static let tlsKey = OpenSetting(.hub, "tls-key", .keyFile, "The key of 'tls-certificate' in PEM.")
-    package static let trustedProxies = OpenSetting(
-        .hub,
-        "trusted-proxies",
-        .addressBlocks,
-        "Proxies whose X-Forwarded-For, -Host, -Port and -Proto are believed. Without it: none, and the Host that a proxy passes on counts."
-    )
-    package static let name = Setting(
-        .hub,
-        "name",
-        .hubName,
-        HubName.standard,
-        "The name of the hub that the first start makes."
-    )
-    package static let state = OpenSetting(
-        .hub,
-        "state",
-        .path,
-        "The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/hub."
-    )
-    package static let timeToLive = Setting(
-        .hub,
-        "time-to-live",
-        .time(.seconds(60) ... .seconds(365 * 86_400)),
-        .seconds(72 * 3_600),
-        "How long a message is owed to an agent that is away."
-    )
-    package static let logSize = Setting(
-        .hub,
-        "log-size",
-        .size(1 << 20...1 << 40),
-        1 << 30,
-        "How much the message log may hold before messages are dropped unexpired."
-    )
-    package static let maximumTags = Setting(
-        .hub,
-        "maximum-tags",
-        .wholeNumber(1...4_000),
-        60,
-        "How many tags a registration may have, or an installation together with one of its templates. All of them together have at most 8,000 characters in any case."
-    )
-    package static let maximumExpressionTags = Setting(
-        .hub,
-        "maximum-expression-tags",
-        .wholeNumber(1...100),
-        6,
-        "How many tags a tag expression with 'and' or 'not' may have."
-    )
-    package static let maximumAlternatives = Setting(
-        .hub,
-        "maximum-alternatives",
-        .wholeNumber(1...100),
-        20,
-        "How many tags a tag expression may have whose only operator is 'or'."
-    )
-    package static let reservedTagPrefixes = Setting(
-        .hub,
-        "reserved-tag-prefixes",
-        .tagPrefixes,
-        .standard,
-        "Tags that begin so may be set and removed with Manage only, whatever the case of their letters."
-    )
-    package static let streamsPerAddress = Setting(
-        .hub,
-        "streams-per-address",
-        .wholeNumber(1...1_000_000),
-        20_000,
-        "How many streams and polls one access rule may have open from one address; as many may be opened at once. Not for rules with Manage."
-    )
-    package static let streamOpenings = Setting(
-        .hub,
-        "stream-openings",
-        .wholeNumber(1...100_000),
-        1_000,
-        "How many streams and polls one access rule may open from one address in a second, in the long run. Not for rules with Manage."
-    )
-    package static let listenRegistrations = Setting(
-        .hub,
-        "listen-registrations",
-        .wholeNumber(1...100_000_000),
-        1_000_000,
-        "How many installations and registrations a hub holds that were last written with Listen. Manage is never refused."
-    )
-    package static let listenSize = Setting(
-        .hub,
-        "listen-size",
-        .size(1 << 20...1 << 40),
-        512 << 20,
-        "How much those may take, as the hub estimates it: some four times the JSON of an agent's installation."
-    )
-    package static let listenWrites = Setting(
-        .hub,
-        "listen-writes",
-        .wholeNumber(1...100_000),
-        200,
-        "How many installations and registrations one access rule may change from one address in a second, in the long run; 100 times as many at once. Not for rules with Manage."
-    )
-    package static let changeSize = Setting(
-        .hub,
-        "change-size",
-        .size(1 << 20...1 << 40),
-        256 << 20,
-        "How much is kept of former registrations, for agents that are away; the oldest go first, and messages never."
-    )
-    package static let drain = Setting(
-        .hub,
-        "drain",
-        .time(.seconds(0) ... .seconds(300)),
-        .seconds(10),
-        "How long a stop waits for what is in progress."
-    )
-    package static let logLevel = Setting(
-        .hub,
-        "log-level",
-        .word,
-        LogLevel.notice,
-        sharedVariable: SharedVariable.logLevel,
-        "The least level that is logged."
-    )
+    package static let listen = Setting(.hub, "listen", .address, "127.0.0.1")
+        .summary("The address to listen on.")
+    package static let port = Setting(.hub, "port", .wholeNumber(0...65_535), 8_787)
+        .summary("The port; 0 takes any free one.")
+    package static let insecureListen = Setting(.hub, "insecure-listen", .flag, false)
+        .summary(
+            "Take plain HTTP from other machines, too: keys and news can be read on the way. From this one it is always taken."
+        )
+    package static let hostNames = OpenSetting(.hub, "host-names", .hostNames)
+        .summary(
+            "What the hub is reached by: its certificate is made out to these, and the first stands in connection strings. Without it: localhost and this machine's names."
+        )
+    package static let tlsCertificate = OpenSetting(.hub, "tls-certificate", .path)
+        .summary(
+            "A certificate and its chain in PEM, in place of one of the hub's own authority. Read again when it changes."
+        )
+    package static let tlsKey = OpenSetting(.hub, "tls-key", .keyFile)
+        .summary("The key of 'tls-certificate' in PEM.")
+    package static let trustedProxies = OpenSetting(.hub, "trusted-proxies", .addressBlocks)
+        .summary(
+            "Proxies whose X-Forwarded-For, -Host, -Port and -Proto are believed. Without it: none, and the Host that a proxy passes on counts."
+        )
+    package static let name = Setting(.hub, "name", .hubName, HubName.standard)
+        .summary("The name of the hub that the first start makes.")
+    package static let state = OpenSetting(.hub, "state", .path)
+        .summary("The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/hub.")
+    package static let timeToLive =
+        Setting(.hub, "time-to-live", .time(.seconds(60) ... .seconds(365 * 86_400)), .seconds(72 * 3_600))
+        .summary("How long a message is owed to an agent that is away.")
+    package static let logSize = Setting(.hub, "log-size", .size(1 << 20...1 << 40), 1 << 30)
+        .summary("How much the message log may hold before messages are dropped unexpired.")
+    package static let maximumTags = Setting(.hub, "maximum-tags", .wholeNumber(1...4_000), 60)
+        .summary(
+            "How many tags a registration may have, or an installation together with one of its templates. All of them together have at most 8,000 characters in any case."
+        )
+    package static let maximumExpressionTags = Setting(.hub, "maximum-expression-tags", .wholeNumber(1...100), 6)
+        .summary("How many tags a tag expression with 'and' or 'not' may have.")
+    package static let maximumAlternatives = Setting(.hub, "maximum-alternatives", .wholeNumber(1...100), 20)
+        .summary("How many tags a tag expression may have whose only operator is 'or'.")
+    package static let reservedTagPrefixes = Setting(.hub, "reserved-tag-prefixes", .tagPrefixes, .standard)
+        .summary("Tags that begin so may be set and removed with Manage only, whatever the case of their letters.")
+    package static let streamsPerAddress = Setting(.hub, "streams-per-address", .wholeNumber(1...1_000_000), 20_000)
+        .summary(
+            "How many streams and polls one access rule may have open from one address; as many may be opened at once. Not for rules with Manage."
+        )
+    package static let streamOpenings = Setting(.hub, "stream-openings", .wholeNumber(1...100_000), 1_000)
+        .summary(
+            "How many streams and polls one access rule may open from one address in a second, in the long run. Not for rules with Manage."
+        )
+    package static let listenRegistrations =
+        Setting(.hub, "listen-registrations", .wholeNumber(1...100_000_000), 1_000_000)
+        .summary(
+            "How many installations and registrations a hub holds that were last written with Listen. Manage is never refused."
+        )
+    package static let listenSize = Setting(.hub, "listen-size", .size(1 << 20...1 << 40), 512 << 20)
+        .summary(
+            "How much those may take, as the hub estimates it: some four times the JSON of an agent's installation."
+        )
+    package static let listenWrites = Setting(.hub, "listen-writes", .wholeNumber(1...100_000), 200)
+        .summary(
+            "How many installations and registrations one access rule may change from one address in a second, in the long run; 100 times as many at once. Not for rules with Manage."
+        )
+    package static let changeSize = Setting(.hub, "change-size", .size(1 << 20...1 << 40), 256 << 20)
+        .summary(
+            "How much is kept of former registrations, for agents that are away; the oldest go first, and messages never."
+        )
+    package static let drain = Setting(.hub, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
+        .summary("How long a stop waits for what is in progress.")
+    package static let logLevel =
+        Setting(.hub, "log-level", .word, LogLevel.notice, sharedVariable: SharedVariable.logLevel)
+        .summary("The least level that is logged.")
 
     static let entries = [
         listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
@@ -162,75 +93,34 @@ package enum HubSettings {
 }
 
 package enum PublisherSettings {
-    package static let feeds = Setting(
-        .publisher,
-        "feeds",
-        .path,
-        "feeds",
-        "The directory of the feed lists, one YAML file a category."
-    )
+    package static let feeds = Setting(.publisher, "feeds", .path, "feeds")
+        .summary("The directory of the feed lists, one YAML file a category.")
     package static let connection = ConnectionSettings(.publisher)
-    package static let publisher = Setting(
-        .publisher,
-        "publisher",
-        .publisherName,
-        "newswire",
-        "The name under which the categories are announced to the hub."
-    )
-    package static let cap = Setting(
-        .publisher,
-        "cap",
-        .cap,
-        CategoryCap.atMost(5),
-        "Messages of one category in a pass; the rest become one digest."
-    )
-    package static let announceWithin = Setting(
-        .publisher,
-        "announce-within",
-        .time(.seconds(60) ... .seconds(30 * 86_400)),
-        .seconds(6 * 3_600),
-        "Messages that had to wait longer for the hub become one digest."
-    )
-    package static let contact = Setting(
-        .publisher,
-        "contact",
-        .contact,
-        "https://github.com/newswire/newswire",
-        "Whom the owner of a feed's server can turn to; stands in the user agent."
-    )
-    package static let metricsFile = OpenSetting(
-        .publisher,
-        "metrics-file",
-        .path,
-        "Where each pass leaves its metrics for Prometheus' node_exporter (a name that ends in .prom)."
-    )
-    package static let callback = OpenSetting(
-        .publisher,
-        "callback",
-        .callback,
-        "The public address below which feeds' hubs reach 'publish --watch'. Without it feeds are polled only."
-    )
-    package static let listen = Setting(
-        .publisher,
-        "listen",
-        .listenAddress,
-        ListenAddress(host: "127.0.0.1", port: 8_789),
-        "Where 'publish --watch' listens for hubs, behind a TLS proxy that has the callback's address; port 0 takes any free one."
-    )
-    package static let state = OpenSetting(
-        .publisher,
-        "state",
-        .path,
-        "The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/publisher."
-    )
-    package static let logLevel = Setting(
-        .publisher,
-        "log-level",
-        .word,
-        LogLevel.warning,
-        sharedVariable: SharedVariable.logLevel,
-        "The least level that is logged."
-    )
+    package static let publisher = Setting(.publisher, "publisher", .publisherName, "newswire")
+        .summary("The name under which the categories are announced to the hub.")
+    package static let cap = Setting(.publisher, "cap", .cap, CategoryCap.atMost(5))
+        .summary("Messages of one category in a pass; the rest become one digest.")
+    package static let announceWithin =
+        Setting(.publisher, "announce-within", .time(.seconds(60) ... .seconds(30 * 86_400)), .seconds(6 * 3_600))
+        .summary("Messages that had to wait longer for the hub become one digest.")
+    package static let contact = Setting(.publisher, "contact", .contact, "https://github.com/newswire/newswire")
+        .summary("Whom the owner of a feed's server can turn to; stands in the user agent.")
+    package static let metricsFile = OpenSetting(.publisher, "metrics-file", .path)
+        .summary("Where each pass leaves its metrics for Prometheus' node_exporter (a name that ends in .prom).")
+    package static let callback = OpenSetting(.publisher, "callback", .callback)
+        .summary(
+            "The public address below which feeds' hubs reach 'publish --watch'. Without it feeds are polled only."
+        )
+    package static let listen =
+        Setting(.publisher, "listen", .listenAddress, ListenAddress(host: "127.0.0.1", port: 8_789))
+        .summary(
+            "Where 'publish --watch' listens for hubs, behind a TLS proxy that has the callback's address; port 0 takes any free one."
+        )
+    package static let state = OpenSetting(.publisher, "state", .path)
+        .summary("The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/publisher.")
+    package static let logLevel =
+        Setting(.publisher, "log-level", .word, LogLevel.warning, sharedVariable: SharedVariable.logLevel)
+        .summary("The least level that is logged.")
 
     static let entries =
         [feeds.entry] + connection.entries
@@ -242,34 +132,16 @@ package enum PublisherSettings {
 
 package enum AgentSettings {
     package static let connection = ConnectionSettings(.agent)
-    package static let exec = OpenSetting(
-        .agent,
-        "exec",
-        .program,
-        "Run this program for each message. Without it messages are printed."
-    )
-    package static let notify = Setting(
-        .agent,
-        "notify",
-        .flag,
-        false,
-        "Show each message on the desktop instead of printing it. Where there is no desktop it is printed."
-    )
-    package static let handlerTimeout = Setting(
-        .agent,
-        "handler-timeout",
-        .time(.seconds(1) ... .seconds(3_600)),
-        .seconds(30),
-        "How long one try of a handler may take."
-    )
-    package static let logLevel = Setting(
-        .agent,
-        "log-level",
-        .word,
-        LogLevel.warning,
-        sharedVariable: SharedVariable.logLevel,
-        "The least level that is logged."
-    )
+    package static let exec = OpenSetting(.agent, "exec", .program)
+        .summary("Run this program for each message. Without it messages are printed.")
+    package static let notify = Setting(.agent, "notify", .flag, false)
+        .summary("Show each message on the desktop instead of printing it. Where there is no desktop it is printed.")
+    package static let handlerTimeout =
+        Setting(.agent, "handler-timeout", .time(.seconds(1) ... .seconds(3_600)), .seconds(30))
+        .summary("How long one try of a handler may take.")
+    package static let logLevel =
+        Setting(.agent, "log-level", .word, LogLevel.warning, sharedVariable: SharedVariable.logLevel)
+        .summary("The least level that is logged.")
 
     static let entries = connection.entries + [exec.entry, notify.entry, handlerTimeout.entry, logLevel.entry]
 }
@@ -282,28 +154,19 @@ package struct ConnectionSettings: Sendable {
     package let allowPlainHTTP: Setting<Bool>
 
     init(_ section: SettingSection) {
-        hub = Setting(section, "hub", .hubName, HubName.standard, "The hub's name.")
-        connectionFile = OpenSetting(
-            section,
-            "connection-file",
-            .secretFile,
-            sharedVariable: SharedVariable.connectionFile,
-            "The file that holds the connection string. Without it: what a hub of yours on this machine has written."
-        )
-        authorityFile = OpenSetting(
-            section,
-            "ca-file",
-            .path,
-            sharedVariable: SharedVariable.authorityFile,
-            "The authorities in PEM that the hub's certificate is checked with, as 'newswire hub certificate' on its machine shows. Without it: the system's."
-        )
-        allowPlainHTTP = Setting(
-            section,
-            "allow-plain-http",
-            .flag,
-            false,
-            "Send keys and news over plain HTTP to a hub on another machine."
-        )
+        hub = Setting(section, "hub", .hubName, HubName.standard)
+            .summary("The hub's name.")
+        connectionFile =
+            OpenSetting(section, "connection-file", .secretFile, sharedVariable: SharedVariable.connectionFile)
+            .summary(
+                "The file that holds the connection string. Without it: what a hub of yours on this machine has written."
+            )
+        authorityFile = OpenSetting(section, "ca-file", .path, sharedVariable: SharedVariable.authorityFile)
+            .summary(
+                "The authorities in PEM that the hub's certificate is checked with, as 'newswire hub certificate' on its machine shows. Without it: the system's."
+            )
+        allowPlainHTTP = Setting(section, "allow-plain-http", .flag, false)
+            .summary("Send keys and news over plain HTTP to a hub on another machine.")
     }
 
     var entries: [SettingEntry] { [hub.entry, connectionFile.entry, authorityFile.entry, allowPlainHTTP.entry] }

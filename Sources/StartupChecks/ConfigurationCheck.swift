@@ -98,7 +98,8 @@ package struct ConfigurationCheck {
                 let folders = [directory] + profiles.sorted().map { "\(directory)/\($0)" }
                 return folders.flatMap { folder in
                     let stored = "\(folder)/\(SubscriberAgent.connectionName)"
-                    return databaseProblem("\(folder)/\(AgentDatabase.fileName)", AgentDatabase.problem)
+                    let database = "\(folder)/\(SubscriberAgent.databaseName)"
+                    return databaseProblem(database, SubscriberAgent.databaseProblem)
                         + (HostFile.exists(stored) ? connectionProblems(stored, allowsPlainHTTP: true) : [])
                 }
             }

@@ -4,6 +4,7 @@ package import HubProtocol
 import HubClient
 package import Logging
 package import OutboundHTTP
+import SQLiteFiles
 
 /// One profile of a subscriber: what its commands do.
 package final class SubscriberAgent: Sendable {
@@ -52,6 +53,11 @@ package final class SubscriberAgent: Sendable {
         self.http = http
         self.logger = logger
         self.store = store
+    }
+
+    /// Returns why an agent's file cannot be used, without changing it; `nil` when it can.
+    package static func databaseProblem(at path: String) -> String? {
+        DatabaseFile.problem(at: path, keptBy: AgentStore.migrator)
     }
 
     /// Closes the database; the agent cannot be used afterwards.

@@ -23,6 +23,31 @@ func withHTTP<Output>(
     return try result.get()
 }
 
+extension Program {
+    /// Asks for a document as the publisher would; fails for any answer but the document.
+    ///
+    /// `hasLocal` is true if the command takes `--local`, which was not passed.
+    static func fetch(
+        _ request: OutboundRequest,
+        contact: String,
+        hasLocal: Bool = false
+    ) async throws -> OutboundResponse {
+        do {
+            let response = try await withHTTP(userAgent: userAgent(contact: contact)) { http in
+                try await untilStopped { try await http.send(request) }
+            }
+            guard (200..<300).contains(response.status) else {
+                throw Failure(.failed, "'\(request.url)' answered \(response.status)")
+            }
+            return response
+        } catch let error as OutboundError {
+            let isPrivate = if case .refusedAddress = error { true } else { false }
+            let hint = isPrivate && hasLocal ? "pass --local for an address of your own network" : nil
+            throw Failure(.failed, "cannot fetch '\(request.url)': \(error)", hint: hint)
+        }
+    }
+}
+
 /// How a command finds its hub.
 ///
 /// The connection string is a secret: a file or the environment, never an argument.
@@ -41,21 +66,26 @@ struct ConnectionOptions: ParsableArguments {
 
     /// What is in force for this command: its flags over what is configured for its program.
     func resolved(_ settings: Settings, _ connection: ConnectionSettings) throws -> HubConnection {
-        let name = settings.value(connection.hub, flag: hub)
+        let isPlainSet = settings.origin(of: connection.allowPlainHTTP.entry) != nil
+        return HubConnection(
+            hub: try HubName(given: settings.value(connection.hub, flag: hub)),
+            isHubNamed: hub != nil || settings.origin(of: connection.hub.entry) != nil,
+            fileFlag: connectionFile,
+            file: settings.value(connection.connectionFile),
+            authorityFile: settings.value(connection.authorityFile, flag: caFile),
+            allowPlainHTTP: allowPlainHttp ?? (isPlainSet ? settings.value(connection.allowPlainHTTP) : nil),
+            hubState: settings.value(HubSettings.state)
+        )
+    }
+}
+
+extension HubName {
+    /// A name of the configuration or the command line.
+    init(given name: String, _ status: ExitStatus = .badConfiguration) throws(Failure) {
         do throws(ProtocolError) {
-            return HubConnection(
-                hub: try HubName(name),
-                isHubNamed: hub != nil || settings.origin(of: connection.hub.entry) != nil,
-                fileFlag: connectionFile,
-                file: settings.value(connection.connectionFile),
-                authorityFile: settings.value(connection.authorityFile, flag: caFile),
-                allowPlainHTTP: allowPlainHttp
-                    ?? (settings.origin(of: connection.allowPlainHTTP.entry) == nil
-                        ? nil : settings.value(connection.allowPlainHTTP)),
-                hubState: settings.value(HubSettings.state)
-            )
+            try self.init(name)
         } catch {
-            throw Failure(.badConfiguration, "the hub's name '\(name)' cannot be used: \(error)")
+            throw Failure(status, "the hub's name '\(name)' cannot be used: \(error)")
         }
     }
 }
@@ -103,7 +133,6 @@ struct HubConnection: Sendable {
         )
     }
 
-    /// A client for the hub.
     func client(_ connection: ConnectionString, http: OutboundClient) throws -> HubClient {
         try HubClient(
             connection: connection,

@@ -33,16 +33,32 @@ struct DemoCommand: AsyncParsableCommand {
         let scratch = try ScratchDirectory()
         defer { scratch.remove() }
         let isOnce = once
+        let invitation = { @Sendable (file: String) in Self.invitation(file, scratch.path) }
         try await untilStopped {
             try await withHTTP { http in
                 let demo = Demo(samples: samples, scratch: scratch.path, http: http, environment: Self.environment)
-                try await demo.run(staysUp: !isOnce)
+                try await demo.run(thenInvite: isOnce ? nil : invitation)
             }
         }
     }
 }
 
 extension DemoCommand {
+    private static func invitation(_ connectionFile: String, _ scratch: String) -> String {
+        let program = CommandLine.arguments.first ?? "newswire"
+        return """
+
+            The demo stays up until Ctrl-C. In another terminal, try:
+              export NEWSWIRE_CONNECTION_FILE=\(connectionFile)
+              \(program) subscribe --state \(scratch)/me --categories World,Sports
+            and in a third one:
+              export NEWSWIRE_CONNECTION_FILE=\(connectionFile)
+              \(program) send --tags Sports --message "Extra time in the final"
+              \(program) categories --state \(scratch)/me
+              \(program) inbox --state \(scratch)/me
+            """
+    }
+
     private static let environment = DemoEnvironment(
         print: { line in
             do {

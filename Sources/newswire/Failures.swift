@@ -1,6 +1,7 @@
 import ArgumentParser
 import Certificates
 import Demonstration
+import FeedLists
 import FeedPublisher
 import HostSystem
 import HubClient
@@ -32,8 +33,7 @@ extension Failure {
         case let error as CertificateProblem: self.init(error.host.map(Self.status) ?? .badConfiguration, "\(error)")
         case let error as AgentError: self.init(error.exit, error.description, hint: error.hint.map(Self.text))
         case let error as HubClientError: self.init(error)
-        case let error as PublisherStoreError:
-            self.init(ExitStatus(rawValue: error.exit.rawValue) ?? .failed, "\(error)", hint: error.advice)
+        case let error as PublisherStoreError: self.init(error.exit, "\(error)", hint: Self.hint(error))
         case let error as ConnectionStringError:
             if case .plainHTTP = error {
                 let hint = "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
@@ -46,7 +46,12 @@ extension Failure {
             self.init(.badConfiguration, "\(error)", hint: hint)
         case let error as HandlerFailure: self.init(.failed, error.reason)
         case let error as HubProvisionError: self.init(.badConfiguration, "\(error)")
-        case let error as HubKeysError: self.init(.usage, "\(error)")
+        case let error as HubKeysError:
+            let hint: String? = if case .noHub = error { "start it once: newswire hub" } else { nil }
+            self.init(.usage, "\(error)", hint: hint)
+        case let error as FeedChoiceError:
+            self.init(.usage, "\(error)", hint: error.isFile ? "pass --local for a file of your own" : nil)
+        case let error as FeedSearchError: self.init(.failed, TerminalText.safe("\(error)"))
         default: self.init(.failed, "\(error)")
         }
     }
@@ -60,6 +65,12 @@ extension Failure {
         case .refused(let status, _, _, _) where status == 429 || status >= 500: self.init(.tryLater, "\(error)")
         case .refused, .cancelled: self.init(.failed, "\(error)")
         }
+    }
+
+    private static func hint(_ error: PublisherStoreError) -> String {
+        error.isTemporary
+            ? "nothing is lost: the next pass goes on from here"
+            : "make it usable, or move it away: then the next pass records what the feeds hold and announces none of it"
     }
 
     private static func status(_ error: HostError) -> ExitStatus { error.isTemporary ? .tryLater : .badConfiguration }
@@ -79,12 +90,33 @@ extension Failure {
         case .key:
             """
             check the key in the connection string, and this machine's clock; 'newswire hub keys' shows those of your own \
-            hub
+            hub, with --namespace those that manage hubs
             """
         case .rights: "the connection string's rule lacks a right that this needs"
         case .hubName: "check the hub's name and the connection string's endpoint"
         case .noHub: "check that the connection string leads to a notification hub"
         }
+    }
+
+    static func text(_ hint: PublishHint) -> String {
+        switch hint {
+        case .hub(let hint): text(hint)
+        case .skippedDocument:
+            "'newswire publish --force' reads it again, and a report of this helps to repair the reader"
+        case .longRun: "'publish --watch' holds it as long as it runs"
+        }
+    }
+
+    static func text(_ hint: FeedImportHint) -> String {
+        switch hint {
+        case .category: "pass --category NAME for feeds that are in no folder"
+        case .trust: "pass --trust if the document is an export of your own"
+        }
+    }
+
+    /// A text of the publisher and its hint on one line.
+    static func joined(_ text: String, _ hint: PublishHint?) -> String {
+        [text, hint.map(Self.text) ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
     }
 
     static func text(_ hint: AgentHint) -> String {
@@ -126,13 +158,17 @@ func report(_ error: any Error) throws {
     case is ExitCode, is ValidationError, is CleanExit: throw error
     // A signal asked for the end, or nobody reads any more.
     case is CancellationError, is OutputClosed, HandlerFailure.outputClosed: return
-    case let error as SettingsError:
-        for problem in error.problems { Console.error("\(problem)") }
-        throw ExitCode(ExitStatus.badConfiguration.rawValue)
+    case let error as SettingsError: try reportAll(error.problems)
+    case let error as FeedListsError: try reportAll(error.problems)
     default:
         let failure = Failure(error)
         Console.error(failure.text)
         if let hint = failure.hint { Console.hint(hint) }
         throw ExitCode(failure.status.rawValue)
     }
+}
+
+private func reportAll(_ problems: [some CustomStringConvertible]) throws(ExitCode) {
+    for problem in problems { Console.error("\(problem)") }
+    throw ExitCode(ExitStatus.badConfiguration.rawValue)
 }

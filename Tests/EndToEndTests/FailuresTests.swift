@@ -1,6 +1,9 @@
+import FeedLists
+import FeedPublisher
 import HostSystem
 import HubClient
 import HubProtocol
+import HubServer
 import OutboundHTTP
 import SubscriberAgent
 import Testing
@@ -19,7 +22,8 @@ import Testing
     ]
 
     @Test func `every hint is one line of its own, in small letters and without a period`() throws {
-        let hints = hubHints + agentHints
+        let publishHints = [PublishHint.skippedDocument, .longRun].map(Failure.text)
+        let hints = hubHints + agentHints + publishHints + FeedImportHint.allCases.map(Failure.text)
         for hint in hints {
             let first = try #require(hint.unicodeScalars.first)
             #expect(!first.properties.isUppercase && !hint.hasSuffix(".") && !hint.contains("\n"), "\(hint)")
@@ -42,7 +46,19 @@ import Testing
         (ConnectionStringError.repeatedPart("p"), .badConfiguration, nil),
         (HostError("cannot write to", "f", code: 28), .tryLater, nil),
         (HostError("cannot open", "f", code: 2), .badConfiguration, nil),
+        (HubKeysError.noHub(path: "p"), .usage, "start it once: newswire hub"),
+        (HubKeysError.noRule("r", known: []), .usage, nil),
+        (choice("file:///f"), .usage, "pass --local"), (choice("x"), .usage, nil),
     ]
+
+    private static func choice(_ url: String) -> any Error & Sendable {
+        do throws(FeedChoiceError) {
+            _ = try FeedLists([]).chosen(urls: [url], isLocal: false, hasCategory: false)
+            return CancellationError()
+        } catch {
+            return error
+        }
+    }
 
     @Test(arguments: failures.indices)
     func `an error's case decides exit code and hint`(index: Int) {

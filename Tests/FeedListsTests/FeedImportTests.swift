@@ -136,7 +136,7 @@ struct FeedImportTests {
         let plan = try FeedImport(try Self.document(outlines), into: empty, category: nil)
         #expect(plan.report.added.map(\.category) == ["Breaking_News", "News", "Sport", "Breaking_News"])
         #expect(plan.report.files == ["feeds/news.yaml", "feeds/breaking-news.yaml", "feeds/sport.yaml"])
-        #expect(plan.report.refused.map(\.reason) == ["is in no folder: pass --category NAME"])
+        #expect(plan.report.refused.map(\.reason) == ["is in no folder"] && plan.report.hints == [.category])
         #expect(plan.report.notes == ["the folder 'Breaking News!' is the category 'Breaking_News'"])
         #expect(
             plan.changed[1].text == """
@@ -189,14 +189,15 @@ struct FeedImportTests {
         let text = try #require(plan.changed.first).text
         #expect(text.contains("exclude") && text.contains("include"))
         for key in OutlineKeys.ofOwners { #expect(text.contains(key) == isTrusted) }
+        #expect(plan.report.hints == (isTrusted ? [] : [.trust]))
         let names = "'corrections', 'every', 'retractions', 'updates'"
         #expect(
             plan.report.notes.sorted()
                 == (isTrusted
                     ? []
                     : [
-                        "'https://a.example/': without --trust not taken: 'by-agreement', \(names)",
-                        "the list of 'World': without --trust not taken: \(names)",
+                        "'https://a.example/': not taken from a document that is not trusted: 'by-agreement', \(names)",
+                        "the list of 'World': not taken from a document that is not trusted: \(names)",
                     ])
         )
     }

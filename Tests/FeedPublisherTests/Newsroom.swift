@@ -119,17 +119,15 @@ final class Newsroom: Sendable {
         callback: String? = PushedRoom.base,
         hubs: AddressPolicy = .any
     ) -> PublishWatch {
-        PublishWatch(
+        let pass = PublishPass(
             lists: lists,
-            directory: folder.path,
             store: store,
             http: http,
             hub: hub.client,
-            callback: callback,
-            hubs: hubs,
             environment: environment,
             reporter: reporter
         )
+        return PublishWatch(pass, directory: folder.path, callback: callback, hubs: hubs)
     }
 
     func store() throws -> PublisherStore { try PublisherStore(path: storePath) }

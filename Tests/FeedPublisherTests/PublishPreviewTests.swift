@@ -102,7 +102,7 @@ import Testing
         }
         if case .notAsked(.gone) = states[1] {} else { Issue.record("\(states[1])") }
         if case .failed(let line) = try await room.preview(lists, { $0.force = true }).feeds[2].state {
-            #expect(line.contains("answered 404"))
+            #expect(line.text.contains("answered 404"))
         } else {
             Issue.record("a 404 is a failure")
         }

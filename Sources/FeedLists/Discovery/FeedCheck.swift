@@ -46,7 +46,7 @@ package enum FeedCheck {
         let malformedWhy: String?
         let complete: Bool
         let entries: [Item]
-        let cap: Warning?
+        let cap: Alert?
 
         enum CodingKeys: String, CodingKey {
             case file, format, title, link, language, hubs, ttl, malformed, complete, entries, cap
@@ -64,49 +64,10 @@ package enum FeedCheck {
         let updated: Date?
         let date: Date?
         let categories: [String]
-        let enclosures: [File]
+        let enclosures: [Enclosure]
         let author: String?
         let image: String?
-        let cap: Warning?
-    }
-
-    fileprivate struct File: Encodable {
-        let url: String
-        let type: String?
-        let length: Int?
-    }
-
-    /// Members as CAP names them.
-    fileprivate struct Warning: Encodable {
-        let identifier: String?
-        let sender: String?
-        let sent: Date?
-        let status: String?
-        let msgType: String?
-        let scope: String?
-        let references: String?
-        let source: String?
-        let note: String?
-        let version: String?
-        let info: [Info]
-
-        struct Info: Encodable {
-            let language: String?
-            let event: String?
-            let urgency: String?
-            let severity: String?
-            let certainty: String?
-            let effective: Date?
-            let onset: Date?
-            let expires: Date?
-            let senderName: String?
-            let headline: String?
-            let description: String?
-            let instruction: String?
-            let web: String?
-            let category: [String]
-            let areas: [String]
-        }
+        let cap: Alert?
     }
 }
 
@@ -126,7 +87,7 @@ extension FeedCheck.Document {
             malformedWhy: feed.malformed,
             complete: feed.isComplete,
             entries: feed.entries.map { FeedCheck.Item($0, repeatsAlert: !isAlert) },
-            cap: isAlert ? feed.entries.first?.alert.map(FeedCheck.Warning.init) : nil
+            cap: isAlert ? feed.entries.first?.alert : nil
         )
     }
 }
@@ -146,50 +107,10 @@ extension FeedCheck.Item {
             updated: entry.updated,
             date: entry.date,
             categories: entry.categories,
-            enclosures: entry.enclosures.map { FeedCheck.File(url: $0.url, type: $0.type, length: $0.length) },
+            enclosures: entry.enclosures,
             author: entry.byline?.name ?? entry.byline?.mail,
             image: entry.ownImage,
-            cap: repeatsAlert ? entry.alert.map(FeedCheck.Warning.init) : nil
-        )
-    }
-}
-
-extension FeedCheck.Warning {
-    init(_ alert: Alert) {
-        self.init(
-            identifier: alert.identifier,
-            sender: alert.sender,
-            sent: alert.sent,
-            status: alert.status,
-            msgType: alert.messageType,
-            scope: alert.scope,
-            references: alert.references,
-            source: alert.source,
-            note: alert.note,
-            version: alert.version,
-            info: alert.info.map(Info.init)
-        )
-    }
-}
-
-extension FeedCheck.Warning.Info {
-    init(_ info: Alert.Info) {
-        self.init(
-            language: info.language,
-            event: info.event,
-            urgency: info.urgency,
-            severity: info.severity,
-            certainty: info.certainty,
-            effective: info.effective,
-            onset: info.onset,
-            expires: info.expires,
-            senderName: info.senderName,
-            headline: info.headline,
-            description: info.description,
-            instruction: info.instruction,
-            web: info.web,
-            category: info.categories,
-            areas: info.areas
+            cap: repeatsAlert ? entry.alert : nil
         )
     }
 }

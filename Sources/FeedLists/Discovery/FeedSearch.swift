@@ -4,8 +4,8 @@ package import OutboundHTTP
 /// Finds the feeds that an address leads to: itself, or those that its page names.
 package struct FeedSearch: Sendable {
     /// A document that was looked at.
-    package struct Candidate: Sendable, Equatable {
-        package enum Source: String, Sendable {
+    package struct Candidate: Sendable, Equatable, Encodable {
+        package enum Source: String, Sendable, Encodable {
             /// The address itself is a feed.
             case address
             case page
@@ -19,6 +19,11 @@ package struct FeedSearch: Sendable {
         package var entries: Int?
         /// The reason why it is not a feed, or cannot be read.
         package var problem: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case source, title, format, entries, problem
+            case address = "url"
+        }
 
         /// True if it is about what readers say, and not what the site does.
         package var isOfComments: Bool {

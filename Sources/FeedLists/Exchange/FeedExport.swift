@@ -36,6 +36,5 @@ package struct FeedExport: Sendable {
         document = OPMLDocument(title: "Feed lists", outlines: outlines)
     }
 
-    /// The document's text.
     package var text: String { OPMLWriter.text(document, prefixes: [OutlineKeys.namespace: OutlineKeys.prefix]) }
 }

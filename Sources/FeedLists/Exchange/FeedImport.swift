@@ -136,13 +136,15 @@ package struct FeedImport: Sendable {
         let dropped = members.map(\.name).filter(OutlineKeys.ofOwners.contains)
         guard !dropped.isEmpty else { return members }
         let names = dropped.sorted().map { "'\($0)'" }.joined(separator: ", ")
-        note("\(place): without --trust not taken: \(names)")
+        report.hints.insert(.trust)
+        note("\(place): not taken from a document that is not trusted: \(names)")
         return members.filter { !OutlineKeys.ofOwners.contains($0.name) }
     }
 
     private mutating func add(_ outline: OPMLOutline, _ address: String, path: [String], category: Tag?) {
         guard let tag = category ?? fallback ?? Self.category(named: outline[.category]) else {
-            return refuse(outline, "is in no folder: pass --category NAME")
+            report.hints.insert(.category)
+            return refuse(outline, "is in no folder")
         }
         if let long = outline.attributes.first(where: { $0.value.utf8.count > OPMLReader.maximumValueBytes }) {
             return refuse(outline, "its '\(long.name)' is longer than \(OPMLReader.maximumValueBytes) bytes")
@@ -160,7 +162,7 @@ package struct FeedImport: Sendable {
                 return refuse(outline, "is \(parsed.isFile ? "a file" : "of a private network"): \(Self.byHand)")
             }
             if let place = places[parsed.comparable] {
-                report.skipped.append(FeedImportReport.Skipped(address: parsed.display, place: place))
+                report.skipped.append(FeedImportReport.Skipped(url: parsed.display, place: place))
                 return
             }
             let members = permitted(all, in: "'\(parsed.display)'")
@@ -172,7 +174,7 @@ package struct FeedImport: Sendable {
             report.added.append(
                 FeedImportReport.Added(
                     category: targets[position].category.text,
-                    address: parsed.display,
+                    url: parsed.display,
                     title: OutlineKeys.text(members, "title"),
                     file: targets[position].file
                 )

@@ -1,20 +1,20 @@
 /// The outcome of each feed that was to be put into lists.
-package struct FeedImportReport: Sendable, Equatable {
-    package struct Added: Sendable, Equatable {
+package struct FeedImportReport: Sendable, Equatable, Encodable {
+    package struct Added: Sendable, Equatable, Encodable {
         package let category: String
-        package let address: String
+        package let url: String
         package let title: String?
         package let file: String
     }
 
     /// A feed that is in a list already, or twice in the document.
-    package struct Skipped: Sendable, Equatable {
-        package let address: String
+    package struct Skipped: Sendable, Equatable, Encodable {
+        package let url: String
         /// The list that has it already.
         package let place: String
     }
 
-    package struct Refused: Sendable, Equatable {
+    package struct Refused: Sendable, Equatable, Encodable {
         /// In the document, from 1, where known.
         package let line: Int?
         package let name: String
@@ -28,4 +28,17 @@ package struct FeedImportReport: Sendable, Equatable {
     package internal(set) var notes: [String] = []
     /// Files that are made or added to.
     package internal(set) var files: [String] = []
+    /// True if nothing was written.
+    package var dryRun = false
+    package internal(set) var hints: Set<FeedImportHint> = []
+
+    private enum CodingKeys: CodingKey { case added, skipped, refused, notes, files, dryRun }
+}
+
+/// What may help with what was not taken; the command line puts it into words.
+package enum FeedImportHint: Sendable, CaseIterable {
+    /// Feeds that are in no folder need a category.
+    case category
+    /// Some keys are taken from a document of one's own making only.
+    case trust
 }

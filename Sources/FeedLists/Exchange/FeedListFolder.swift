@@ -39,8 +39,7 @@ package struct FeedListFolder: Sendable {
         var all = texts
         for text in changed {
             guard text.text.utf8.count <= FeedLists.maximumFileBytes else {
-                let limit = "would be larger than \(FeedLists.maximumFileBytes) bytes"
-                throw FeedListsError([FeedListProblem(file: text.file, line: nil, text: limit)])
+                throw FeedListsError(text.file, "would be larger than \(FeedLists.maximumFileBytes) bytes")
             }
             if let place = all.firstIndex(where: { $0.file == text.file }) {
                 all[place] = text
@@ -49,8 +48,7 @@ package struct FeedListFolder: Sendable {
             }
         }
         guard all.count <= FeedLists.maximumFiles else {
-            let limit = "would hold more than \(FeedLists.maximumFiles) feed lists"
-            throw FeedListsError([FeedListProblem(file: directory, line: nil, text: limit)])
+            throw FeedListsError(directory, "would hold more than \(FeedLists.maximumFiles) feed lists")
         }
         return try FeedListFolder(directory: directory, texts: all.map { ($0.file, $0.text) })
     }
@@ -66,8 +64,7 @@ package struct FeedListFolder: Sendable {
             let old = texts.first { $0.file == text.file }
             let now = HostFile.exists(text.file) ? try? FeedLists.contents(text.file).get() : nil
             guard now == old?.text, old != nil || !HostFile.exists(text.file) else {
-                let why = "was changed by somebody else meanwhile; run this again"
-                throw FeedListsError([FeedListProblem(file: text.file, line: nil, text: why)])
+                throw FeedListsError(text.file, "was changed by somebody else meanwhile; run this again")
             }
             // A link stays one: what it leads to is replaced.
             let path = old == nil ? text.file : URL(filePath: text.file).resolvingSymlinksInPath().path

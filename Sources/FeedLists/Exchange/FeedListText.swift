@@ -1,3 +1,4 @@
+internal import YAMLFiles
 internal import Yams
 
 /// The text of one feed list, as its author wrote it: comments, order and spacing are theirs.
@@ -21,7 +22,7 @@ struct FeedListText {
 
     /// All keys, in order; `nil` for a text that is no list.
     var members: [ListMember]? {
-        guard let root = try? Yams.compose(yaml: text, .basic), case .mapping(let members)? = ListValue(root) else {
+        guard let root = try? YAMLText.root(of: text), case .mapping(let members)? = ListValue(root) else {
             return nil
         }
         return members
@@ -75,7 +76,7 @@ struct FeedListText {
 
     /// The end of the list of feeds; `nil` when it is not written with a line for each feed.
     private func place() -> Place? {
-        guard let mapping = (try? Yams.compose(yaml: text, .basic))?.mapping,
+        guard let mapping = (try? YAMLText.root(of: text))?.mapping,
             let (key, value) = mapping.first(where: { $0.key.scalar?.string == "feeds" }), let first = key.mark?.line
         else { return nil }
         var lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { String($0) ?? "" }

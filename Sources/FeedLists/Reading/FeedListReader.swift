@@ -1,6 +1,7 @@
 internal import Feeds
 internal import HostSystem
 internal import HubProtocol
+internal import YAMLFiles
 internal import Yams
 
 /// Reads one feed list and gathers everything that is wrong with it.
@@ -20,13 +21,9 @@ struct FeedListReader {
         let before = problems.count
         let root: Node?
         do {
-            // All scalars are texts to us; telling numbers and dates apart costs milliseconds of regular expressions.
-            root = try Yams.compose(yaml: text, .basic)
-        } catch let error as YamlError {
-            report(error)
-            return nil
+            root = try YAMLText.root(of: text)
         } catch {
-            problem(nil, "is not YAML: \(error)")
+            problem(line: error.line, error.text)
             return nil
         }
         guard let root, let mapping = root.mapping else {
@@ -254,19 +251,6 @@ struct FeedListReader {
             members[name] = value
         }
         return members
-    }
-
-    private mutating func report(_ error: YamlError) {
-        switch error {
-        case .scanner(_, let reason, let mark, _), .parser(_, let reason, let mark, _),
-            .composer(_, let reason, let mark, _):
-            problems.append(FeedListProblem(file: file, line: mark.line, text: "is not YAML: \(reason)"))
-        case .duplicatedKeysInMapping(let keys, let context):
-            let names = keys.map { "'\($0)'" }.joined(separator: ", ")
-            problems.append(FeedListProblem(file: file, line: context.mark.line, text: "key \(names) stands twice"))
-        default:
-            problem(nil, "is not YAML: \(error)")
-        }
     }
 
     mutating func problem(_ node: Node?, _ text: String) { problem(line: node?.mark?.line, text) }

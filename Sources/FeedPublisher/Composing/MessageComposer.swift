@@ -24,14 +24,8 @@ struct MessageComposer: Sendable {
 
     let list: FeedList
     /// The language of the entries; `nil` for the list's main one.
-    let language: LanguageName?
+    var language: LanguageName?
 
-    init(list: FeedList, language: LanguageName? = nil) {
-        self.list = list
-        self.language = language
-    }
-
-    /// The message for one entry.
     func message(
         for announcement: Announcement,
         feedTitle: String,

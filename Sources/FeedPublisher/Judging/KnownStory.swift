@@ -34,18 +34,4 @@ struct KnownStory: Sendable, Equatable {
     var alert: LastAlert?
     /// The time from which its last message could leave, if that was a correction.
     var corrected: Date?
-
-    init(
-        feed: Int64?,
-        announced: Date,
-        row: Int64? = nil,
-        headline: String? = nil,
-        unsent: OutboxMessage? = nil
-    ) {
-        self.feed = feed
-        self.announced = announced
-        self.row = row
-        self.headline = headline
-        self.unsent = unsent
-    }
 }

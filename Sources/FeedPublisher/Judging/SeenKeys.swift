@@ -27,12 +27,7 @@ struct SeenKey: Hashable, Sendable {
 /// An entry's identity, and a hash of what it says.
 struct EntryMark: Sendable, Equatable {
     let key: EntryKey
-    let content: EntryKey?
-
-    init(key: EntryKey, content: EntryKey? = nil) {
-        self.key = key
-        self.content = content
-    }
+    var content: EntryKey?
 }
 
 /// The store's knowledge of the entries of one document, read in the transaction that will record them.
@@ -47,6 +42,4 @@ struct SeenState: Sendable {
     var stories: [EntryKey: KnownStory] = [:]
     /// Entries of the last whole document that are not in this one.
     var vanished = 0
-
-    init() {}
 }

@@ -36,11 +36,6 @@ struct StoryChange: Sendable, Equatable {
     var notBefore: Date?
     /// The headline that was shown and is withdrawn.
     var headline: String?
-
-    init(name: String, keys: [EntryKey] = []) {
-        self.name = name
-        self.keys = keys
-    }
 }
 
 /// The last alert of a story: a message that comes after it need not be about it.

@@ -36,7 +36,8 @@ struct PreviewHub: MessageHub {
                 title: properties?[.title] ?? "",
                 text: properties?[.messageParam] ?? texts.first.flatMap { properties?[$0] } ?? "",
                 languages: texts.compactMap { $0.language(of: .news) },
-                body: body,
+                body: String(decoding: body, as: UTF8.self),
+                bytes: body.count,
                 recipients: counts?.total,
                 platforms: counts?.platforms ?? [:]
             ),

@@ -55,7 +55,6 @@ struct OutboxMessage: Sendable, Equatable {
     var isUrgent: Bool { urgency == MessageUrgency.critical.rawValue }
 }
 
-/// The outcome of a row.
 enum OutboxOutcome: Sendable, Equatable {
     case sent(messageID: String?)
     /// The hub will never take it.

@@ -132,11 +132,9 @@ struct OutboxSender: Sendable {
         try rows.filter { row in
             guard !row.wasAttempted, let expiry = row.message.expires, expiry <= now else { return true }
             try store.finish(row.id, .failed(reason: "expired"), now: environment.now())
-            reporter.line(
-                PublishLine(
-                    .notice,
-                    "the alert '\(row.message.headlines)' for \(row.message.category) expired before it could be sent"
-                )
+            reporter.say(
+                .notice,
+                "the alert '\(row.message.headlines)' for \(row.message.category) expired before it could be sent"
             )
             return false
         }
@@ -145,12 +143,10 @@ struct OutboxSender: Sendable {
     private func refuse(_ row: OutboxRow, _ status: Int, _ detail: String) throws {
         try store.finish(row.id, .failed(reason: "\(status) \(detail)"), now: environment.now())
         let headline = row.message.headlines.split(separator: "\n").first.map(String.init) ?? ""
-        reporter.line(
-            PublishLine(
-                .warning,
-                "the hub refused the message '\(headline)' for \(row.message.category) with \(status): \(detail); "
-                    + "it is not sent again"
-            )
+        reporter.say(
+            .warning,
+            "the hub refused the message '\(headline)' for \(row.message.category) with \(status): \(detail); "
+                + "it is not sent again"
         )
     }
 

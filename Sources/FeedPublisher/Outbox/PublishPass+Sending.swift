@@ -1,5 +1,6 @@
 internal import FeedLists
 internal import FoundationEssentials
+internal import HostSystem
 internal import HubClient
 internal import HubProtocol
 
@@ -70,7 +71,7 @@ extension PublishPass {
         guard let error else {
             guard before != nil else { return }
             try store.setNote(.hubTrouble, nil)
-            reporter.line(PublishLine(.notice, "hub '\(hub?.address ?? "")' takes messages again"))
+            reporter.say(.notice, "hub '\(hub?.address ?? "")' takes messages again")
             return
         }
         if case .cancelled = error {
@@ -80,8 +81,8 @@ extension PublishPass {
         let problem = HubProblem(error, at: hub?.address ?? "", pending: try store.counts().pending)
         report.exit = problem.isConfiguration ? .badConfiguration : .tryLater
         let isRepeat = before == problem.kind
-        reporter.line(PublishLine(problem.isConfiguration ? .error : .warning, problem.line, isRepeat: isRepeat))
-        if let hint = problem.hint { reporter.line(PublishLine(hint, isRepeat: isRepeat)) }
+        reporter.say(problem.isConfiguration ? .error : .warning, problem.line, isRepeat: isRepeat)
+        if let hint = problem.hint { reporter.say(.hint, hint: .hub(hint), isRepeat: isRepeat) }
         if !isRepeat { try store.setNote(.hubTrouble, problem.kind) }
     }
 }

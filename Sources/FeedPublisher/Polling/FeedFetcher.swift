@@ -10,12 +10,7 @@ struct FeedFetcher: Sendable {
     private static let patience = 3
 
     let http: OutboundClient
-    let now: @Sendable () -> Date
-
-    init(http: OutboundClient, now: @escaping @Sendable () -> Date = { Date() }) {
-        self.http = http
-        self.now = now
-    }
+    var now: @Sendable () -> Date = { Date() }
 
     /// Asks once, conditionally where the last answer gave validators.
     ///

@@ -9,12 +9,12 @@ struct FeedPoll: Sendable {
     /// A feed that fails longer is reported once more.
     private static let longTrouble: Duration = .seconds(14 * 86_400)
 
-    private let list: FeedList
+    let list: FeedList
     let source: FeedSource
-    private let fetcher: FeedFetcher
+    let fetcher: FeedFetcher
     let environment: PublishEnvironment
     /// The start of the pass, from which due times count.
-    private let start: Date
+    let start: Date
 
     /// The outcome of a feed's turn.
     struct Outcome: Sendable {
@@ -23,7 +23,7 @@ struct FeedPoll: Sendable {
         var lines: [PublishLine] = []
         var isUnchanged = false
         /// The line that says why there is no document; `nil` when there is one, or nothing is new.
-        var failure: String?
+        var failure: PublishLine?
         var announced = 0
         var recorded = 0
         /// The host wants quiet.
@@ -35,25 +35,10 @@ struct FeedPoll: Sendable {
     }
 
     enum Answer: Sendable {
-        /// A document to be read.
         case document(FetchedDocument)
         /// Nothing new, or a failure.
         case settled(Outcome)
         case cancelled
-    }
-
-    init(
-        _ list: FeedList,
-        _ source: FeedSource,
-        _ fetcher: FeedFetcher,
-        _ environment: PublishEnvironment,
-        start: Date
-    ) {
-        self.list = list
-        self.source = source
-        self.fetcher = fetcher
-        self.environment = environment
-        self.start = start
     }
 
     /// Asks for the feed once.
@@ -160,8 +145,10 @@ struct FeedPoll: Sendable {
             line += "; it fails since \(since.formatted(.iso8601.year().month().day()))"
         }
         let isKnown = before.trouble?.kind == kind
-        record.trouble = FeedTrouble(kind: kind, line: isKnown ? before.trouble?.line ?? line : line)
-        var outcome = Outcome(record: record, lines: [PublishLine(.warning, line, isRepeat: isKnown)], failure: line)
+        let trouble = FeedTrouble(kind: kind, line: isKnown ? before.trouble?.line ?? line : line)
+        record.trouble = trouble
+        let said = PublishLine(.warning, line, hint: trouble.hint, isRepeat: isKnown)
+        var outcome = Outcome(record: record, lines: [said], failure: said)
         if !source.isLocal { outcome.silentHost = failure.silentHost }
         if failure.isHostWide, let host = failure.host {
             let quiet = min(failure.retryAfter ?? PollSchedule.standardRetryAfter, PollSchedule.maximumRetryAfter)

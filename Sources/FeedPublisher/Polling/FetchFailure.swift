@@ -89,15 +89,14 @@ struct FetchFailure: Sendable, Equatable {
     }
 
     static func endedProgram(_ reading: InterruptedReading) -> FetchFailure {
-        var failure = FetchFailure(kind: "ended the program", what: "", keepsPace: true)
+        var failure = FetchFailure(kind: FeedTrouble.endedProgram, what: "", keepsPace: true)
         let times = reading.deaths == 1 ? "" : " \(reading.deaths) times"
         failure.what =
             reading.isCertain
             ? "sent a document that crashed this program\(times)"
             : "sent a document while reading which this program was ended\(times)"
         failure.advice =
-            "that document is skipped until it changes\(reading.isCertain ? "" : ", or for a day or more"); "
-            + "'newswire publish --force' reads it again, and a report of this helps to repair the reader"
+            "that document is skipped until it changes\(reading.isCertain ? "" : ", or for a day or more")"
         return failure
     }
 

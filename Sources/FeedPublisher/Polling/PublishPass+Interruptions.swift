@@ -19,12 +19,10 @@ extension PublishPass {
         }
         guard !names.isEmpty else { return }
         let further = names.count > Self.namedFeeds ? " and \(names.count - Self.namedFeeds) others" : ""
-        reporter.line(
-            PublishLine(
-                .notice,
-                "the last run was ended while it read feed \(names.prefix(Self.namedFeeds).joined(separator: ", "))"
-                    + "\(further); what it did not finish is done now, after all else"
-            )
+        reporter.say(
+            .notice,
+            "the last run was ended while it read feed \(names.prefix(Self.namedFeeds).joined(separator: ", "))"
+                + "\(further); what it did not finish is done now, after all else"
         )
     }
 

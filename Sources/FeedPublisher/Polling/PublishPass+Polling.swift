@@ -115,7 +115,7 @@ extension PublishPass {
         guard left > 0 else { return }
         logger.info("feeds left for the next pass", metadata: ["feeds.left": "\(left)"])
         // For who looks on: under cron it is no news that there are many feeds.
-        reporter.line(PublishLine(.notice, "\(left) feeds are left for the next pass", isRepeat: true))
+        reporter.say(.notice, "\(left) feeds are left for the next pass", isRepeat: true)
     }
 
     private func after(_ wait: Duration, _ event: Event) async -> Event {

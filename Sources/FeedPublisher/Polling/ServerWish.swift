@@ -6,12 +6,9 @@ struct ServerWish: Sendable, Equatable {
     /// The time for which the answer says that it stays fresh.
     var freshness: Duration?
     var retryAfter: Duration?
+}
 
-    init(freshness: Duration? = nil, retryAfter: Duration? = nil) {
-        self.freshness = freshness
-        self.retryAfter = retryAfter
-    }
-
+extension ServerWish {
     init(_ headers: OutboundHeaders, now: Date) {
         let now = Int64(now.timeIntervalSince1970)
         freshness = Self.freshness(headers, now: now)

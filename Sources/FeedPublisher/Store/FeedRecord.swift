@@ -45,11 +45,6 @@ struct FeedRecord: Sendable, Equatable {
     var title: String?
     var format: String?
 
-    init(id: Int64, url: String) {
-        self.id = id
-        self.url = url
-    }
-
     /// Makes the next request ask for the whole document, whatever was read before.
     mutating func forgetDocument() {
         validators = Validators(url: validators.url)
@@ -86,12 +81,6 @@ struct Validators: Sendable, Equatable {
     /// The address that gave them: the one that answered last, after redirects, also where it gave none.
     var url: String?
 
-    init(etag: [UInt8]? = nil, lastModified: [UInt8]? = nil, url: String? = nil) {
-        self.etag = etag
-        self.lastModified = lastModified
-        self.url = url
-    }
-
     var isEmpty: Bool { etag == nil && lastModified == nil }
 }
 
@@ -109,6 +98,11 @@ struct FeedTrouble: Sendable, Equatable {
     var kind: String
     /// The line that was said.
     var line: String
+
+    /// The ``kind`` of a document that is skipped because the program ended while it read it.
+    static let endedProgram = "ended the program"
+
+    var hint: PublishHint? { kind.hasPrefix(Self.endedProgram) ? .skippedDocument : nil }
 }
 
 /// A wall-clock time together with how long the wait for it is, so that a clock that jumped can be seen through.
@@ -138,6 +132,4 @@ struct DueTime: Sendable, Equatable {
 
 extension Duration {
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-
-    var inMilliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -12,7 +12,7 @@ package enum PublisherLock {
         /// Keep it until the pass has ended.
         case acquired(FileLock)
         /// Another publisher is at work: end with this, and say the line if there is one.
-        case busy(exit: PublishExit, line: PublishLine?)
+        case busy(exit: ExitStatus, line: PublishLine?)
     }
 
     /// Tries to become the one publisher.
@@ -32,8 +32,8 @@ package enum PublisherLock {
             exit: .tryLater,
             line: PublishLine(
                 .warning,
-                "another publisher is at work\(since) (it holds '\(path)', which 'publish --watch' does as long as it runs); "
-                    + "nothing was done"
+                "another publisher is at work\(since): it holds '\(path)'; nothing was done",
+                hint: .longRun
             )
         )
     }

@@ -2,6 +2,7 @@ internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// The feeds, and the hosts that asked for quiet.
 extension PublisherStore {
@@ -38,10 +39,10 @@ extension PublisherStore {
                     let former = unlisted.remove(at: index)
                     try store.run(
                         """
-                        UPDATE feed SET url = ?, moved_url = NULL, move_url = NULL, move_first_seen = NULL,
-                        move_polls = NULL, etag = NULL, last_modified = NULL, validator_url = NULL, body_hash = NULL,
-                        identical_answers = 0, due = NULL, wait = NULL, failures = 0, failing_since = NULL,
-                        trouble_kind = NULL, trouble = NULL, retired = NULL WHERE id = ?
+                        UPDATE feed SET url = ?, movedURL = NULL, moveURL = NULL, moveFirstSeen = NULL,
+                        movePolls = NULL, etag = NULL, lastModified = NULL, validatorURL = NULL, bodyHash = NULL,
+                        identicalAnswers = 0, due = NULL, wait = NULL, failures = 0, failingSince = NULL,
+                        troubleKind = NULL, trouble = NULL, retired = NULL WHERE id = ?
                         """,
                         [address.text, former.id]
                     )
@@ -62,7 +63,7 @@ extension PublisherStore {
         try transaction { store in
             try store.run(
                 "UPDATE feed SET due = ?, wait = ? WHERE id = ? AND \(condition)",
-                [due?.at.milliseconds, due?.wait.inMilliseconds, feed, due?.at.milliseconds ?? Int64.min]
+                [due?.at.timestamp, due?.wait.milliseconds, feed, due?.at.timestamp ?? Timestamp(milliseconds: .min)]
             )
         }
     }
@@ -70,9 +71,9 @@ extension PublisherStore {
     /// Hosts that asked for quiet.
     func hostWaits() throws -> [String: DueTime] {
         try read { store in
-            let waits = try store.rows("SELECT host, until, wait FROM host_wait").map { row in
+            let waits = try store.rows("SELECT host, until, wait FROM hostWait").map { row in
                 let due = DueTime(
-                    at: Date(milliseconds: try row.decode(forColumn: "until")),
+                    at: try row.decode(Timestamp.self, forColumn: "until").date,
                     wait: .milliseconds(try row.decode(Int64.self, forColumn: "wait"))
                 )
                 return (try row.decode(String.self, forColumn: "host"), due)
@@ -87,11 +88,11 @@ extension StoreTransaction {
     func save(_ wait: HostWait, now: Date) throws {
         try run(
             """
-            INSERT INTO host_wait (host, until, wait) VALUES (?1, ?2, ?3)
+            INSERT INTO hostWait (host, until, wait) VALUES (?1, ?2, ?3)
             ON CONFLICT DO UPDATE SET until = excluded.until, wait = excluded.wait
             WHERE excluded.until > until OR until - wait > ?4
             """,
-            [wait.host, wait.due.at.milliseconds, wait.due.wait.inMilliseconds, now.milliseconds]
+            [wait.host, wait.due.at.timestamp, wait.due.wait.milliseconds, now.timestamp]
         )
     }
 
@@ -99,23 +100,23 @@ extension StoreTransaction {
     func save(_ record: FeedRecord) throws {
         try run(
             """
-            UPDATE feed SET moved_url = ?, move_url = ?, move_first_seen = ?, move_polls = ?, etag = ?, last_modified = ?,
-            body_hash = ?, identical_answers = ?, due = ?, wait = ?, failures = ?, failing_since = ?, trouble_kind = ?,
-            trouble = ?, last_success = ?, newest_entry = ?, baseline = ?, readings = ?, complete_reading = ?,
-            incomplete_readings = ?, identity_rule = ?, retired = ?, title = ?, format = ?, validator_url = ?, pace = ?,
-            skip_hours = ?, skip_days = ?, last_update = ?, held_until = ? WHERE id = ?
+            UPDATE feed SET movedURL = ?, moveURL = ?, moveFirstSeen = ?, movePolls = ?, etag = ?, lastModified = ?,
+            bodyHash = ?, identicalAnswers = ?, due = ?, wait = ?, failures = ?, failingSince = ?, troubleKind = ?,
+            trouble = ?, lastSuccess = ?, newestEntry = ?, baseline = ?, readings = ?, completeReading = ?,
+            incompleteReadings = ?, identityRule = ?, retired = ?, title = ?, format = ?, validatorURL = ?, pace = ?,
+            skipHours = ?, skipDays = ?, lastUpdate = ?, heldUntil = ? WHERE id = ?
             """,
             [
-                record.movedURL, record.move?.url, record.move?.firstSeen.milliseconds, record.move?.polls,
+                record.movedURL, record.move?.url, record.move?.firstSeen.timestamp, record.move?.polls,
                 record.validators.etag.map { Data($0) }, record.validators.lastModified.map { Data($0) },
-                record.bodyHash.map { Data($0) }, record.identicalAnswers, record.due?.at.milliseconds,
-                record.due?.wait.inMilliseconds, record.failures, record.failingSince?.milliseconds,
-                record.trouble?.kind, record.trouble?.line, record.lastSuccess?.milliseconds,
-                record.newestEntry?.milliseconds, record.baseline?.milliseconds, record.readings,
+                record.bodyHash.map { Data($0) }, record.identicalAnswers, record.due?.at.timestamp,
+                record.due?.wait.milliseconds, record.failures, record.failingSince?.timestamp,
+                record.trouble?.kind, record.trouble?.line, record.lastSuccess?.timestamp,
+                record.newestEntry?.timestamp, record.baseline?.timestamp, record.readings,
                 record.completeReading, record.incompleteReadings, record.identityRule.rawValue,
-                record.retired?.milliseconds, record.title, record.format, record.validators.url,
-                record.pace.interval?.inMilliseconds, record.pace.skipHours.bits, record.pace.skipDays.bits,
-                record.lastUpdate?.milliseconds, record.heldUntil?.milliseconds, record.id,
+                record.retired?.timestamp, record.title, record.format, record.validators.url,
+                record.pace.interval?.milliseconds, record.pace.skipHours.bits, record.pace.skipDays.bits,
+                record.lastUpdate?.timestamp, record.heldUntil?.timestamp, record.id,
             ]
         )
     }
@@ -124,40 +125,40 @@ extension StoreTransaction {
 extension FeedRecord {
     fileprivate init(_ row: Row) throws {
         self.init(id: try row.decode(forColumn: "id"), url: try row.decode(forColumn: "url"))
-        movedURL = try row.decode(forColumn: "moved_url")
-        if let url = try row.decode(String?.self, forColumn: "move_url"),
-            let firstSeen = try row.date("move_first_seen")
+        movedURL = try row.decode(forColumn: "movedURL")
+        if let url = try row.decode(String?.self, forColumn: "moveURL"),
+            let firstSeen = try row.date("moveFirstSeen")
         {
-            move = MoveCandidate(url: url, firstSeen: firstSeen, polls: try row.decode(forColumn: "move_polls"))
+            move = MoveCandidate(url: url, firstSeen: firstSeen, polls: try row.decode(forColumn: "movePolls"))
         }
         validators.etag = try row.bytes("etag")
-        validators.lastModified = try row.bytes("last_modified")
-        validators.url = try row.decode(forColumn: "validator_url")
+        validators.lastModified = try row.bytes("lastModified")
+        validators.url = try row.decode(forColumn: "validatorURL")
         pace.interval = try row.decode(Int64?.self, forColumn: "pace").map { .milliseconds($0) }
-        pace.skipHours = Set(bits: try row.decode(forColumn: "skip_hours"))
-        pace.skipDays = Set(bits: try row.decode(forColumn: "skip_days"))
-        bodyHash = try row.bytes("body_hash")
-        identicalAnswers = try row.decode(forColumn: "identical_answers")
+        pace.skipHours = Set(bits: try row.decode(forColumn: "skipHours"))
+        pace.skipDays = Set(bits: try row.decode(forColumn: "skipDays"))
+        bodyHash = try row.bytes("bodyHash")
+        identicalAnswers = try row.decode(forColumn: "identicalAnswers")
         if let at = try row.date("due"), let wait = try row.decode(Int64?.self, forColumn: "wait") {
             due = DueTime(at: at, wait: .milliseconds(wait))
         }
         failures = try row.decode(forColumn: "failures")
-        failingSince = try row.date("failing_since")
-        if let kind = try row.decode(String?.self, forColumn: "trouble_kind"),
+        failingSince = try row.date("failingSince")
+        if let kind = try row.decode(String?.self, forColumn: "troubleKind"),
             let line = try row.decode(String?.self, forColumn: "trouble")
         {
             trouble = FeedTrouble(kind: kind, line: line)
         }
-        lastSuccess = try row.date("last_success")
-        newestEntry = try row.date("newest_entry")
+        lastSuccess = try row.date("lastSuccess")
+        newestEntry = try row.date("newestEntry")
         baseline = try row.date("baseline")
         readings = try row.decode(forColumn: "readings")
-        completeReading = try row.decode(forColumn: "complete_reading")
-        incompleteReadings = try row.decode(forColumn: "incomplete_readings")
-        identityRule = IdentityRule(rawValue: try row.decode(forColumn: "identity_rule")) ?? .id
+        completeReading = try row.decode(forColumn: "completeReading")
+        incompleteReadings = try row.decode(forColumn: "incompleteReadings")
+        identityRule = IdentityRule(rawValue: try row.decode(forColumn: "identityRule")) ?? .id
         retired = try row.date("retired")
-        lastUpdate = try row.date("last_update")
-        heldUntil = try row.date("held_until")
+        lastUpdate = try row.date("lastUpdate")
+        heldUntil = try row.date("heldUntil")
         title = try row.decode(forColumn: "title")
         format = try row.decode(forColumn: "format")
     }

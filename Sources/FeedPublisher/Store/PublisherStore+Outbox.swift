@@ -14,8 +14,8 @@ extension PublisherStore {
                 OutboxRow(
                     id: try row.decode(forColumn: "id"),
                     message: try OutboxMessage(row),
-                    created: Date(milliseconds: try row.decode(forColumn: "created")),
-                    wasAttempted: try row.decode(forColumn: "is_attempted")
+                    created: try row.decode(Timestamp.self, forColumn: "created").date,
+                    wasAttempted: try row.decode(forColumn: "isAttempted")
                 )
             }
         }
@@ -27,7 +27,7 @@ extension PublisherStore {
     @discardableResult
     func markAttempted(_ id: Int64) throws -> [UInt8]? {
         try transaction { store in
-            try store.run("UPDATE outbox SET is_attempted = 1 WHERE id = ? AND state = 'pending'", [id])
+            try store.run("UPDATE outbox SET isAttempted = 1 WHERE id = ? AND state = 'pending'", [id])
             return try store.rows("SELECT body FROM outbox WHERE id = ? AND state = 'pending'", [id]).first?
                 .bytes("body")
         }
@@ -37,13 +37,13 @@ extension PublisherStore {
     func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
         let (state, column, value) =
             switch outcome {
-            case .sent(let messageID): ("sent", "message_id", messageID)
+            case .sent(let messageID): ("sent", "messageID", messageID)
             case .failed(let reason): ("failed", "reason", reason)
             }
         try transaction { store in
             try store.run(
                 "UPDATE outbox SET state = ?, \(column) = ?, finished = ? WHERE id = ? AND state = 'pending'",
-                [state, value, now.milliseconds, id]
+                [state, value, now.timestamp, id]
             )
         }
     }
@@ -55,12 +55,12 @@ extension PublisherStore {
         try read { store in
             let rows = try store.rows(
                 """
-                SELECT finished, is_digest FROM outbox
+                SELECT finished, isDigest FROM outbox
                 WHERE state = 'sent' AND category = ? AND finished > ? AND finished <= ?
                 """,
-                [category, start.milliseconds, start.addingTimeInterval(window.inSeconds).milliseconds]
+                [category, start.timestamp, start.addingTimeInterval(window.inSeconds).timestamp]
             ).map { row in
-                (try row.date("finished") ?? start, try row.decode(Bool.self, forColumn: "is_digest"))
+                (try row.date("finished") ?? start, try row.decode(Bool.self, forColumn: "isDigest"))
             }
             return RecentMessages(
                 window: window,
@@ -90,7 +90,7 @@ extension PublisherStore {
         try transaction { store in
             for row in rows {
                 let current = try store.rows(
-                    "SELECT * FROM outbox WHERE id = ? AND state = 'pending' AND is_attempted = 0",
+                    "SELECT * FROM outbox WHERE id = ? AND state = 'pending' AND isAttempted = 0",
                     [row.id]
                 ).first.map(OutboxMessage.init)
                 guard current == row.message else { return nil }
@@ -99,7 +99,7 @@ extension PublisherStore {
             for row in rows {
                 try store.run(
                     "UPDATE outbox SET state = 'folded', digest = ?, finished = ? WHERE id = ?",
-                    [id, now.milliseconds, row.id]
+                    [id, now.timestamp, row.id]
                 )
             }
             return OutboxRow(id: id, message: digest, created: now, wasAttempted: false)
@@ -128,15 +128,15 @@ extension StoreTransaction {
     func insert(_ message: OutboxMessage, feed: Int64?, now: Date) throws -> Int64 {
         try insert(
             """
-            INSERT INTO outbox (feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created,
-            story, status, urgency, replaces, not_before, expires, languages)
+            INSERT INTO outbox (feed, category, tags, idempotencyKey, body, headlines, entries, isDigest, created,
+            story, status, urgency, replaces, notBefore, expires, languages)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 feed, message.category, message.tags, message.idempotencyKey, Data(message.body), message.headlines,
-                message.entries, message.isDigest, now.milliseconds, message.story, message.status?.rawValue,
+                message.entries, message.isDigest, now.timestamp, message.story, message.status?.rawValue,
                 message.urgency, message.replaces.isEmpty ? nil : message.replaces.joined(separator: " "),
-                message.notBefore?.milliseconds, message.expires?.milliseconds, message.encodedShares,
+                message.notBefore?.timestamp, message.expires?.timestamp, message.encodedShares,
             ]
         )
     }
@@ -146,10 +146,10 @@ extension StoreTransaction {
         try run(
             """
             UPDATE outbox SET body = ?, headlines = ?, urgency = ?, expires = ?, languages = ?
-            WHERE id = ? AND state = 'pending' AND is_attempted = 0
+            WHERE id = ? AND state = 'pending' AND isAttempted = 0
             """,
             [
-                Data(message.body), message.headlines, message.urgency, message.expires?.milliseconds,
+                Data(message.body), message.headlines, message.urgency, message.expires?.timestamp,
                 message.encodedShares, row,
             ]
         )
@@ -157,7 +157,7 @@ extension StoreTransaction {
 
     /// Takes a message out of the outbox, unless it may have reached the hub.
     func remove(_ row: Int64) throws {
-        try run("DELETE FROM outbox WHERE id = ? AND state = 'pending' AND is_attempted = 0", [row])
+        try run("DELETE FROM outbox WHERE id = ? AND state = 'pending' AND isAttempted = 0", [row])
     }
 }
 
@@ -167,15 +167,15 @@ extension OutboxMessage {
             category: try row.decode(forColumn: "category"),
             tags: try row.decode(forColumn: "tags"),
             body: try row.bytes("body") ?? [],
-            idempotencyKey: try row.decode(forColumn: "idempotency_key"),
+            idempotencyKey: try row.decode(forColumn: "idempotencyKey"),
             headlines: try row.decode(forColumn: "headlines"),
             entries: try row.decode(forColumn: "entries"),
-            isDigest: try row.decode(forColumn: "is_digest"),
+            isDigest: try row.decode(forColumn: "isDigest"),
             story: try row.decode(forColumn: "story"),
             status: try row.decode(String?.self, forColumn: "status").flatMap(MessageStatus.init),
             urgency: try row.decode(forColumn: "urgency"),
             replaces: try row.decode(String?.self, forColumn: "replaces")?.split(separator: " ").map(String.init) ?? [],
-            notBefore: try row.date("not_before"),
+            notBefore: try row.date("notBefore"),
             expires: try row.date("expires"),
             shares: try row.decode(String?.self, forColumn: "languages").map(Self.shares) ?? [:]
         )

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// Marks of the documents that are being read, and of those during whose reading the program ended.
 ///
@@ -20,11 +21,11 @@ extension PublisherStore {
             if let known, !isForced, known.skips(hash, program: program, at: now) { return known }
             try store.run(
                 """
-                INSERT INTO reading (feed, body_hash, program, started, is_open) VALUES (?, ?, ?, ?, 1)
-                ON CONFLICT DO UPDATE SET body_hash = excluded.body_hash, program = excluded.program,
-                started = excluded.started, is_open = 1
+                INSERT INTO reading (feed, bodyHash, program, started, isOpen) VALUES (?, ?, ?, ?, 1)
+                ON CONFLICT DO UPDATE SET bodyHash = excluded.bodyHash, program = excluded.program,
+                started = excluded.started, isOpen = 1
                 """,
-                [feed, Data(hash), program, now.milliseconds]
+                [feed, Data(hash), program, now.timestamp]
             )
             return nil
         }
@@ -42,14 +43,14 @@ extension PublisherStore {
     /// - Throws: ``PublisherStoreError``.
     func settleReadings(trapped: Int64?) throws -> [Int64] {
         let open = try read { store in
-            try store.rows("SELECT feed FROM reading WHERE is_open = 1").map {
+            try store.rows("SELECT feed FROM reading WHERE isOpen = 1").map {
                 try $0.decode(Int64.self, forColumn: "feed")
             }
         }
         guard !open.isEmpty else { return [] }
         try transaction { store in
             try store.run(
-                "UPDATE reading SET is_open = 0, deaths = deaths + 1, is_certain = (feed = ?) WHERE is_open = 1",
+                "UPDATE reading SET isOpen = 0, deaths = deaths + 1, isCertain = (feed = ?) WHERE isOpen = 1",
                 [trapped ?? 0]
             )
         }
@@ -89,11 +90,11 @@ extension StoreTransaction {
         var found: [Int64: InterruptedReading] = [:]
         for row in try rows("SELECT * FROM reading \(condition)", arguments) {
             found[try row.decode(forColumn: "feed")] = InterruptedReading(
-                hash: try row.bytes("body_hash") ?? [],
+                hash: try row.bytes("bodyHash") ?? [],
                 program: try row.decode(forColumn: "program"),
-                started: Date(milliseconds: try row.decode(forColumn: "started")),
+                started: try row.decode(Timestamp.self, forColumn: "started").date,
                 deaths: try row.decode(forColumn: "deaths"),
-                isCertain: try row.decode(forColumn: "is_certain")
+                isCertain: try row.decode(forColumn: "isCertain")
             )
         }
         return found

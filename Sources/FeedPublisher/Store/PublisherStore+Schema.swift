@@ -3,8 +3,7 @@ internal import GRDB
 extension PublisherStore {
     /// Append-only: a migration that was released is never edited.
     ///
-    /// Names are singular nouns of small letters and `_`; Booleans begin with `is_`; instants are whole milliseconds
-    /// since 1970.
+    /// Names are singular nouns in camel case, as in the hub's and the agents' files; instants are ``Timestamp``s.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1 feeds, keys, outbox") { db in
@@ -165,6 +164,49 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("9 names as in the hub's file") { db in
+            for (table, columns) in formerNames {
+                for (former, name) in columns {
+                    try db.execute(sql: "ALTER TABLE \(table) RENAME COLUMN \(former) TO \(name)")
+                }
+            }
+            try db.execute(
+                sql: """
+                    ALTER TABLE host_wait RENAME TO hostWait;
+                    -- The command line's hint is no longer part of what is kept.
+                    UPDATE feed SET trouble = substr(trouble, 1, instr(trouble, '; ''newswire publish') - 1)
+                        WHERE instr(trouble, '; ''newswire publish') > 0;
+                    """
+            )
+        }
         return migrator
     }
+
+    /// The columns that migration 9 renames, by table.
+    private static let formerNames: KeyValuePairs<String, KeyValuePairs<String, String>> = [
+        "feed": [
+            "moved_url": "movedURL", "move_url": "moveURL", "move_first_seen": "moveFirstSeen",
+            "move_polls": "movePolls", "last_modified": "lastModified", "body_hash": "bodyHash",
+            "identical_answers": "identicalAnswers", "failing_since": "failingSince",
+            "trouble_kind": "troubleKind", "last_success": "lastSuccess",
+            "newest_entry": "newestEntry", "complete_reading": "completeReading",
+            "incomplete_readings": "incompleteReadings", "identity_rule": "identityRule",
+            "validator_url": "validatorURL", "skip_hours": "skipHours", "skip_days": "skipDays",
+            "last_update": "lastUpdate", "held_until": "heldUntil",
+        ],
+        "seen": ["first_seen": "firstSeen", "last_reading": "lastReading"],
+        "story": [
+            "first_seen": "firstSeen", "is_withdrawn": "isWithdrawn", "alert_key": "alertKey",
+            "alert_sent": "alertSent",
+        ],
+        "outbox": [
+            "idempotency_key": "idempotencyKey", "is_digest": "isDigest", "is_attempted": "isAttempted",
+            "message_id": "messageID", "not_before": "notBefore",
+        ],
+        "websub": [
+            "path_hash": "pathHash", "lease_end": "leaseEnd", "last_delivery": "lastDelivery",
+            "missed_since": "missedSince",
+        ],
+        "reading": ["body_hash": "bodyHash", "is_open": "isOpen", "is_certain": "isCertain"],
+    ]
 }

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// The subscriptions at feeds' hubs, which survive a restart.
 extension PublisherStore {
@@ -30,20 +31,14 @@ extension PublisherStore {
 
     /// The subscription that a feed is to have.
     func subscription(ofFeed feed: Int64) throws -> WebSubSubscription? {
-        try read { store in
-            try store.rows("SELECT * FROM websub WHERE feed = ? AND state <> 'leaving'", [feed]).first
-                .map(WebSubSubscription.init)
-        }
+        try read { try $0.subscription("feed = ? AND state <> 'leaving'", feed) }
     }
 
     /// The subscription whose callback ends in this path.
     ///
     /// Found by a hash: how long the search takes tells nothing of paths that there are.
     func subscription(path: String) throws -> WebSubSubscription? {
-        try read { store in
-            try store.rows("SELECT * FROM websub WHERE path_hash = ?", [Self.hash(path)]).first
-                .map(WebSubSubscription.init)
-        }
+        try read { try $0.subscription("pathHash = ?", Self.hash(path)) }
     }
 
     /// Makes a feed's subscription be one to this offer; one to another is to be ended.
@@ -60,8 +55,7 @@ extension PublisherStore {
         now: Date
     ) throws -> Bool {
         try transaction { store in
-            let known = try store.rows("SELECT * FROM websub WHERE feed = ? AND state <> 'leaving'", [feed]).first
-                .map(WebSubSubscription.init)
+            let known = try store.subscription("feed = ? AND state <> 'leaving'", feed)
             if var known {
                 guard known.yields(to: offer, base: base, now: now) else { return false }
                 known.leave(now: now)
@@ -70,10 +64,10 @@ extension PublisherStore {
             guard let offer else { return known != nil }
             try store.run(
                 """
-                INSERT INTO websub (feed, hub, topic, callback, path_hash, secret, created, state, due)
+                INSERT INTO websub (feed, hub, topic, callback, pathHash, secret, created, state, due)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'pending', ?7)
                 """,
-                [feed, offer.hub, offer.topic, base + path, Self.hash(path), secret, now.milliseconds]
+                [feed, offer.hub, offer.topic, base + path, Self.hash(path), secret, now.timestamp]
             )
             return true
         }
@@ -90,10 +84,7 @@ extension PublisherStore {
         _ change: (inout WebSubSubscription) throws -> Bool
     ) throws -> WebSubSubscription? {
         try transaction { store in
-            guard
-                var subscription = try store.rows("SELECT * FROM websub WHERE id = ?", [id]).first
-                    .map(WebSubSubscription.init)
-            else { return nil }
+            guard var subscription = try store.subscription("id = ?", id) else { return nil }
             let before = subscription
             if try change(&subscription) {
                 try store.run("DELETE FROM websub WHERE id = ?", [id])
@@ -108,16 +99,23 @@ extension PublisherStore {
 }
 
 extension StoreTransaction {
+    fileprivate func subscription(
+        _ condition: String,
+        _ value: any DatabaseValueConvertible
+    ) throws -> WebSubSubscription? {
+        try rows("SELECT * FROM websub WHERE \(condition)", [value]).first.map(WebSubSubscription.init)
+    }
+
     fileprivate func save(_ subscription: WebSubSubscription) throws {
         try run(
             """
-            UPDATE websub SET state = ?, due = ?, failures = ?, lease_end = ?, last_delivery = ?, missed_since = ?,
+            UPDATE websub SET state = ?, due = ?, failures = ?, leaseEnd = ?, lastDelivery = ?, missedSince = ?,
             reason = ?, deliveries = ?, discarded = ? WHERE id = ?
             """,
             [
-                subscription.state.rawValue, subscription.due.milliseconds, subscription.failures,
-                subscription.leaseEnd?.milliseconds, subscription.lastDelivery?.milliseconds,
-                subscription.missedSince?.milliseconds, subscription.reason, subscription.deliveries,
+                subscription.state.rawValue, subscription.due.timestamp, subscription.failures,
+                subscription.leaseEnd?.timestamp, subscription.lastDelivery?.timestamp,
+                subscription.missedSince?.timestamp, subscription.reason, subscription.deliveries,
                 subscription.discarded, subscription.id,
             ]
         )
@@ -133,14 +131,14 @@ extension WebSubSubscription {
             topic: try row.decode(forColumn: "topic"),
             callback: try row.decode(forColumn: "callback"),
             secret: try row.decode(forColumn: "secret"),
-            created: Date(milliseconds: try row.decode(forColumn: "created")),
-            due: Date(milliseconds: try row.decode(forColumn: "due"))
+            created: try row.decode(Timestamp.self, forColumn: "created").date,
+            due: try row.decode(Timestamp.self, forColumn: "due").date
         )
         state = State(rawValue: try row.decode(forColumn: "state")) ?? .pending
         failures = try row.decode(forColumn: "failures")
-        leaseEnd = try row.date("lease_end")
-        lastDelivery = try row.date("last_delivery")
-        missedSince = try row.date("missed_since")
+        leaseEnd = try row.date("leaseEnd")
+        lastDelivery = try row.date("lastDelivery")
+        missedSince = try row.date("missedSince")
         reason = try row.decode(forColumn: "reason")
         deliveries = try row.decode(forColumn: "deliveries")
         discarded = try row.decode(forColumn: "discarded")

@@ -1,4 +1,5 @@
 internal import GRDB
+package import HostSystem
 internal import SQLiteFiles
 
 /// The publisher's file cannot be used.
@@ -18,14 +19,7 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { "cannot use the publisher's database '\(place)': \(reason)" }
 
-    package var exit: PublishExit { isTemporary ? .tryLater : .badConfiguration }
-
-    /// A hint: the way to repair it.
-    package var advice: String? {
-        isTemporary
-            ? "nothing is lost: the next pass goes on from here"
-            : "make it usable, or move it away: then the next pass records what the feeds hold and announces none of it"
-    }
+    package var exit: ExitStatus { isTemporary ? .tryLater : .badConfiguration }
 
     /// Turns what SQLite reports into this type; other errors pass.
     static func naming<Value>(_ place: String, _ body: () throws -> Value) throws -> Value {

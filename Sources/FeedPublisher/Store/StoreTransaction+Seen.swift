@@ -1,6 +1,7 @@
 internal import Feeds
 internal import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// The keys by which each feed's entries are known.
 extension StoreTransaction {
@@ -16,16 +17,16 @@ extension StoreTransaction {
         var kept = 0
         let contents = Dictionary(entries.map { ($0.key, $0.content) }) { first, _ in first }
         state.unknown = Set(contents.keys)
-        let sql = "SELECT key, content, last_reading FROM seen WHERE feed = ? AND kind = ? AND key IN"
+        let sql = "SELECT key, content, lastReading FROM seen WHERE feed = ? AND kind = ? AND key IN"
         for row in try rows(having: entries.map(\.key), sql, [feed.id, SeenKind.entry.rawValue]) {
             guard let key = try row.key("key") else { continue }
             state.known.insert(SeenKey(.entry, key))
             state.unknown.remove(key)
-            kept += try row.decode(Int64.self, forColumn: "last_reading") >= feed.completeReading ? 1 : 0
+            kept += try row.decode(Int64.self, forColumn: "lastReading") >= feed.completeReading ? 1 : 0
             if let content = try row.key("content"), contents[key] != content { state.edited.insert(key) }
         }
         let before = try rows(
-            "SELECT count(*) AS n FROM seen WHERE feed = ? AND kind = ? AND last_reading >= ?",
+            "SELECT count(*) AS n FROM seen WHERE feed = ? AND kind = ? AND lastReading >= ?",
             [feed.id, SeenKind.entry.rawValue, feed.completeReading]
         ).first?.decode(Int.self, forColumn: "n")
         state.vanished = (before ?? 0) - kept
@@ -49,11 +50,11 @@ extension StoreTransaction {
             let content = key.kind == .entry ? contents[key.key] ?? nil : nil
             try run(
                 """
-                INSERT INTO seen (feed, kind, key, first_seen, last_reading, content) VALUES (?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET last_reading = excluded.last_reading, content = excluded.content
+                INSERT INTO seen (feed, kind, key, firstSeen, lastReading, content) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET lastReading = excluded.lastReading, content = excluded.content
                 """,
                 [
-                    feed.id, key.kind.rawValue, Data(key.key.bytes), now.milliseconds, feed.readings,
+                    feed.id, key.kind.rawValue, Data(key.key.bytes), now.timestamp, feed.readings,
                     content.map { Data($0.bytes) },
                 ]
             )
@@ -68,9 +69,9 @@ extension StoreTransaction {
             let length = keys.count { $0.kind == kind }
             try run(
                 """
-                DELETE FROM seen WHERE feed = ?1 AND kind = ?2 AND last_reading <
-                (SELECT last_reading FROM seen WHERE feed = ?1 AND kind = ?2
-                 ORDER BY last_reading DESC LIMIT 1 OFFSET ?3)
+                DELETE FROM seen WHERE feed = ?1 AND kind = ?2 AND lastReading <
+                (SELECT lastReading FROM seen WHERE feed = ?1 AND kind = ?2
+                 ORDER BY lastReading DESC LIMIT 1 OFFSET ?3)
                 """,
                 [feed.id, kind.rawValue, max(Self.minimumKeptKeys, length * Self.keptDocuments)]
             )

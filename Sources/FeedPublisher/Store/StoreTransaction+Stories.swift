@@ -9,8 +9,8 @@ extension StoreTransaction {
     static let keptStories = 60_000
 
     private static let columns = """
-        story.feed AS teller, story.first_seen, story.name, story.content, story.is_withdrawn, story.alert_key,
-            story.alert_sent, story.language, outbox.*
+        story.feed AS teller, story.firstSeen, story.name, story.content, story.isWithdrawn, story.alertKey,
+            story.alertSent, story.language, outbox.*
         """
 
     /// Returns the stories of a folded category by those of some keys that they are known by.
@@ -76,13 +76,13 @@ extension StoreTransaction {
     ) throws {
         let content = change.content.map { Data($0.bytes) }
         let alert = change.alert.map { Data($0.key.bytes) }
-        let sent = change.alert?.sent.milliseconds
+        let sent = change.alert?.sent.timestamp
         let isWithdrawn = change.status == .withdrawn || row == nil
         for name in change.merges {
             try run(
                 """
-                UPDATE story SET name = ?, feed = ?, outbox = ?, content = ?, is_withdrawn = ?, alert_key = ?,
-                alert_sent = ? WHERE category = ? AND name = ? AND (? OR language = ?)
+                UPDATE story SET name = ?, feed = ?, outbox = ?, content = ?, isWithdrawn = ?, alertKey = ?,
+                alertSent = ? WHERE category = ? AND name = ? AND (? OR language = ?)
                 """,
                 [
                     change.name, feed, row, content, isWithdrawn, alert, sent, category, name, change.isForAll,
@@ -95,11 +95,11 @@ extension StoreTransaction {
             try run(
                 """
                 INSERT OR REPLACE INTO story
-                (category, key, first_seen, feed, outbox, name, content, is_withdrawn, alert_key, alert_sent, language)
+                (category, key, firstSeen, feed, outbox, name, content, isWithdrawn, alertKey, alertSent, language)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
                 [
-                    category, Data(key.bytes), now.milliseconds, feed, row, change.name, content, isWithdrawn, alert,
+                    category, Data(key.bytes), now.timestamp, feed, row, change.name, content, isWithdrawn, alert,
                     sent, change.language,
                 ]
             )
@@ -112,23 +112,23 @@ extension KnownStory {
     fileprivate init(_ row: Row) throws {
         self.init(
             feed: try row.decode(forColumn: "teller"),
-            announced: Date(milliseconds: try row.decode(forColumn: "first_seen")),
+            announced: try row.decode(Timestamp.self, forColumn: "firstSeen").date,
             row: try row.decode(forColumn: "id")
         )
         name = try row.decode(forColumn: "name")
         language = try row.decode(forColumn: "language")
         content = try row.key("content")
-        isWithdrawn = try row.decode(forColumn: "is_withdrawn")
-        if let key = try row.key("alert_key"), let sent = try row.date("alert_sent") {
+        isWithdrawn = try row.decode(forColumn: "isWithdrawn")
+        if let key = try row.key("alertKey"), let sent = try row.date("alertSent") {
             alert = LastAlert(key: key, sent: sent)
         }
         guard self.row != nil else { return }
         let message = try OutboxMessage(row)
         headline = message.headlines(in: language)
-        let created = Date(milliseconds: try row.decode(forColumn: "created"))
+        let created = try row.decode(Timestamp.self, forColumn: "created").date
         if message.status == .correction { corrected = max(created, message.notBefore ?? created) }
         let wasShownBefore = !message.replaces.isEmpty
-        switch (try row.decode(String.self, forColumn: "state"), try row.decode(Bool.self, forColumn: "is_attempted")) {
+        switch (try row.decode(String.self, forColumn: "state"), try row.decode(Bool.self, forColumn: "isAttempted")) {
         case ("pending", false):
             unsent = message
             showing = wasShownBefore ? .singly : .never

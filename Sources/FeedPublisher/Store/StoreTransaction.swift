@@ -1,6 +1,7 @@
 internal import Feeds
 internal import FoundationEssentials
 internal import GRDB
+internal import HubProtocol
 
 /// The statements of one transaction of the publisher's store; valid inside the closure that it is passed to.
 struct StoreTransaction {
@@ -63,17 +64,13 @@ struct StoreTransaction {
 }
 
 extension Date {
-    /// Whole milliseconds since 1970, as the store keeps instants.
-    ///
-    /// Clamped far outside any calendar: a clock can say anything, and a conversion must not trap.
-    var milliseconds: Int64 { Int64(max(-1e17, min(1e17, (timeIntervalSince1970 * 1_000).rounded()))) }
-
-    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1_000) }
+    /// The instant as a column holds it.
+    var timestamp: Timestamp { Timestamp(self) }
 }
 
 extension Row {
     func date(_ column: String) throws -> Date? {
-        try decode(Int64?.self, forColumn: column).map { Date(milliseconds: $0) }
+        try decode(Timestamp?.self, forColumn: column)?.date
     }
 
     func key(_ column: String) throws -> EntryKey? {

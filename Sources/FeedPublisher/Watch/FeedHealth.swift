@@ -28,6 +28,7 @@ package struct FeedHealth: Sendable {
     package let failingSince: Date?
     /// The failure, as it was reported when it began.
     package let trouble: String?
+    package let hint: PublishHint?
     /// The state of its hub; `nil` when none is known.
     package let push: PushHealth?
 
@@ -48,6 +49,7 @@ package struct FeedHealth: Sendable {
         failures = record?.failures ?? 0
         failingSince = record?.failingSince
         trouble = record?.trouble?.line
+        hint = record?.trouble?.hint
         guard let record else {
             state = .new
             nextDue = nil

@@ -1,5 +1,6 @@
 internal import FeedLists
 package import FoundationEssentials
+internal import HostSystem
 internal import PrometheusText
 
 extension FeedLists {

@@ -26,7 +26,7 @@ extension PublishWatch {
             let lists = try FeedLists.load(directory: directory)
             state.withLock { $0.listTrouble = nil }
             feeds.replace(by: lists)
-            reporter.line(PublishLine(.notice, "the feed lists were read again: \(lists.feedCount) feeds"))
+            reporter.say(.notice, "the feed lists were read again: \(lists.feedCount) feeds")
             for wake in [wakePolls, wakeSender, subscriber?.wakeRequests] { wake?.signal() }
         } catch {
             let isKnown = state.withLock { state in
@@ -34,8 +34,8 @@ extension PublishWatch {
                 return state.listTrouble == error.description
             }
             guard !isKnown else { return }
-            for problem in error.problems { reporter.line(PublishLine(.error, problem.description)) }
-            reporter.line(PublishLine(.hint, "the feed lists of before stay in force until these are mended"))
+            for problem in error.problems { reporter.say(.error, problem.description) }
+            reporter.say(.hint, "the feed lists of before stay in force until these are mended")
         }
     }
 }

@@ -1,7 +1,6 @@
 package import FeedLists
 internal import FoundationEssentials
-package import HubClient
-package import Logging
+internal import HostSystem
 package import OutboundHTTP
 internal import Synchronization
 
@@ -35,13 +34,8 @@ package final class PublishWatch: Sendable {
 
     let directory: String
     let feeds: ListedFeeds
-    private let store: PublisherStore
-    private let http: OutboundClient
-    private let hub: HubClient
-    private let options: PublishOptions
-    private let environment: PublishEnvironment
-    let reporter: PublishReporter
-    private let logger: Logger
+    /// Is repeated with the lists in force.
+    private let prototype: PublishPass
     private let turns = FeedTurns()
     let subscriber: WebSubSubscriber?
     let wakePolls = WakeUp()
@@ -50,59 +44,39 @@ package final class PublishWatch: Sendable {
     let state = Mutex(State())
 
     /// - Parameters:
-    ///   - lists: As they were read from `directory`, where later changes are looked for.
-    ///   - directory: Of the feed lists.
-    ///   - store: Of this publisher.
-    ///   - http: For feeds and their hubs; its user agent names us.
-    ///   - hub: That the messages go to.
-    ///   - options: As for a pass.
+    ///   - pass: What is repeated; its lists were read from `directory`.
+    ///   - directory: Of the feed lists, where later changes are looked for.
     ///   - callback: The public address below which hubs reach us; `nil`: feeds are polled only.
     ///   - hubs: Where feeds' hubs may be.
-    ///   - environment: Clock and chance.
-    ///   - reporter: Where lines for people go.
-    ///   - logger: Where facts go.
     package init(
-        lists: FeedLists,
+        _ pass: PublishPass,
         directory: String,
-        store: PublisherStore,
-        http: OutboundClient,
-        hub: HubClient,
-        options: PublishOptions = PublishOptions(),
         callback: String? = nil,
-        hubs: AddressPolicy = .publicOnly,
-        environment: PublishEnvironment = PublishEnvironment(),
-        reporter: PublishReporter,
-        logger: Logger = Logger(label: "newswire.publish")
+        hubs: AddressPolicy = .publicOnly
     ) {
         self.directory = directory
-        self.store = store
-        self.http = http
-        self.hub = hub
-        self.environment = environment
-        self.reporter = reporter
-        self.logger = logger
-        var options = options
-        options.capWindow = Self.capWindow
-        self.options = options
-        let feeds = ListedFeeds(lists)
+        var pass = pass
+        pass.options.capWindow = Self.capWindow
+        prototype = pass
+        let feeds = ListedFeeds(pass.lists)
         self.feeds = feeds
         let (turns, wakePolls, wakeSender) = (turns, wakePolls, wakeSender)
-        subscriber = callback.map { callback in
+        subscriber = callback.map { [pass] callback in
             WebSubSubscriber(
                 base: callback,
                 feeds: feeds,
-                store: store,
-                http: http,
+                pass: pass,
                 hubs: hubs,
                 turns: turns,
-                environment: environment,
-                reporter: reporter,
-                logger: logger,
                 wakePolls: wakePolls,
                 wakeSender: wakeSender
             )
         }
     }
+
+    private var store: PublisherStore { prototype.store }
+    private var environment: PublishEnvironment { prototype.environment }
+    var reporter: PublishReporter { prototype.reporter }
 
     /// Works until the task is cancelled; that ends it between two feeds or messages.
     ///
@@ -154,7 +128,6 @@ package final class PublishWatch: Sendable {
         return report
     }
 
-    /// The lists in force.
     package var lists: FeedLists { feeds.lists }
 
     /// One line for the service manager.
@@ -176,16 +149,8 @@ package final class PublishWatch: Sendable {
     // MARK: Polls
 
     var pass: PublishPass {
-        var pass = PublishPass(
-            lists: feeds.lists,
-            store: store,
-            http: http,
-            hub: hub,
-            options: options,
-            environment: environment,
-            reporter: reporter,
-            logger: logger
-        )
+        var pass = prototype
+        pass.lists = feeds.lists
         pass.resident = Resident(turns: turns, pass: turns.begin(), wakeSender: wakeSender, subscriber: subscriber)
         return pass
     }
@@ -274,7 +239,7 @@ package final class PublishWatch: Sendable {
             return state.storeTrouble == error.reason
         }
         guard !isKnown else { return }
-        reporter.line(PublishLine(.warning, "\(error); nothing is lost, and it is tried again"))
+        reporter.say(.warning, "\(error); nothing is lost, and it is tried again")
     }
 
     private func pause(until date: Date) -> Duration {

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
 /// The state of a feed's hub, for people.
-package struct PushHealth: Sendable {
-    package enum State: String, Sendable, CaseIterable {
+package struct PushHealth: Sendable, Encodable {
+    package enum State: String, Sendable, CaseIterable, Encodable {
         /// The hub confirmed, and delivers.
         case active
         /// The hub confirmed, and has delivered nothing yet or not all.

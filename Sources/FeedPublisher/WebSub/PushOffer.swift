@@ -8,7 +8,9 @@ struct PushOffer: Sendable, Equatable {
     let hub: String
     /// The feed's own address for itself, to the letter; often not the one it is asked for at.
     let topic: String
+}
 
+extension PushOffer {
     /// Reads the offer of an answer, else that of its document; of several hubs one is enough.
     ///
     /// `nil` when there is no hub that can be used, or the feed does not name itself.
@@ -29,11 +31,6 @@ struct PushOffer: Sendable, Equatable {
             let topic = targets("self").first ?? feed?.selfURL, Self.isUsable(topic)
         else { return nil }
         self.init(hub: hub, topic: topic)
-    }
-
-    init(hub: String, topic: String) {
-        self.hub = hub
-        self.topic = topic
     }
 
     private static func isUsable(_ address: String) -> Bool {

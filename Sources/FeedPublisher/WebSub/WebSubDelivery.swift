@@ -20,7 +20,6 @@ package struct WebSubDelivery: Sendable {
     }
 }
 
-/// The answer of a callback.
 package struct WebSubAnswer: Sendable, Equatable {
     package let status: Int
     /// The hub's challenge, to the letter.

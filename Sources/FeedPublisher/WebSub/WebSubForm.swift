@@ -1,3 +1,5 @@
+internal import HubProtocol
+
 /// Names and values as forms and queries write them.
 ///
 /// Source: WHATWG URL §5 (`application/x-www-form-urlencoded`).
@@ -19,25 +21,11 @@ struct WebSubForm: Sendable, Equatable {
     subscript(_ name: String) -> String? { pairs.first { $0.name == name }?.value }
 
     var encoded: [UInt8] {
-        Array(pairs.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }.joined(separator: "&").utf8)
+        let parts = pairs.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+        return Array(parts.joined(separator: "&").utf8)
     }
 
     static func == (left: Self, right: Self) -> Bool { left.pairs.elementsEqual(right.pairs, by: ==) }
-
-    private static func encoded(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                bytes.append(byte)
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                bytes += Array("%\(digits.count < 2 ? "0" : "")\(digits)".utf8)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
 
     private static func decoded(_ text: some Collection<UInt8>) -> String {
         var bytes: [UInt8] = []

@@ -42,12 +42,10 @@ extension WebSubSubscriber {
         }
         guard let denied else { return WebSubAnswer(status: 200) }
         if let url = try store.feed(denied.feed)?.url, let source = feeds[url]?.source, known.state != .denied {
-            reporter.line(
-                PublishLine(
-                    .warning,
-                    "hub '\(denied.hubName)' denies us feed '\(source.address.publicText)': \(denied.reason ?? ""); "
-                        + "the feed is polled"
-                )
+            reporter.say(
+                .warning,
+                "hub '\(denied.hubName)' denies us feed '\(source.address.publicText)': \(denied.reason ?? ""); "
+                    + "the feed is polled"
             )
         }
         try pollAsUsual(denied)
@@ -137,11 +135,9 @@ extension WebSubSubscriber {
             return false
         }
         guard after?.discarded == 1 else { return }
-        reporter.line(
-            PublishLine(
-                .warning,
-                "a delivery in the name of hub '\(subscription.hubName)' was thrown away: its signature is missing or wrong"
-            )
+        reporter.say(
+            .warning,
+            "a delivery in the name of hub '\(subscription.hubName)' was thrown away: its signature is missing or wrong"
         )
     }
 

@@ -23,12 +23,10 @@ extension WebSubSubscriber {
                 subscription.missedSince = now
                 return false
             }
-            reporter.line(
-                PublishLine(
-                    .notice,
-                    "hub '\(subscription.hubName)' did not deliver what is new in feed '\(source.address.publicText)'; "
-                        + "the feed is polled at its own interval until it does"
-                )
+            reporter.say(
+                .notice,
+                "hub '\(subscription.hubName)' did not deliver what is new in feed '\(source.address.publicText)'; "
+                    + "the feed is polled at its own interval until it does"
             )
         } else if !isMissed, subscription.isReliable(at: now) {
             let interval = max((source.interval ?? .standard).duration, WebSubSubscription.pollingInterval)

@@ -39,25 +39,21 @@ final class WebSubSubscriber: Sendable {
     init(
         base: String,
         feeds: ListedFeeds,
-        store: PublisherStore,
-        http: OutboundClient,
+        pass: PublishPass,
         hubs: AddressPolicy,
         turns: FeedTurns,
-        environment: PublishEnvironment,
-        reporter: PublishReporter,
-        logger: Logger,
         wakePolls: WakeUp,
         wakeSender: WakeUp
     ) {
         self.base = base.hasSuffix("/") ? base : base + "/"
         self.feeds = feeds
-        self.store = store
-        client = WebSubClient(http: http, addresses: hubs, now: environment.now)
+        store = pass.store
+        environment = pass.environment
+        reporter = pass.reporter
+        logger = pass.logger
+        client = WebSubClient(http: pass.fetcher.http, addresses: hubs, now: pass.environment.now)
         trustsPlainHubs = hubs == .any
         self.turns = turns
-        self.environment = environment
-        self.reporter = reporter
-        self.logger = logger
         self.wakePolls = wakePolls
         self.wakeSender = wakeSender
     }

@@ -6,7 +6,7 @@ package import FoundationEssentials
 /// `Update`, `Extreme`.
 ///
 /// Source: OASIS CAP-v1.2 §3.2.
-package struct Alert: Sendable, Equatable {
+package struct Alert: Sendable, Equatable, Encodable {
     package var version: String?
     package var identifier: String?
     package var sender: String?
@@ -23,7 +23,7 @@ package struct Alert: Sendable, Equatable {
     /// `sent` as written: part of the name by which other messages refer to this one.
     var sentText: String?
 
-    package struct Info: Sendable, Equatable {
+    package struct Info: Sendable, Equatable, Encodable {
         package var language: String?
         package var categories: [String] = []
         package var event: String?
@@ -42,9 +42,21 @@ package struct Alert: Sendable, Equatable {
         package var areas: [String] = []
 
         package init() {}
+
+        private enum CodingKeys: String, CodingKey {
+            case language, event, urgency, severity, certainty, effective, onset, expires, senderName, headline
+            case description, instruction, web, areas
+            case categories = "category"
+        }
     }
 
     package init() {}
+
+    /// Members as CAP names them.
+    private enum CodingKeys: String, CodingKey {
+        case version, identifier, sender, sent, status, scope, source, note, references, info
+        case messageType = "msgType"
+    }
 
     /// The name of this message in the ``references`` of others; `nil` when a part is missing.
     package var reference: String? {

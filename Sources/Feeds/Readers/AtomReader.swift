@@ -40,12 +40,7 @@ struct AtomReader {
         feed.title = AtomText.text(first(root, "title"), isOld: isOld)?.plain(limit: FeedText.titleLimit)
         feed.link = Self.alternate(of: links, context: context)
         feed.language = FeedText.trimmed(root.attribute("xml:lang"))
-        for link in links {
-            guard let address = context.link(link.attribute("href"), at: link) else { continue }
-            let relations = Self.relations(of: link)
-            if relations.contains("self"), feed.selfURL == nil { feed.selfURL = address }
-            if relations.contains("hub") { feed.hubs.append(address) }
-        }
+        Self.takePush(links, into: &feed, context: context)
         let author = entries.author(of: root)?.name
         feed.entries = all(root, "entry").filter(\.isClosed).prefix(FeedReader.maximumEntries).map {
             entries.entry($0, feedAuthor: author)
@@ -58,6 +53,16 @@ struct AtomReader {
     private func all(_ element: XMLElement, _ name: String) -> [XMLElement] { element.all(prefix + name) }
 
     // MARK: Links
+
+    /// Takes the feed's own address and its hubs.
+    static func takePush(_ links: [XMLElement], into feed: inout Feed, context: FeedContext) {
+        for link in links {
+            guard let address = context.link(link.attribute("href"), at: link) else { continue }
+            let relations = relations(of: link)
+            if relations.contains("self"), feed.selfURL == nil { feed.selfURL = address }
+            if relations.contains("hub") { feed.hubs.append(address) }
+        }
+    }
 
     /// The relations of a link; none given means `alternate` (RFC 4287 §4.2.7.2).
     ///

@@ -2,56 +2,24 @@ internal import FoundationEssentials
 internal import Markup
 
 /// What is read of an RSS item.
-enum RSSTag: Int, CaseIterable {
-    case title, dcTitle, itunesTitle, link, atomLink, origLink, guid, description, content, body, div,
-        dcDescription, itunesSummary, itunesSubtitle, pubDate, dcDate, issued, created, atomPublished,
-        atomUpdated, modified, lastBuildDate, atomModified, category, dcSubject, mediaCategory,
-        itunesCategory, itunesKeywords, mediaKeywords, enclosure, encEnclosure, author, dcCreator, dcAuthor,
-        atomAuthor, itunesAuthor, itunesImage
+enum RSSTag: Int {
+    case title, dcTitle, itunesTitle, link, atomLink, origLink, guid
+    case description, content, body, div, dcDescription, itunesSummary, itunesSubtitle
+    case pubDate, dcDate, issued, created, atomPublished, atomUpdated, modified, lastBuildDate, atomModified
+    case category, dcSubject, mediaCategory, itunesCategory, itunesKeywords, mediaKeywords, enclosure, encEnclosure
+    case author, dcCreator, dcAuthor, atomAuthor, itunesAuthor, itunesImage
 
-    static let names = allCases.map(\.name)
-
-    private var name: String {
-        switch self {
-        case .title: "title"
-        case .dcTitle: "dc:title"
-        case .itunesTitle: "itunes:title"
-        case .link: "link"
-        case .atomLink: "atom:link"
-        case .origLink: "feedburner:origlink"
-        case .guid: "guid"
-        case .description: "description"
-        case .content: "content:encoded"
-        case .body: "xhtml:body"
-        case .div: "xhtml:div"
-        case .dcDescription: "dc:description"
-        case .itunesSummary: "itunes:summary"
-        case .itunesSubtitle: "itunes:subtitle"
-        case .pubDate: "pubdate"
-        case .dcDate: "dc:date"
-        case .issued: "dcterms:issued"
-        case .created: "dcterms:created"
-        case .atomPublished: "atom:published"
-        case .atomUpdated: "atom:updated"
-        case .modified: "dcterms:modified"
-        case .lastBuildDate: "lastbuilddate"
-        case .atomModified: "atom:modified"
-        case .category: "category"
-        case .dcSubject: "dc:subject"
-        case .mediaCategory: "media:category"
-        case .itunesCategory: "itunes:category"
-        case .itunesKeywords: "itunes:keywords"
-        case .mediaKeywords: "media:keywords"
-        case .enclosure: "enclosure"
-        case .encEnclosure: "enc:enclosure"
-        case .author: "author"
-        case .dcCreator: "dc:creator"
-        case .dcAuthor: "dc:author"
-        case .atomAuthor: "atom:author"
-        case .itunesAuthor: "itunes:author"
-        case .itunesImage: "itunes:image"
-        }
-    }
+    /// In the order of the cases.
+    static let names = [
+        "title", "dc:title", "itunes:title", "link", "atom:link", "feedburner:origlink", "guid",
+        "description", "content:encoded", "xhtml:body", "xhtml:div", "dc:description", "itunes:summary",
+        "itunes:subtitle",
+        "pubdate", "dc:date", "dcterms:issued", "dcterms:created", "atom:published",
+        "atom:updated", "dcterms:modified", "lastbuilddate", "atom:modified",
+        "category", "dc:subject", "media:category", "itunes:category", "itunes:keywords",
+        "media:keywords", "enclosure", "enc:enclosure",
+        "author", "dc:creator", "dc:author", "atom:author", "itunes:author", "itunes:image",
+    ]
 }
 
 extension XMLFields {
@@ -107,13 +75,12 @@ struct RSSEntryReader {
     }
 
     private func link(_ fields: XMLFields) -> String? {
-        for (_, link) in fields.all(.link) {
-            if let address = context.link(link.text, at: link) ?? context.link(link.attribute("href"), at: link) {
-                return address
-            }
-        }
-        return AtomReader.alternate(of: fields.all(.atomLink).map(\.element), context: context)
-            ?? fields[.origLink].flatMap { context.link($0.text, at: $0) }
+        RSSReader.link(
+            of: fields.all(.link).map(\.element),
+            fields.all(.atomLink).map(\.element),
+            fields[.origLink],
+            context: context
+        )
     }
 
     /// Without `isPermaLink` a guid is one by the letter, but many are no URL: only an absolute one is taken.

@@ -33,17 +33,13 @@ struct RSSReader {
     func feed() -> Feed {
         var feed = Feed(format: format)
         feed.title = context.title(channel.first("title") ?? channel.first("dc:title"))
-        feed.link = link(of: channel)
+        let links = channel.all("atom:link")
+        feed.link = Self.link(of: channel.all("link"), links, channel.first("feedburner:origlink"), context: context)
         feed.language = FeedText.trimmed(
             (channel.first("language") ?? channel.first("dc:language"))?.text
                 ?? channel.attribute("xml:lang") ?? root.attribute("xml:lang")
         )
-        for link in channel.all("atom:link") {
-            guard let address = context.link(link.attribute("href"), at: link) else { continue }
-            let relations = AtomReader.relations(of: link)
-            if relations.contains("self"), feed.selfURL == nil { feed.selfURL = address }
-            if relations.contains("hub") { feed.hubs.append(address) }
-        }
+        AtomReader.takePush(links, into: &feed, context: context)
         feed.ttl = FeedText.trimmed(channel.first("ttl")?.text).flatMap { Int($0) }
         feed.hints = PollingHints(channel: channel)
         var items: [XMLElement] = []
@@ -72,14 +68,19 @@ struct RSSReader {
         }
     }
 
-    /// The page of a channel.
-    private func link(of element: XMLElement) -> String? {
-        for link in element.all("link") {
+    /// The page of a channel or item.
+    static func link(
+        of links: [XMLElement],
+        _ atomLinks: [XMLElement],
+        _ original: XMLElement?,
+        context: FeedContext
+    ) -> String? {
+        for link in links {
             if let address = context.link(link.text, at: link) ?? context.link(link.attribute("href"), at: link) {
                 return address
             }
         }
-        return AtomReader.alternate(of: element.all("atom:link"), context: context)
-            ?? element.first("feedburner:origlink").flatMap { context.link($0.text, at: $0) }
+        return AtomReader.alternate(of: atomLinks, context: context)
+            ?? original.flatMap { context.link($0.text, at: $0) }
     }
 }

@@ -87,7 +87,7 @@ package enum HubKeysError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .noHub(let path): "'\(path)' holds no hub yet; start it once with 'newswire hub'"
+        case .noHub(let path): "'\(path)' holds no hub yet"
         case .unknownHub(let name, let known):
             known.isEmpty
                 ? "there is no hub '\(name)', and no other one"

@@ -14,8 +14,7 @@ final class PlainRefusal: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         let refusal = ErrorReply(
             .badRequest(
-                "This port speaks HTTPS: call it with https:// (sb:// in a connection string). "
-                    + "What 'newswire hub certificate' shows on its machine makes a client trust it."
+                "This port speaks HTTPS: call it with https:// (sb:// in a connection string), and trust its certificate."
             )
         )
         context.writeAndFlush(wrapOutboundOut(refusal.wholeResponse), promise: nil)

@@ -129,8 +129,8 @@ final class TLSKeeper: Service {
             case .authority(let start):
                 logger.warning(
                     """
-                    the authority of the TLS certificate was made while the clock was ahead; its key signs a new ca.pem: \
-                    give clients that have the former file what 'newswire hub certificate --pem' prints
+                    the authority of the TLS certificate was made while the clock was ahead; its key signs a new ca.pem, \
+                    which clients that have the former file need
                     """,
                     metadata: ["tls.begins": "\(start.formatted(.iso8601))"]
                 )

@@ -43,7 +43,7 @@ extension AgentStore {
                     arguments: [
                         ordinal, arrival.kind.rawValue, arrival.id, arrival.template, arrival.body,
                         arrival.content.title, arrival.content.message, arrival.content.link, arrival.content.category,
-                        now.milliseconds, state.rawValue, arrival.failure ?? arrival.emptiness,
+                        now, state.rawValue, arrival.failure ?? arrival.emptiness,
                         arrival.emptiness != nil, standing.story,
                     ]
                 )
@@ -191,7 +191,7 @@ extension InboxRecord {
                 link: row["link"],
                 category: row["category"]
             ),
-            receivedAt: Timestamp(milliseconds: row["receivedAt"]),
+            receivedAt: row["receivedAt"],
             state: row["isEmpty"] ? .empty : State(rawValue: row["state"]) ?? .failed,
             attempts: row["attempts"],
             failures: row["failures"],

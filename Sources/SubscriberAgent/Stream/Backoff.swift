@@ -15,8 +15,6 @@ struct Backoff: Sendable, Equatable {
     }
     private var failures = 0
 
-    init() {}
-
     /// To be called once something came from the hub; a connection alone does not show that the hub is well.
     mutating func reset() { failures = 0 }
 

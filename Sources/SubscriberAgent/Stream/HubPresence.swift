@@ -6,8 +6,6 @@ struct HubPresence: Sendable, Equatable {
     private(set) var isAway = false
     private var empty = 0
 
-    init() {}
-
     /// - Returns: Whether this is news.
     mutating func failed() -> Bool {
         defer { isAway = true }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import FeedLists
-import FeedPublisher
 import Feeds
 import HostSystem
 
@@ -16,9 +15,9 @@ enum FeedImportOutput {
         do {
             let plan = try FeedImport(document, into: folder, category: category, isTrusted: isTrusted)
             if !isDryRun { try plan.write() }
-            return plan.report
-        } catch let error as FeedChoiceError {
-            throw Failure(.usage, "\(error)")
+            var report = plan.report
+            report.dryRun = isDryRun
+            return report
         } catch let error as FeedListsError {
             for problem in error.problems { Console.error("\(problem)") }
             throw Failure(.failed, "nothing was written")
@@ -29,13 +28,20 @@ enum FeedImportOutput {
         }
     }
 
-    static func print(_ report: FeedImportReport, isDryRun: Bool, asJSON: Bool) throws {
-        if asJSON { return Console.print(try JSON.line(Document(report, isDryRun: isDryRun))) }
+    /// Prints the report and, where feeds were refused or `isCut` is true, ends with 1.
+    static func print(_ report: FeedImportReport, asJSON: Bool, isCut: Bool = false) throws {
+        if asJSON { Console.print(try JSON.line(report)) } else { print(report) }
+        for hint in FeedImportHint.allCases where report.hints.contains(hint) { Console.hint(Failure.text(hint)) }
+        if !report.refused.isEmpty || isCut { throw ExitCode(ExitStatus.failed.rawValue) }
+    }
+
+    private static func print(_ report: FeedImportReport) {
+        let isDryRun = report.dryRun
         for feed in report.added {
             let title = feed.title.map { "  \($0)" } ?? ""
-            show("\(isDryRun ? "to add" : "added")  \(feed.category)  \(feed.address)\(title)")
+            show("\(isDryRun ? "to add" : "added")  \(feed.category)  \(feed.url)\(title)")
         }
-        for feed in report.skipped { show("skipped  \(feed.address): already in \(feed.place)") }
+        for feed in report.skipped { show("skipped  \(feed.url): already in \(feed.place)") }
         for outline in report.refused {
             let line = outline.line.map { "line \($0): " } ?? ""
             show("refused  \(line)\(outline.name): \(outline.reason)")
@@ -50,44 +56,4 @@ enum FeedImportOutput {
     }
 
     private static func show(_ line: String) { Console.print(TerminalText.safe(line)) }
-
-    fileprivate struct Document: Encodable {
-        struct Added: Encodable {
-            let category: String
-            let url: String
-            let title: String?
-            let file: String
-        }
-
-        struct Skipped: Encodable {
-            let url: String
-            let place: String
-        }
-
-        struct Refused: Encodable {
-            let line: Int?
-            let name: String
-            let reason: String
-        }
-
-        let added: [Added]
-        let skipped: [Skipped]
-        let refused: [Refused]
-        let notes: [String]
-        let files: [String]
-        let dryRun: Bool
-    }
-}
-
-extension FeedImportOutput.Document {
-    fileprivate init(_ report: FeedImportReport, isDryRun: Bool) {
-        self.init(
-            added: report.added.map { Added(category: $0.category, url: $0.address, title: $0.title, file: $0.file) },
-            skipped: report.skipped.map { Skipped(url: $0.address, place: $0.place) },
-            refused: report.refused.map { Refused(line: $0.line, name: $0.name, reason: $0.reason) },
-            notes: report.notes,
-            files: report.files,
-            dryRun: isDryRun
-        )
-    }
 }

@@ -15,14 +15,8 @@ struct FeedListOptions: ParsableArguments {
     @Option(PublisherSettings.state)
     var state: String?
 
-    /// - Throws: `ExitCode` 78 when something is wrong with a list, which is said.
-    func lists(_ settings: Settings) throws -> FeedLists {
-        do {
-            return try FeedLists.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
-        } catch {
-            for problem in error.problems { Console.error("\(problem)") }
-            throw ExitCode(ExitStatus.badConfiguration.rawValue)
-        }
+    func lists(_ settings: Settings) throws(FeedListsError) -> FeedLists {
+        try FeedLists.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
     }
 
     /// The directory of a publisher that is to write there.
@@ -58,13 +52,7 @@ struct FeedFolderOptions: ParsableArguments {
     @Option(PublisherSettings.feeds)
     var feeds: String?
 
-    /// - Throws: `ExitCode` 78 when something is wrong with a list, which is said.
-    func folder(_ settings: Settings) throws -> FeedListFolder {
-        do {
-            return try FeedListFolder.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
-        } catch {
-            for problem in error.problems { Console.error("\(problem)") }
-            throw ExitCode(ExitStatus.badConfiguration.rawValue)
-        }
+    func folder(_ settings: Settings) throws(FeedListsError) -> FeedListFolder {
+        try FeedListFolder.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
     }
 }

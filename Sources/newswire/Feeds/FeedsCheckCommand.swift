@@ -100,26 +100,12 @@ struct FeedsCheckCommand: AsyncParsableCommand {
         let settings = try configuration.load()
         let contact = settings.value(PublisherSettings.contact, flag: contact)
         let request = OutboundRequest(feed: address, addresses: local ? .any : .publicOnly)
-        do {
-            let response = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
-                try await untilStopped { try await http.send(request) }
-            }
-            guard (200..<300).contains(response.status) else {
-                throw Failure(.failed, "'\(address)' answered \(response.status)")
-            }
-            return (
-                response.body, url ?? response.url,
-                url == nil ? response.headers.first("Content-Location") : nil,
-                contentType ?? response.headers.first("Content-Type")
-            )
-        } catch let error as OutboundError {
-            let isPrivate = if case .refusedAddress = error { true } else { false }
-            throw Failure(
-                .failed,
-                "cannot fetch '\(address)': \(error)",
-                hint: isPrivate && !local ? "pass --local for an address of your own network" : nil
-            )
-        }
+        let response = try await Program.fetch(request, contact: contact, hasLocal: !local)
+        return (
+            response.body, url ?? response.url,
+            url == nil ? response.headers.first("Content-Location") : nil,
+            contentType ?? response.headers.first("Content-Type")
+        )
     }
 
     private func readAll(_ path: String) throws {

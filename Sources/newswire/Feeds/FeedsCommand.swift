@@ -49,30 +49,15 @@ struct FeedsListCommand: AsyncParsableCommand {
         let failures: Int
         let failingSince: Date?
         let trouble: String?
-        let push: Push?
-    }
-
-    fileprivate struct Push: Encodable {
-        let hub: String
-        let state: String
-        let leaseEnd: Date?
-        let lastDelivery: Date?
-        let deliveries: Int
-        let discarded: Int
-        let reason: String?
+        let push: PushHealth?
     }
 
     func run() async throws {
         let settings = try lists.configuration.load()
-        let feeds = try lists.lists(settings)
-        do {
-            let chosen = try feeds.chosen(category: category)
-            let health = try chosen.health(storePath: lists.storePath(settings))
-            if json { return Console.print(try JSON.line(health.map(Row.init))) }
-            for feed in health { Self.show(feed) }
-        } catch let error as FeedChoiceError {
-            throw Failure(.usage, "\(error)")
-        }
+        let chosen = try lists.lists(settings).chosen(category: category)
+        let health = try chosen.health(storePath: lists.storePath(settings))
+        if json { return Console.print(try JSON.line(health.map(Row.init))) }
+        for feed in health { Self.show(feed) }
     }
 
     private static func show(_ feed: FeedHealth) {
@@ -82,7 +67,9 @@ struct FeedsListCommand: AsyncParsableCommand {
         let failures = feed.failures > 0 ? ["failed \(feed.failures) times"] : []
         let parts = [feed.category, feed.state.rawValue, read, due] + failures + [feed.address.display]
         Console.print(TerminalText.safe(parts.joined(separator: "  ")))
-        if let trouble = feed.trouble { Console.print("  \(TerminalText.safe(trouble))") }
+        if let trouble = feed.trouble {
+            Console.print("  \(TerminalText.safe(Failure.joined(trouble, feed.hint)))")
+        }
         if let push = feed.push { Console.print("  \(TerminalText.safe(Self.text(push)))") }
     }
 
@@ -111,18 +98,8 @@ extension FeedsListCommand.Row {
             nextDue: feed.nextDue,
             failures: feed.failures,
             failingSince: feed.failingSince,
-            trouble: feed.trouble,
-            push: feed.push.map { push in
-                FeedsListCommand.Push(
-                    hub: push.hub,
-                    state: push.state.rawValue,
-                    leaseEnd: push.leaseEnd,
-                    lastDelivery: push.lastDelivery,
-                    deliveries: push.deliveries,
-                    discarded: push.discarded,
-                    reason: push.reason
-                )
-            }
+            trouble: feed.trouble.map { Failure.joined($0, feed.hint) },
+            push: feed.push
         )
     }
 }
@@ -184,19 +161,15 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
     }
 
     private func chosenLists(_ settings: Settings) throws -> FeedLists {
-        do {
-            // A feed can be tried before there is any list.
-            let directory = settings.value(PublisherSettings.feeds, flag: lists.feeds)
-            let needsLists = urls.isEmpty || category != nil || HostFile.exists(directory)
-            let all = needsLists ? try lists.lists(settings) : FeedLists([])
-            return try all.chosen(category: category).chosen(
-                urls: urls,
-                isLocal: local,
-                hasCategory: category != nil
-            )
-        } catch let error as FeedChoiceError {
-            throw Failure(.usage, "\(error)")
-        }
+        // A feed can be tried before there is any list.
+        let directory = settings.value(PublisherSettings.feeds, flag: lists.feeds)
+        let needsLists = urls.isEmpty || category != nil || HostFile.exists(directory)
+        let all = needsLists ? try lists.lists(settings) : FeedLists([])
+        return try all.chosen(category: category).chosen(
+            urls: urls,
+            isLocal: local,
+            hasCategory: category != nil
+        )
     }
 
     private func preview(

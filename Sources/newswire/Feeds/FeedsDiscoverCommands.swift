@@ -1,13 +1,9 @@
 import ArgumentParser
 import FeedLists
-import FeedPublisher
 import Feeds
-import Foundation
 import HostSystem
-import OutboundHTTP
 import Settings
 
-/// The options of a search for feeds.
 struct FeedSearchOptions: ParsableArguments {
     @Option(PublisherSettings.contact)
     var contact: String?
@@ -16,20 +12,10 @@ struct FeedSearchOptions: ParsableArguments {
     var guess = false
 
     func candidates(of address: String, _ settings: Settings) async throws -> [FeedSearch.Candidate] {
-        let http = OutboundClient(
-            userAgent: Program.userAgent(contact: settings.value(PublisherSettings.contact, flag: contact))
-        )
+        let contact = settings.value(PublisherSettings.contact, flag: contact)
         let guesses = guess
-        do {
-            let found = try await untilStopped {
-                try await FeedSearch(http: http).candidates(of: address, guesses: guesses)
-            }
-            await http.shutdown()
-            return found
-        } catch {
-            await http.shutdown()
-            guard let error = error as? FeedSearchError else { throw error }
-            throw Failure(.failed, TerminalText.safe("\(error)"))
+        return try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
+            try await untilStopped { try await FeedSearch(http: http).candidates(of: address, guesses: guesses) }
         }
     }
 
@@ -66,29 +52,10 @@ struct FeedsDiscoverCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    private struct Row: Encodable {
-        let url: String
-        let source: String
-        let title: String?
-        let format: String?
-        let entries: Int?
-        let problem: String?
-    }
-
     func run() async throws {
         let found = try await search.candidates(of: address, try configuration.load())
         if json {
-            let rows = found.map {
-                Row(
-                    url: $0.address,
-                    source: $0.source.rawValue,
-                    title: $0.title,
-                    format: $0.format,
-                    entries: $0.entries,
-                    problem: $0.problem
-                )
-            }
-            Console.print(try JSON.line(rows))
+            Console.print(try JSON.line(found))
         } else {
             for feed in found { Self.show(feed) }
         }
@@ -145,7 +112,6 @@ struct FeedsAddCommand: AsyncParsableCommand {
         let outline = OPMLOutline([OPMLOutline.Attribute(.xmlURL, feed.address)])
         let document = OPMLDocument(title: nil, outlines: [outline])
         let report = try FeedImportOutput.add(document, to: folder, category: category, isDryRun: dryRun)
-        try FeedImportOutput.print(report, isDryRun: dryRun, asJSON: json)
-        if !report.refused.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
+        try FeedImportOutput.print(report, asJSON: json)
     }
 }

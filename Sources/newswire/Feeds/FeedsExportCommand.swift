@@ -1,9 +1,7 @@
 import ArgumentParser
 import FeedLists
 import FeedPublisher
-import Foundation
 import HostSystem
-import Settings
 
 struct FeedsExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -36,12 +34,7 @@ struct FeedsExportCommand: AsyncParsableCommand {
                 hint: "pass --feeds DIRECTORY"
             )
         }
-        let export: FeedExport
-        do {
-            export = try FeedExport(folder, categories: category)
-        } catch {
-            throw Failure(.usage, "\(error)")
-        }
+        let export = try FeedExport(folder, categories: category)
         for feed in export.leftOut { Console.notice("left out: '\(feed.display)' is local") }
         for feed in export.withCredentials {
             Console.warning("'\(feed.display)' is written with the user name or password in its address")

@@ -2,7 +2,6 @@ import ArgumentParser
 import FeedLists
 import FeedPublisher
 import Feeds
-import Foundation
 import HostSystem
 import OutboundHTTP
 import Settings
@@ -68,8 +67,7 @@ struct FeedsImportCommand: AsyncParsableCommand {
             isTrusted: trust,
             isDryRun: dryRun
         )
-        try FeedImportOutput.print(report, isDryRun: dryRun, asJSON: json)
-        if !report.refused.isEmpty || !opml.isComplete { throw ExitCode(ExitStatus.failed.rawValue) }
+        try FeedImportOutput.print(report, asJSON: json, isCut: !opml.isComplete)
     }
 
     private func source(_ settings: Settings) async throws -> (body: [UInt8], contentType: String?) {
@@ -80,24 +78,13 @@ struct FeedsImportCommand: AsyncParsableCommand {
                 throw Failure(.failed, "cannot read '\(document)': \(FeedBatch.reason(error))")
             }
         }
-        let http = OutboundClient(
-            userAgent: Program.userAgent(contact: settings.value(PublisherSettings.contact, flag: contact))
-        )
         let request = OutboundRequest(
             url: document,
             headers: [(name: "Accept", value: "text/x-opml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.1")],
             maximumBodyBytes: FeedReader.maximumBytes
         )
-        do {
-            let response = try await untilStopped { try await http.send(request) }
-            await http.shutdown()
-            guard (200..<300).contains(response.status) else {
-                throw Failure(.failed, "'\(document)' answered \(response.status)")
-            }
-            return (response.body, response.headers.first("Content-Type"))
-        } catch let error as OutboundError {
-            await http.shutdown()
-            throw Failure(.failed, "cannot fetch '\(document)': \(error)")
-        }
+        let contact = settings.value(PublisherSettings.contact, flag: contact)
+        let response = try await Program.fetch(request, contact: contact)
+        return (response.body, response.headers.first("Content-Type"))
     }
 }

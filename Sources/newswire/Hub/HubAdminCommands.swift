@@ -35,7 +35,6 @@ struct NamespaceOptions: ParsableArguments {
         let others: String
     }
 
-    /// Runs work with a client of the namespace.
     func run<Output>(_ work: (NamespaceClient, Endpoints) async throws -> Output) async throws -> Output {
         let settings = try configuration.load()
         let (string, endpoints) = try connectionString(settings)

@@ -179,13 +179,7 @@ struct HubServe: AsyncParsableCommand {
     }
 
     private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
-        let hub = settings.value(HubSettings.name, flag: name)
-        let name: HubName
-        do {
-            name = try HubName(hub)
-        } catch {
-            throw Failure(.badConfiguration, "the hub's name '\(hub)' cannot be used: \(error)")
-        }
+        let name = try HubName(given: settings.value(HubSettings.name, flag: name))
         var configuration = HubConfiguration(databasePath: state.file(HubFiles.database), hubName: name)
         configuration.generationPath = state.file(HubFiles.generation)
         configuration.version = Program.version
@@ -232,23 +226,22 @@ struct HubServe: AsyncParsableCommand {
                     HubWatchdog(interval: interval) { notifier.watchdog() }
                 }
             }
-            try await service.run(stopsOnSignals: true, watchdog: watchdog) { boundPort in
+            let say = { @Sendable (port: Int, isFirst: Bool) in
                 do {
-                    try announce(service, endpoint, state, listen: listen, port: boundPort)
+                    try announce(service, endpoint, state, listen: listen, port: port, isFirst: isFirst)
                 } catch {
                     log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
                 }
+            }
+            try await service.run(stopsOnSignals: true, watchdog: watchdog) { boundPort in
+                say(boundPort, true)
                 log.notice(
                     "the hub is ready",
                     metadata: ["listen.address": "\(listen):\(boundPort)", "state.path": "\(state.path)"]
                 )
                 notifier?.ready()
             } onKeysChanged: { boundPort in
-                do {
-                    try announce(service, endpoint, state, listen: listen, port: boundPort, isFirst: false)
-                } catch {
-                    log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
-                }
+                say(boundPort, false)
             } onStopping: {
                 notifier?.stopping()
             }
@@ -269,7 +262,7 @@ struct HubServe: AsyncParsableCommand {
         _ state: StateDirectory,
         listen: String,
         port: Int,
-        isFirst: Bool = true
+        isFirst: Bool
     ) throws {
         let local = HubEndpoint.localEndpoint(listen: listen, port: port)
         try HubFiles.write(

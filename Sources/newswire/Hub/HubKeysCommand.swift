@@ -64,13 +64,9 @@ struct HubKeysCommand: AsyncParsableCommand {
     private func owners(_ keys: HubKeys) throws -> [HubKeys.Owner] {
         if namespace { return [.namespace] }
         guard let hub else { return keys.hubNames.map { .hub($0) } }
-        do throws(ProtocolError) {
-            let name = try HubName(hub)
-            // As it was made: names that differ in case only are the same hub.
-            return [.hub(keys.hubNames.first { $0 == name } ?? name)]
-        } catch {
-            throw Failure(.usage, "the hub's name '\(hub)' cannot be used: \(error)")
-        }
+        let name = try HubName(given: hub, .usage)
+        // As it was made: names that differ in case only are the same hub.
+        return [.hub(keys.hubNames.first { $0 == name } ?? name)]
     }
 
     private func rotate(

@@ -7,7 +7,10 @@ import HubProtocol
 /// Shows what a pass would do: each feed with each of its entries, then what would be sent.
 enum PreviewOutput {
     static func print(_ preview: PublishPreview, asJSON: Bool) throws {
-        if asJSON { return Console.print(try JSON.line(Document(preview))) }
+        if asJSON {
+            let feeds = preview.feeds.map(FeedRow.init)
+            return Console.print(try JSON.line(Document(feeds: feeds, messages: preview.messages)))
+        }
         for feed in preview.feeds {
             Console.print("\(feed.category)  \(TerminalText.safe(feed.address.display))  \(state(of: feed))")
             for entry in feed.entries {
@@ -20,7 +23,7 @@ enum PreviewOutput {
             let reach = message.recipients.map { "to \($0)" } ?? "to an unknown number"
             let languages = message.languages.isEmpty ? "" : ", in \(message.languages.joined(separator: ", "))"
             let line = "send  \(message.tags): \(message.text.isEmpty ? message.title : message.text)"
-            Console.print("\(TerminalText.safe(line)) (\(message.body.count) bytes, \(reach)\(languages))")
+            Console.print("\(TerminalText.safe(line)) (\(message.bytes) bytes, \(reach)\(languages))")
         }
     }
 
@@ -58,7 +61,7 @@ enum PreviewOutput {
 
     fileprivate struct Document: Encodable {
         let feeds: [FeedRow]
-        let messages: [MessageRow]
+        let messages: [MessagePreview]
     }
 
     fileprivate struct FeedRow: Encodable {
@@ -82,24 +85,6 @@ enum PreviewOutput {
         let message: Int?
         let dateTrouble: String?
     }
-
-    fileprivate struct MessageRow: Encodable {
-        let tags: String
-        let category: String
-        let title: String
-        let languages: [String]
-        let body: String
-        let bytes: Int
-        let recipients: Int?
-        let platforms: [String: Int]
-    }
-}
-
-extension PreviewOutput.Document {
-    fileprivate init(_ preview: PublishPreview) {
-        feeds = preview.feeds.map(PreviewOutput.FeedRow.init)
-        messages = preview.messages.map(PreviewOutput.MessageRow.init)
-    }
 }
 
 extension PreviewOutput.FeedRow {
@@ -107,7 +92,7 @@ extension PreviewOutput.FeedRow {
         let (state, reason): (String, String?) =
             switch feed.state {
             case .read: ("read", nil)
-            case .failed(let line): ("failed", line)
+            case .failed(let line): ("failed", Failure.joined(line.text, line.hint))
             case .skipped: ("skipped", nil)
             case .notAsked(let why): ("notAsked", PreviewOutput.text(why))
             }
@@ -143,21 +128,6 @@ extension PreviewOutput.EntryRow {
             translationOf: entry.translationOf,
             message: message,
             dateTrouble: entry.dateTrouble?.rawValue
-        )
-    }
-}
-
-extension PreviewOutput.MessageRow {
-    fileprivate init(_ message: MessagePreview) {
-        self.init(
-            tags: message.tags,
-            category: message.category,
-            title: message.title,
-            languages: message.languages,
-            body: String(decoding: message.body, as: UTF8.self),
-            bytes: message.body.count,
-            recipients: message.recipients,
-            platforms: message.platforms
         )
     }
 }

@@ -14,29 +14,16 @@ import UnixSignals
 extension PublishCommand {
     /// Publishes until a signal asks for a stop; then what is in progress ends between two feeds or messages.
     func stay(
-        _ feeds: FeedLists,
+        _ pass: PublishPass,
         _ settings: Settings,
-        _ options: PublishOptions,
         _ store: PublisherStore,
-        _ http: OutboundClient,
-        _ hub: HubClient,
+        _ log: Logger,
         _ lock: FileLock
     ) async throws {
         let callback = settings.value(PublisherSettings.callback, flag: callback)
         let listen = settings.value(PublisherSettings.listen, flag: listen)
-        let log = Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
-        let watch = PublishWatch(
-            lists: feeds,
-            directory: settings.value(PublisherSettings.feeds, flag: lists.feeds),
-            store: store,
-            http: http,
-            hub: hub,
-            options: options,
-            callback: callback,
-            environment: environment,
-            reporter: PublishReporter(line: Console.say),
-            logger: log
-        )
+        let directory = settings.value(PublisherSettings.feeds, flag: lists.feeds)
+        let watch = PublishWatch(pass, directory: directory, callback: callback)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         var services: [any Service] = [
             WatchService(watch: watch, notifier: notifier, isReady: callback == nil) {

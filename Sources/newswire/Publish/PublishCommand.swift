@@ -1,9 +1,7 @@
 import ArgumentParser
 import FeedLists
 import FeedPublisher
-import Foundation
 import HostSystem
-import HubClient
 import OutboundHTTP
 import Settings
 
@@ -126,29 +124,21 @@ struct PublishCommand: AsyncParsableCommand {
         let store = try PublisherStore(path: directory.file(PublisherFiles.database))
         var options = options(settings)
         options.trappedFeed = trappedFeed
-        guard watch else { return try await pass(feeds, settings, options, store, http, client) }
-        try await stay(feeds, settings, options, store, http, client, lock)
-        return PublishReport()
-    }
-
-    private func pass(
-        _ feeds: FeedLists,
-        _ settings: Settings,
-        _ options: PublishOptions,
-        _ store: PublisherStore,
-        _ http: OutboundClient,
-        _ hub: HubClient
-    ) async throws -> PublishReport {
+        let log = Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
         let pass = PublishPass(
             lists: feeds,
             store: store,
             http: http,
-            hub: hub,
+            hub: client,
             options: options,
             environment: environment,
             reporter: PublishReporter(line: Console.say),
-            logger: Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
+            logger: log
         )
+        if watch {
+            try await stay(pass, settings, store, log, lock)
+            return PublishReport()
+        }
         let report = try await untilStopped { try await pass.run() }
         try leaveMetrics(feeds, store, report, settings)
         if Console.isInteractive { Self.summarize(report) }
@@ -208,11 +198,12 @@ extension Console {
     /// A line of the publisher; what an earlier pass said already is for people at a terminal only.
     @Sendable static func say(_ line: PublishLine) {
         if line.isRepeat, !isInteractive { return }
+        let text = Failure.joined(line.text, line.hint)
         switch line.level {
-        case .error: error(line.text)
-        case .warning: warning(line.text)
-        case .hint: hint(line.hint.map(Failure.text) ?? line.text)
-        case .notice: notice(line.text)
+        case .error: error(text)
+        case .warning: warning(text)
+        case .hint: hint(text)
+        case .notice: notice(text)
         }
     }
 }

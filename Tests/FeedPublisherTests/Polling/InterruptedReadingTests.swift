@@ -201,7 +201,7 @@ import Testing
             Issue.record("\(state)")
             return
         }
-        #expect(line.contains("crashed this program"))
+        #expect(line.text.contains("crashed this program"))
         #expect(try room.store().interruptedReadings() == before && before.count == 1)
     }
 

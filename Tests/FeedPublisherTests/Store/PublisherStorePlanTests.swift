@@ -14,7 +14,7 @@ import Testing
 
     /// Read whole once a pass: small tables, and rows of which a bounded number is kept.
     private static let readWhole = [
-        "SCAN feed", "SCAN host_wait", "SCAN websub", "SCAN reading",
+        "SCAN feed", "SCAN hostWait", "SCAN websub", "SCAN reading",
         "SCAN outbox USING COVERING INDEX outbox_by_state",
         "SCAN outbox USING INDEX outbox_finished",
     ]

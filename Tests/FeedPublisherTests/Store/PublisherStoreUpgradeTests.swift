@@ -97,6 +97,82 @@ import Testing
         try store.close()
     }
 
+    @Test func `a database of before columns had the hub's style of names is taken over whole`() throws {
+        let folder = try ScratchFolder()
+        let queue = try DatabaseQueue(path: folder.file("p.db"))
+        try PublisherStore.migrator.migrate(queue, upTo: "8 story and urgency of messages, one style of names")
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO feed (id, url, moved_url, move_url, move_first_seen, move_polls, last_modified, body_hash,
+                        identical_answers, failing_since, trouble_kind, trouble, last_success, newest_entry, baseline,
+                        readings, complete_reading, incomplete_readings, identity_rule, validator_url, skip_hours,
+                        skip_days, last_update, held_until)
+                    VALUES (7, 'https://news.example/feed', 'https://news.example/new', 'https://news.example/newer', 1000,
+                        2, x'31', x'0102', 3, 2000, 'ended the program',
+                        'it is skipped; ''newswire publish --force'' reads it again, and a report helps', 3000, 4000,
+                        5000, 6, 5, 1, 1, 'https://news.example/new', 5, 2, 7000, 8000);
+                    INSERT INTO seen (feed, kind, key, first_seen, last_reading)
+                    VALUES (7, 0, x'000102030405060708090a0b0c0d0e0f', 1000, 5);
+                    INSERT INTO outbox (id, feed, category, tags, idempotency_key, body, headlines, entries, is_digest, created,
+                        is_attempted, not_before)
+                    VALUES (11, 7, 'World', 'World', 'key', CAST('{"title":"a"}' AS BLOB), 'a', 1, 0, 1000, 1, 2000);
+                    INSERT INTO story (category, key, first_seen, feed, outbox, name, is_withdrawn, alert_key, alert_sent)
+                    VALUES ('world', x'0f0e0d0c0b0a09080706050403020100', 1000, 7, 11, 's', 1,
+                        x'000102030405060708090a0b0c0d0e0f', 3000);
+                    INSERT INTO websub (id, feed, hub, topic, callback, path_hash, created, state, due, lease_end,
+                        last_delivery, missed_since)
+                    VALUES (3, 7, 'https://hub.example/', 'https://news.example/feed', 'https://own.example/x',
+                        zeroblob(32), 1000, 'active', 2000, 3000, 4000, 5000);
+                    INSERT INTO reading (feed, body_hash, program, started, is_open, deaths, is_certain)
+                    VALUES (7, zeroblob(32), '1.0', 1000, 0, 2, 1);
+                    INSERT INTO host_wait VALUES ('news.example', 1000, 900000);
+                    """
+            )
+        }
+        try queue.close()
+
+        let store = try PublisherStore(path: folder.file("p.db"))
+        let seconds = { (number: Double) in Date(timeIntervalSince1970: number) }
+        var record = FeedRecord(id: 7, url: "https://news.example/feed")
+        record.movedURL = "https://news.example/new"
+        record.move = MoveCandidate(url: "https://news.example/newer", firstSeen: seconds(1), polls: 2)
+        record.validators = Validators(lastModified: [0x31], url: "https://news.example/new")
+        record.bodyHash = [1, 2]
+        record.identicalAnswers = 3
+        record.failingSince = seconds(2)
+        record.trouble = FeedTrouble(kind: FeedTrouble.endedProgram, line: "it is skipped")
+        (record.lastSuccess, record.newestEntry, record.baseline) = (seconds(3), seconds(4), seconds(5))
+        (record.readings, record.completeReading, record.incompleteReadings) = (6, 5, 1)
+        record.identityRule = try #require(IdentityRule(rawValue: 1))
+        (record.pace.skipHours, record.pace.skipDays) = ([0, 2], [1])
+        (record.lastUpdate, record.heldUntil) = (seconds(7), seconds(8))
+        #expect(try store.feeds() == [record.url: record])
+
+        let row = try #require(try store.pending().first)
+        #expect(row.wasAttempted && !row.message.isDigest && row.message.idempotencyKey == "key")
+        #expect(row.created == seconds(1) && row.message.notBefore == seconds(2))
+        let key = try #require(EntryKey(bytes: Array(UInt8(0)...15)))
+        let link = try #require(EntryKey(bytes: Array((UInt8(0)...15).reversed())))
+        let (seen, story) = try store.read { store in
+            (
+                try store.seen([SeenKey(.entry, key)], of: 7),
+                try store.stories([link], in: "world", hasLanguages: false)[link]
+            )
+        }
+        #expect(seen == [SeenKey(.entry, key)])
+        #expect(story?.isWithdrawn == true && story?.alert == LastAlert(key: key, sent: seconds(3)))
+        let subscription = try #require(try store.subscriptions().first?.subscription)
+        #expect(
+            [subscription.leaseEnd, subscription.lastDelivery, subscription.missedSince]
+                == [seconds(3), seconds(4), seconds(5)]
+        )
+        let reading = try #require(try store.interruptedReadings()[7])
+        #expect(reading.isCertain && reading.deaths == 2 && reading.hash == Array(repeating: 0, count: 32))
+        #expect(try store.hostWaits() == ["news.example": DueTime(at: seconds(1), wait: .seconds(900))])
+        try store.close()
+    }
+
     @Test func `a dry run reads a database of the first release without changing it`() throws {
         let folder = try ScratchFolder()
         try oldDatabase(folder.file("p.db"))

@@ -40,17 +40,20 @@ import Testing
         let inbox = try Inbox()
         let polls = pushed.room.site.requests("/w").count
         let http = OutboundClient(userAgent: "newswire-tests")
-        let watch = PublishWatch(
+        let pass = PublishPass(
             lists: pushed.lists,
-            directory: pushed.room.folder.path,
             store: pushed.store,
             http: http,
             hub: inbox.client,
-            callback: PushedRoom.base,
-            hubs: .any,
             // The store was written at the time of the room.
             environment: PublishEnvironment(now: { [room = pushed.room] in room.now }),
             reporter: PublishReporter { _ in }
+        )
+        let watch = PublishWatch(
+            pass,
+            directory: pushed.room.folder.path,
+            callback: PushedRoom.base,
+            hubs: .any
         )
         let work = Task { try await watch.run() }
         let query = FakePushHub.question(request)
