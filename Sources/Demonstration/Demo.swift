@@ -63,11 +63,7 @@ package struct Demo: Sendable {
     private let http: OutboundClient
     private let environment: DemoEnvironment
 
-    /// - Parameters:
-    ///   - samples: What the feeds say.
-    ///   - scratch: A directory that the demo may fill.
-    ///   - http: What hub and feeds are called with.
-    ///   - environment: Where its lines go.
+    /// `scratch` is a directory that the demo may fill; `http` calls hub and feeds.
     package init(samples: SampleFeeds, scratch: String, http: OutboundClient, environment: DemoEnvironment) {
         self.samples = samples
         self.scratch = scratch

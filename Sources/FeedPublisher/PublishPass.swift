@@ -74,9 +74,8 @@ package struct PublishPass: Sendable {
 
     /// Takes the turn of one feed: fetches and reads its document, and publishes what is new in it.
     ///
-    /// - Parameters:
-    ///   - turn: The feed that is due.
-    ///   - start: When the pass began: due times count from then, so that a timer of the same period finds the feed due.
+    /// Due times count from the `start` of the pass, so that a timer of the same period finds the feed due.
+    ///
     /// - Returns: `nil` when the task was cancelled.
     /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing of this turn was.
     func take(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {

@@ -27,12 +27,8 @@ extension HubClient {
         return registration
     }
 
-    /// Reads registrations page by page: a hub may have a million of them.
+    /// Reads up to `limit` registrations page by page, which may be empty: a hub may have a million of them.
     ///
-    /// - Parameters:
-    ///   - choice: Which ones.
-    ///   - limit: The most to read.
-    ///   - visit: Is called with each page, which may hold none.
     /// - Throws: Refusals, ``HubClientError/malformedReply(_:)`` for what is no list or does not end, and what `visit`
     ///   throws.
     package func forEachPage(

@@ -14,9 +14,7 @@ extension ProtocolError {
 
     /// Reads the body of a refusal, ours or the service's; `nil` when there is no `Error` in it.
     ///
-    /// - Parameters:
-    ///   - text: The reply's body.
-    ///   - status: The reply's own status, which is believed rather than `Code`.
+    /// The reply's own `status` is believed rather than `Code`.
     package init?(xml text: String, status: Int? = nil) {
         guard text.utf8.count <= Self.maximumXMLBytes, let start = text.range(ofASCII: "<Error")?.upperBound,
             let code = Self.content(of: "Code", in: text[start...]).flatMap({ Int($0.trimmed) }),

@@ -38,15 +38,7 @@ package struct HubMachine: Sendable {
     /// Messages whose counts in the store are to be corrected.
     private(set) var recounted: [LogSequence: RecipientCounts] = [:]
 
-    /// - Parameters:
-    ///   - policy: As stored.
-    ///   - namespaceRules: The namespace's rules.
-    ///   - registry: All targets and `stream` installations of the hub.
-    ///   - scheduled: The messages that wait for their time.
-    ///   - extent: How far the log reaches.
-    ///   - epochs: The starts of the server.
-    ///   - reserved: Prefixes of reserved tags.
-    ///   - loops: Number of event loops.
+    /// Begins with what the store holds; `loops` is the number of event loops.
     package init(
         policy: HubPolicy,
         namespaceRules: [AccessRule],

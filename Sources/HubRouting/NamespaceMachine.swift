@@ -131,12 +131,8 @@ package struct HubView: ~Copyable {
     /// The `stream` installation of an id.
     package func entry(of id: InstallationID) -> Registry.Entry? { machine.registry[id] }
 
-    /// The `stream` installations that a message is for, by their ordinals.
+    /// The `stream` installations that a message is for, by their ordinals, among the `limit` targets above one.
     ///
-    /// - Parameters:
-    ///   - message: Any message.
-    ///   - target: Only targets above this ordinal are looked at.
-    ///   - limit: The most targets to look at.
     /// - Returns: The installations, and the last target that was looked at; `nil` if there are no more.
     package func streams(
         for message: RoutedMessage,

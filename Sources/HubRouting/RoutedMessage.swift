@@ -19,11 +19,7 @@ package struct RoutedMessage: Sendable, Equatable {
     /// Bytes of its body, which it holds in memory.
     package let size: Int
 
-    /// - Parameters:
-    ///   - sequence: Its place in the log.
-    ///   - id: The hub's name for it.
-    ///   - message: As it was sent.
-    ///   - installations: The `stream` installations that a direct or a test send names; `nil` for all that match.
+    /// `installations` are those that a direct or a test send names; `nil` for all that match.
     package init(sequence: LogSequence, id: MessageID, _ message: Message, installations: [InstallationID]?) {
         self.sequence = sequence
         self.id = id

@@ -61,17 +61,11 @@ extension HubStore {
     /// Rows of one handle that a page looks at: anybody with Listen can give a thousand registrations the same handle.
     package static let maximumHandleRows = 1_000
 
-    /// Registrations of a handle in the order of their ordinals.
+    /// Registrations of a handle, which any number of them may have, in the order of their ordinals.
     ///
-    /// - Parameters:
-    ///   - hub: The hub's number.
-    ///   - handle: Any number of registrations may have it.
-    ///   - ordinal: Only registrations with a higher ordinal are found.
-    ///   - limit: Most registrations to return; no others are held in memory.
-    ///   - maximumRows: Most rows to look at, whether they are returned or not.
-    ///   - isMeant: False for registrations that must be left out.
+    /// Looks at no more than `maximumRows` rows, whether they are returned or not, and holds no more than `limit`.
+    ///
     /// - Returns: The registrations, and the ordinal to continue after; that is `nil` when there are no more rows.
-    /// - Throws: What SQLite says.
     package func registrations(
         hub: HubKey,
         handle: String,

@@ -32,16 +32,9 @@ extension Transaction {
         }
     }
 
-    /// Stores a registration, new or in the place of one that was registered by itself.
+    /// Stores a registration, new or in the place of `current`, which was registered by itself.
     ///
-    /// - Parameters:
-    ///   - registration: What is to be stored.
-    ///   - current: What is stored under its id.
-    ///   - isCharged: It is written with Listen.
-    ///   - hub: Its hub.
-    ///   - at: Milliseconds since 1970.
-    /// - Returns: What is stored, with its ETag, and what became of the target.
-    /// - Throws: What SQLite says.
+    /// `isCharged`: a bearer of Listen writes it.
     package func put(
         _ registration: Registration,
         replacing current: StoredRegistration?,
@@ -178,18 +171,10 @@ extension Transaction {
 extension Transaction {
     /// Lets the registrations that an installation stands for follow it.
     ///
-    /// Those that nobody has written keep their ETags: a client may change the next one with what it has read.
+    /// Those that nobody has written keep their ETags: a client may change the next one with what it has read. `former` is
+    /// `nil` for a new installation; `deleted` is the registration that is itself deleted, if that is the change.
     ///
-    /// - Parameters:
-    ///   - installation: As it is now.
-    ///   - former: As it was; `nil` for a new one.
-    ///   - charge: The installation's, which its native registration keeps.
-    ///   - ordinal: The installation's.
-    ///   - hub: Its hub.
-    ///   - at: Milliseconds since 1970.
-    ///   - deleted: The registration that is itself deleted, if that is the change; others that go end with it.
     /// - Returns: What became of each of them, also of those that are as they were.
-    /// - Throws: What SQLite says.
     func materialise(
         _ installation: Installation,
         replacing former: Installation?,

@@ -55,16 +55,7 @@ extension Transaction {
 // MARK: - The log
 
 extension Transaction {
-    /// Appends a message.
-    ///
-    /// - Parameters:
-    ///   - record: The message.
-    ///   - hub: Where it was sent to.
-    ///   - at: When it is sent.
-    ///   - enqueuedAt: When it was scheduled, if it was.
-    ///   - matched: How many targets of each platform it has, as far as that is known yet.
-    /// - Returns: Its sequence.
-    /// - Throws: What SQLite says.
+    /// Appends a message; `enqueuedAt` is when it was scheduled, `matched` whom it reaches as far as that is known yet.
     package func appendMessage(
         _ record: MessageRecord,
         hub: HubKey,
@@ -161,13 +152,10 @@ extension Transaction {
 
     /// Moves instants that a clock noted before it jumped, so that the jump makes nothing older.
     ///
-    /// - Parameters:
-    ///   - jump: How far the clock jumped.
-    ///   - noted: Only instants in this range move: those that the clock can have noted before the jump and not after.
-    ///   - sequence: Rows of the log above this one.
-    ///   - limit: The most rows of the log to look at.
+    /// Only instants in the range `noted` move: those that the clock can have noted before the jump and not after. Looks at
+    /// no more than `limit` rows of the log.
+    ///
     /// - Returns: The last row that was looked at, `nil` when there are no more.
-    /// - Throws: What SQLite says.
     package func moveInstants(
         by jump: Duration,
         noted: ClosedRange<Timestamp>,
@@ -262,14 +250,7 @@ extension Transaction {
 
     /// Stores a new installation, which is owed every matching message after its place in the log.
     ///
-    /// - Parameters:
-    ///   - installation: What is to be stored.
-    ///   - channelDigest: The hash of a `stream` installation's secret.
-    ///   - isCharged: It is written with Listen.
-    ///   - hub: Its hub.
-    ///   - at: When it is written.
-    /// - Returns: What is stored, and what became of its registrations.
-    /// - Throws: What SQLite says.
+    /// `channelDigest` is the hash of a `stream` installation's secret; `isCharged`: a bearer of Listen writes it.
     package func insert(
         _ installation: Installation,
         channelDigest: [UInt8]?,

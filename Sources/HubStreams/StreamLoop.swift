@@ -76,15 +76,7 @@ package final class StreamLoop: @unchecked Sendable {
     private(set) var head: LogSequence
     private var turns = HeavyTurns()
 
-    /// - Parameters:
-    ///   - eventLoop: Everything happens there.
-    ///   - index: Its number among the server's event loops.
-    ///   - limits: What may wait in memory.
-    ///   - reserved: Prefixes of reserved tags.
-    ///   - encoding: Of the server's start.
-    ///   - counters: The hub's.
-    ///   - head: The log's highest sequence.
-    ///   - host: The hub.
+    /// `index` is the number of `eventLoop` among the server's, `head` the log's highest sequence.
     package init(
         eventLoop: any EventLoop,
         index: Int,

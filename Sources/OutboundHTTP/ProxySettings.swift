@@ -25,7 +25,6 @@ package struct ProxySettings: Sendable {
         case block(AddressBlock)
     }
 
-    /// - Parameter variable: Looks a variable up.
     package init(_ variable: (String) -> String?) {
         func first(_ names: String...) -> String? {
             names.compactMap { variable($0) }.first { !$0.isEmpty }

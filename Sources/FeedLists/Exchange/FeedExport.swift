@@ -9,9 +9,8 @@ package struct FeedExport: Sendable {
     /// Feeds whose address holds a user name or password, for others to read now.
     package private(set) var withCredentials: [FeedAddress] = []
 
-    /// - Parameters:
-    ///   - folder: The lists.
-    ///   - categories: Which of them; all when empty.
+    /// Without categories all lists are written.
+    ///
     /// - Throws: ``FeedChoiceError`` for a category that has no list.
     package init(_ folder: FeedListFolder, categories: [String]) throws(FeedChoiceError) {
         var chosen: Set<String> = []

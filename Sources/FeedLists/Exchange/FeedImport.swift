@@ -30,11 +30,10 @@ package struct FeedImport: Sendable {
 
     package private(set) var report = FeedImportReport()
 
-    /// - Parameters:
-    ///   - document: What is to be put into lists.
-    ///   - folder: The lists that there are.
-    ///   - category: The list of feeds that are in no folder.
-    ///   - isTrusted: True if keys that only the lists' owner may set are taken, too, see ``OutlineKeys/ofOwners``.
+    /// Plans an import: `category` is the list of feeds that are in no folder.
+    ///
+    /// Of what is not trusted, keys that only the lists' owner may set are left out, see ``OutlineKeys/ofOwners``.
+    ///
     /// - Throws: ``FeedChoiceError`` for a category that is none, ``FeedListShapeError`` and ``FeedListsError`` when the
     ///   lists cannot take the feeds.
     package init(

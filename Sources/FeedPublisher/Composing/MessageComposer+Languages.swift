@@ -1,6 +1,5 @@
 internal import FeedLists
 internal import Feeds
-internal import FoundationEssentials
 internal import HubProtocol
 
 /// Texts beside that of the main language, each under the names of its own language (protocol §10).

@@ -1,5 +1,4 @@
 internal import Feeds
-internal import FoundationEssentials
 internal import HubProtocol
 
 /// Follows the references of the alerts of one document: to stories that were announced, and among themselves.

@@ -1,6 +1,5 @@
 internal import FeedLists
 internal import Feeds
-internal import FoundationEssentials
 
 /// The keys that a document's entries are known by.
 extension NewsJudge {

@@ -45,14 +45,10 @@ struct LastAlert: Sendable, Equatable {
 }
 
 extension StoryChange {
-    /// Makes the change of a message of the given kind to known stories, which it joins.
+    /// Makes the change of a message to known stories, which it joins, in the order in which they were announced.
     ///
-    /// `status` stays only where something of these was shown: what has not left yet is simply taken out.
-    ///
-    /// - Parameters:
-    ///   - status: What the message is to those before it.
-    ///   - known: In the order in which they were announced.
-    ///   - name: Of the story where none is known.
+    /// `status` stays only where something of these was shown: what has not left yet is simply taken out. Where no story is
+    /// known, it has the name `name`.
     init(_ status: MessageStatus, of known: [KnownStory], else name: String) {
         var shown: [String] = []
         for story in known where story.showing == .singly {

@@ -4,15 +4,10 @@ internal import HostSystem
 internal import PrometheusText
 
 extension FeedLists {
-    /// The publisher's metrics, as Prometheus' node_exporter reads them from a file.
+    /// The publisher's metrics after a pass, as Prometheus' node_exporter reads them from a file.
     ///
     /// The names are stable; `docs/operating.md` lists them.
     ///
-    /// - Parameters:
-    ///   - store: The publisher's, after the pass.
-    ///   - report: The pass.
-    ///   - now: The end of the pass.
-    /// - Returns: The whole file.
     /// - Throws: ``PublisherStoreError``.
     package func metrics(of store: PublisherStore, after report: PublishReport, now: Date = Date()) throws -> String {
         let feeds = try health(of: store, now: now)

@@ -4,9 +4,7 @@ struct JSONStringScanner {
     /// Behind the last byte read; behind the closing quote once ``next()`` returned `nil`.
     private(set) var position: Int
 
-    /// - Parameters:
-    ///   - bytes: Valid UTF-8.
-    ///   - position: Behind the opening quote.
+    /// `bytes` are valid UTF-8, and `position` is behind the opening quote.
     init(bytes: [UInt8], position: Int) {
         self.bytes = bytes
         self.position = position

@@ -1,15 +1,10 @@
 import FoundationEssentials
 
 extension Installation {
-    /// Reads the JSON of an installation.
+    /// Reads the JSON of an installation, whose id must be that of the request's path.
     ///
     /// Null counts as absent and unknown members are passed over, as clients need it (protocol §4.2).
     ///
-    /// - Parameters:
-    ///   - json: The body.
-    ///   - id: The id of the request's path, which the document's must equal.
-    ///   - direction: Whose document it is.
-    ///   - maximumTags: Of a request: the most that it may hold together with one template.
     /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a document above ``maximumBytes``.
     package init(
         json: [UInt8],

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// An Atom entry about a hub or a job, as the service writes it: one line, nothing between `content` and the description,
 /// since .NET reads the node right behind the tag (protocol §0).
 package struct ManagementEntry: Sendable, Equatable {

@@ -160,14 +160,10 @@ extension NotificationHubChange {
 // MARK: - Applying
 
 extension NotificationHubChange {
-    /// The hub after this change, or the new hub.
+    /// The hub after this change, or the new hub where none is stored.
     ///
     /// A new hub has the two standard rules in any case (protocol §1.1).
     ///
-    /// - Parameters:
-    ///   - stored: `nil` to make one.
-    ///   - now: The time that new and changed rules get.
-    /// - Returns: The whole description.
     /// - Throws: ``ProtocolError`` 400 for a credential or a rule that lacks something, and for too many of them.
     package func applied(
         to stored: NotificationHubDescription?,

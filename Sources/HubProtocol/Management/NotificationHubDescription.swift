@@ -57,14 +57,7 @@ package struct NotificationHubDescription: Sendable, Equatable {
             + " xmlns:i=\"\(AtomNames.instance)\">\(parts.joined())</NotificationHubDescription>"
     }
 
-    /// - Parameters:
-    ///   - name: The hub's.
-    ///   - root: `https://host`, without a slash at the end.
-    ///   - query: Of the request, with its question mark; empty without one.
-    ///   - namespace: What the server goes by.
-    ///   - createdAt: When the hub was made.
-    ///   - updatedAt: When its description last changed.
-    /// - Returns: The hub's entry.
+    /// The hub's entry; `root` ends without a slash, and `query` is the request's, with its question mark.
     package func entry(
         of name: HubName,
         root: String,

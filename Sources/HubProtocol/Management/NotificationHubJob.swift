@@ -184,10 +184,7 @@ extension NotificationHubJob {
         return "<\(element) xmlns:d3p1=\"\(ManagementDocument.arraysNamespace)\">\(written.joined())</\(element)>"
     }
 
-    /// - Parameters:
-    ///   - hub: The address of the job's hub, without a slash at the end.
-    ///   - query: Of the request, with its question mark; empty without one.
-    /// - Returns: The job's entry.
+    /// The job's entry; `hub` is its hub's address, and `query` the request's, with its question mark.
     package func entry(of hub: String, query: String) -> ManagementEntry {
         ManagementEntry(
             address: "\(hub)/jobs/\(id)\(query)",

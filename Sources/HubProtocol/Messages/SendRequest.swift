@@ -28,15 +28,8 @@ package struct SendRequest: Sendable, Equatable {
     /// What a repeat under one key must be equal in.
     package let contentHash: [UInt8]
 
-    /// Reads a request.
+    /// Reads a request; `query` is without its question mark, and `now` for headers whose time of day is not clear.
     ///
-    /// - Parameters:
-    ///   - kind: By the address that it was sent to.
-    ///   - headers: Names in any case.
-    ///   - query: Without its question mark, as it was sent.
-    ///   - body: Without transfer encoding.
-    ///   - now: For headers whose time of day is not clear.
-    ///   - expressionLimits: How large the tag expression may be.
     /// - Throws: ``ProtocolError`` 400 or 413.
     package init(
         _ kind: Kind,

@@ -38,12 +38,8 @@ package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
         return names
     }
 
-    /// The text, with no escaping applied.
+    /// The text, with no escaping applied; `variables` are the device's own, for what the message lacks.
     ///
-    /// - Parameters:
-    ///   - message: Its properties.
-    ///   - variables: The device's own, for what the message lacks.
-    ///   - budget: Reduced by ``RenderingBudget/costOfTerm`` for each term.
     /// - Returns: `nil` when the text is longer than what is left of the budget.
     func render(
         _ message: MessageProperties,

@@ -11,14 +11,8 @@ struct TokenChecker: Sendable {
 
     init(_ rules: AccessRules) { self.rules = rules }
 
-    /// Checks a token (protocol document §1.4).
+    /// Checks the value of an `Authorization` header (protocol document §1.4).
     ///
-    /// - Parameters:
-    ///   - header: The `Authorization` header, `nil` without one.
-    ///   - path: The request's path.
-    ///   - right: What the route needs.
-    ///   - now: The wall clock.
-    /// - Returns: What the token allows, and by which key.
     /// - Throws: 401 with the reason: missing, malformed, expired, bad signature, wrong audience, or lacking the right.
     func authorize(
         _ header: String?,

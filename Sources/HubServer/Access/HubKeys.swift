@@ -44,11 +44,6 @@ package struct HubKeys: Sendable {
     ///
     /// A running hub takes it over within a second and ends the streams of a key that is gone.
     ///
-    /// - Parameters:
-    ///   - name: The rule's.
-    ///   - owner: Whose rule it is.
-    ///   - now: When it is rotated.
-    /// - Returns: The rule as it is now.
     /// - Throws: ``HubKeysError/noRule`` when there is no such rule.
     package func rotate(_ name: String, of owner: Owner, at now: Timestamp) async throws -> AccessRule {
         let rules = try await rules(of: owner)

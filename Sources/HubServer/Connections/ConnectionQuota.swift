@@ -41,11 +41,8 @@ final class ConnectionQuota: Sendable {
         self.clock = clock
     }
 
-    /// Counts a connection until it is closed.
+    /// Counts a connection until it is closed; an `address` of `nil` has no bound of its own.
     ///
-    /// - Parameters:
-    ///   - channel: The connection.
-    ///   - address: Its other end; `nil` where that has no bound of its own.
     /// - Returns: True if there is a place for it; else it is to be closed.
     func enter(_ channel: any Channel, from address: NetworkAddress?) -> Bool {
         let group = address.map(AddressGroup.init)

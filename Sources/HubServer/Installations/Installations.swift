@@ -149,16 +149,10 @@ struct Installations {
 }
 
 extension Transaction {
-    /// Stores an installation that was checked.
+    /// Stores an installation that was checked, in the place of `current` if there is one.
     ///
-    /// - Parameters:
-    ///   - installation: The installation as it is to be.
-    ///   - current: As it is stored; `nil` for a new one.
-    ///   - isCharged: A bearer of Listen writes it.
-    ///   - hub: Its hub.
-    ///   - at: The time of the change.
-    ///   - deleted: The registration of it whose deletion this is.
-    /// - Returns: What follows from the change.
+    /// `isCharged`: a bearer of Listen writes it. `deleted` is the registration of it whose deletion this is.
+    ///
     /// - Throws: 400 for a `stream` installation without a push channel.
     func write(
         _ installation: Installation,

@@ -10,12 +10,7 @@ actor SharedPage {
     private var last: (bytes: ByteBuffer, at: Duration)?
     private var current: Task<ByteBuffer, any Error>?
 
-    /// Creates a page that was not computed yet.
-    ///
-    /// - Parameters:
-    ///   - interval: How old the page may be; zero computes it for every request.
-    ///   - clock: A clock that never goes back.
-    ///   - compute: Computes the page.
+    /// Creates a page that was not computed yet, and may be as old as `interval`; zero computes it for every request.
     init(
         interval: Duration,
         clock: @escaping @Sendable () -> Duration,

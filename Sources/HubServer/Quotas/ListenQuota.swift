@@ -12,9 +12,6 @@ package struct ListenQuota: Sendable {
 
     package init() {}
 
-    /// - Parameters:
-    ///   - changes: What the caller wants to do.
-    ///   - usage: What the hub holds.
     /// - Throws: 403 with ``ProtocolError/Code/listenQuota`` when a change would go beyond the quota; one that makes
     ///   nothing larger is always taken.
     func check(_ changes: [TargetChange], _ usage: ListenUsage) throws(ProtocolError) {

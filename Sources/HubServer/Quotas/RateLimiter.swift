@@ -23,11 +23,7 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     private let clock: @Sendable () -> Duration
     private let uses = Mutex<[Key: Use]>([:])
 
-    /// Creates a limiter with no use so far.
-    ///
-    /// - Parameters:
-    ///   - limit: The limit of each key; `nil` admits everything.
-    ///   - clock: A clock that never goes back.
+    /// Creates a limiter with no use so far; without a limit it admits everything.
     init(_ limit: RateLimit?, clock: @escaping @Sendable () -> Duration) {
         self.limit = limit
         self.clock = clock

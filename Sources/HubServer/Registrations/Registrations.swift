@@ -17,14 +17,8 @@ enum RegistrationSelection: Sendable {
 struct Registrations {
     let hub: Hub
 
-    /// Stores a registration, new or in the place of one of the same id.
+    /// Stores a registration, new or in the place of one of the same id, and says its ETag and expiration time.
     ///
-    /// - Parameters:
-    ///   - registration: Its ETag and expiration time are the hub's to say.
-    ///   - condition: What must stand there.
-    ///   - bytes: The size of the request's body.
-    ///   - grant: Whether reserved tags may change.
-    /// - Returns: What is stored.
     /// - Throws: 404 and 412 when the condition does not hold, 410 for an id that has ended by itself and for one that is
     ///   an installation's, 401 when a reserved tag would change without Manage.
     func put(
@@ -49,16 +43,9 @@ struct Registrations {
 
     /// As ``put(_:if:bytes:grant:)``, inside a transaction.
     ///
-    /// - Parameters:
-    ///   - registration: Its ETag is the hub's to say.
-    ///   - condition: What must stand there.
-    ///   - mayManage: Whether reserved tags may change.
-    ///   - isImport: An operator wants it as it is: its own expiration time, if it has one, counts before the hub's, and
-    ///     an id that has ended may be used again.
-    ///   - at: Milliseconds since 1970.
-    ///   - transaction: The writer's.
-    ///   - view: The hub before the commit.
-    /// - Returns: What is stored, and what becomes of the target after the commit.
+    /// An import wants it as it is: its own expiration time, if it has one, counts before the hub's, and an id that has
+    /// ended may be used again.
+    ///
     /// - Throws: Refusals; what was written before one is undone with the caller's transaction or savepoint.
     func stage(
         _ registration: Registration,
@@ -207,11 +194,8 @@ extension Registrations {
 
     /// A page of registrations; those of platform `stream`, which no client of the protocol knows, are left out.
     ///
-    /// - Parameters:
-    ///   - selection: Which ones.
-    ///   - position: The `next` of the page before, `nil` for the first one.
-    ///   - limit: The most of one page.
-    /// - Returns: The page, with the position of the next one; a page of a list by push channel may be short.
+    /// `position` is the `next` of the page before. A page of a list by push channel may be short.
+    ///
     /// - Throws: 400 for a position that is of another list, 401 for a device with reserved tags.
     func page(
         _ selection: RegistrationSelection,

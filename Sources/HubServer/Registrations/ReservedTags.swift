@@ -6,13 +6,9 @@ extension Installation {
     /// Makes this what a holder of Listen may store: each reserved tag stays in its place, with the template or tile
     /// that has it, and its push channel stays the device's.
     ///
-    /// A tag on one template counts for that template only, so it gives no right to the same tag anywhere else.
+    /// A tag on one template counts for that template only, so it gives no right to the same tag anywhere else. `removed` are
+    /// tags whose removal was asked for by name.
     ///
-    /// - Parameters:
-    ///   - current: The installation stored under the id; `nil` for a new one.
-    ///   - reserved: Prefixes of reserved tags.
-    ///   - removed: Tags whose removal was asked for by name.
-    ///   - maximumTags: Most tags of an installation together with one template.
     /// - Throws: 401 when a reserved tag would be set, or removed by name, or when a reserved tag would reach another push
     ///   channel; 400 when what stays breaks a rule beside what was asked for.
     mutating func keepReservedTags(

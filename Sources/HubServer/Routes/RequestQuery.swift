@@ -1,4 +1,3 @@
-import Foundation
 import HubProtocol
 
 /// The query of a request, whose names clients write in any case and some percent-encode (protocol document §0.4).

@@ -45,9 +45,9 @@ struct ScheduledMessages {
         }
     }
 
-    /// Releases messages whose time has come: each takes its place in the log now, and keeps its id.
+    /// Releases messages whose time has come by a clock that can be trusted: each takes its place in the log now, and keeps
+    /// its id.
     ///
-    /// - Parameter now: By a clock that can be trusted.
     /// - Returns: True if there may be more.
     /// - Throws: 503 when the hub cannot write, 404 when it was deleted.
     func releaseDue(at now: Timestamp) async throws -> Bool {

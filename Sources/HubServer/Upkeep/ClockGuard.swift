@@ -20,11 +20,8 @@ struct ClockGuard {
     private var last: (wall: Timestamp, monotonic: Duration)
     private var settledAt: Duration
 
-    /// - Parameters:
-    ///   - wall: The wall clock.
-    ///   - monotonic: A clock that never jumps.
-    ///   - lastSeen: The wall clock as it was last noted before this start, `nil` on a first start.
-    ///   - longestAbsence: A start after more than this may as well be a wrong clock.
+    /// `lastSeen` is the wall clock as it was last noted before this start; a start after more than `longestAbsence` may as
+    /// well be a wrong clock.
     init(wall: Timestamp, monotonic: Duration, lastSeen: Timestamp?, longestAbsence: Duration) {
         last = (wall, monotonic)
         let isPlausible = lastSeen.map { wall >= $0 - Self.tolerance && wall - $0 <= longestAbsence } ?? true

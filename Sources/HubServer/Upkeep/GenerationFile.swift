@@ -60,12 +60,8 @@ struct GenerationFile: Sendable {
 
     // MARK: - Rules
 
-    /// Decides whether a database is an older copy.
+    /// Decides whether a database, which has `counted` so far and may say of itself that it is a copy, is an older one.
     ///
-    /// - Parameters:
-    ///   - counted: What the database holds; `nil` when it has never counted.
-    ///   - content: What the file holds.
-    ///   - isCopy: The database says of itself that it is a copy.
     /// - Returns: Why it is one; `nil` when everything is in order.
     static func sign(of counted: Generation?, _ content: Content, isCopy: Bool) -> RestoreSign? {
         if isCopy { return .copy }

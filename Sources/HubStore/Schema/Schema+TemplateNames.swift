@@ -8,11 +8,6 @@ extension Schema {
     ///
     /// A name with a reserved prefix is left out: nobody knows whether a bearer of Manage has chosen it. What an
     /// installation wanted so far stays in force for the messages that came so far.
-    ///
-    /// - Parameters:
-    ///   - db: Within the migration's transaction.
-    ///   - reservedTags: Prefixes of tags that only a bearer of Manage may set.
-    /// - Throws: What SQLite says.
     static func tagTemplateNames(_ db: Database, reservedTags: ReservedTagPrefixes) throws {
         let templates = "SELECT 1 FROM registration AS r WHERE r.installation = i.ordinal AND r.isTemplate"
         let rows = try Row.fetchCursor(

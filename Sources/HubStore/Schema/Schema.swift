@@ -7,10 +7,7 @@ import HubProtocol
 enum Schema {
     static var migrator: DatabaseMigrator { migrator(reservedTags: .standard) }
 
-    /// The migrations of a hub with other reserved tags.
-    ///
-    /// - Parameter reservedTags: Prefixes of tags that a migration must not give to anybody.
-    /// - Returns: All migrations, the oldest first.
+    /// The migrations of a hub with other reserved tags, which no migration gives to anybody.
     static func migrator(reservedTags: ReservedTagPrefixes) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1 one log, installations and what they are owed") { db in

@@ -34,12 +34,7 @@ enum HTMLEntities {
         return (entity.text, name.count + 1)
     }
 
-    /// Appends HTML text with its references decoded once.
-    ///
-    /// - Parameters:
-    ///   - bytes: HTML text between tags.
-    ///   - output: Where the text goes.
-    ///   - named: Whether named references are decoded too, or numeric ones only.
+    /// Appends HTML text between tags with its references decoded once: with `named` all of them, else numeric ones only.
     static func appendDecoded(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8], named: Bool = true) {
         var rest = bytes
         while let ampersand = rest.firstIndex(of: 0x26) {

@@ -5,10 +5,7 @@ struct TrustCommand: Encodable {
     let note: String?
     let lines: [String]
 
-    /// - Parameters:
-    ///   - authority: Path of the authority's certificate in PEM.
-    ///   - endpoint: `https://{host}:{port}/`.
-    /// - Returns: One for each kind, those that help most of them first.
+    /// One command for each kind, those that help most of them first; `authority` is the path of a certificate in PEM.
     static func all(authority: String, endpoint: String) -> [TrustCommand] {
         let file = quoted(authority)
         return [
