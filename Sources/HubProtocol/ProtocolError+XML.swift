@@ -9,7 +9,14 @@ extension ProtocolError {
     /// `Code` is the status, as recorded from the service; the sub-code shows in the detail's opening words.
     package func xml(trackingID: String, at date: Date) -> String {
         let suffix = ".TrackingId:\(trackingID),TimeStamp:\(ISODateTime.formatUS(date))"
-        return "<Error><Code>\(status)</Code><Detail>\(XMLText.escaped(detail + suffix))</Detail></Error>"
+        return "<Error><Code>\(status)</Code><Detail>\(XMLText.escaped(sentence + suffix))</Detail></Error>"
+    }
+
+    /// The detail as a sentence: parsers begin theirs in lower case, since they stand inside others as well.
+    var sentence: String {
+        let word = detail.prefix { $0.isASCII && $0.isLowercase }
+        guard !word.isEmpty, detail[word.endIndex...].first == " " else { return detail }
+        return detail.prefix(1).uppercased() + detail.dropFirst()
     }
 
     /// Reads the body of a refusal, ours or the service's; `nil` when there is no `Error` in it.
@@ -44,7 +51,7 @@ extension ProtocolError {
         }
         let name = detail.prefix { $0 != ":" && $0 != " " && $0 != "." }.lowercased()
         if let code = namedCodes[name] { return code.number }
-        return detail.range(ofASCII: " claim is required for this operation") == nil ? nil : Code.claimRequired.number
+        return detail.range(ofASCII: " claim is required ") == nil ? nil : Code.claimRequired.number
     }
 
     private static let namedCodes = [

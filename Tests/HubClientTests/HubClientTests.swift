@@ -201,11 +201,11 @@ extension HubClientTests {
     }
 
     @Test(arguments: [
-        (400, "bad tag", 40000, true), (401, "ExpiredToken: The token has expired.", 40106, true),
-        (401, "InvalidSignature: The token has an invalid signature.", 40103, true), (404, "no such hub", 40400, true),
-        (409, "SubCode=40900. Conflict.", 40900, true), (413, "too large", 41300, true),
-        (422, "same key, other content", 42200, true), (429, "slow down", 42900, false),
-        (503, "disk full", 50004, false),
+        (400, "Bad tag", 40000, true), (401, "ExpiredToken: The token has expired.", 40106, true),
+        (401, "InvalidSignature: The token has an invalid signature.", 40103, true), (404, "No such hub", 40400, true),
+        (409, "SubCode=40900. Conflict.", 40900, true), (413, "Too large", 41300, true),
+        (422, "Same key, other content", 42200, true), (429, "Slow down", 42900, false),
+        (503, "Disk full", 50004, false),
         (500, "oh", 50000, false), (408, "late", 40800, false),
     ])
     func `a refusal keeps status, code and words`(

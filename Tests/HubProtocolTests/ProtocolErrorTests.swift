@@ -22,7 +22,7 @@ import Testing
         ),
         (
             .badRequest("a < b & \"c\"\u{1}"),
-            "<Error><Code>400</Code><Detail>a &lt; b &amp; \"c\"\u{FFFD}.TrackingId:g_G19,TimeStamp:7/2/2020 6:33:21 PM</Detail></Error>"
+            "<Error><Code>400</Code><Detail>A &lt; b &amp; \"c\"\u{FFFD}.TrackingId:g_G19,TimeStamp:7/2/2020 6:33:21 PM</Detail></Error>"
         ),
     ])
     func `an error is written as the service writes it`(error: ProtocolError, expected: String) {
@@ -119,5 +119,20 @@ import Testing
     ])
     func `what is no date-time is not read`(text: String) {
         #expect(ISODateTime.parse(text) == nil)
+    }
+
+    @Test(arguments: [
+        ("tag 'a b' holds a space", "Tag 'a b' holds a space"), ("a tag is empty", "A tag is empty"),
+        ("installationId is empty", "installationId is empty"), ("'a' is not an id", "'a' is not an id"),
+        ("tags[0]: a tag is empty", "tags[0]: a tag is empty"), ("", ""), ("é", "é"), ("Ready", "Ready"),
+    ])
+    func `a reply is a sentence, of whatever text`(detail: String, sentence: String) {
+        #expect(ProtocolError.badRequest(detail).sentence == sentence)
+    }
+
+    @Test func `every refusal for want of a claim is told by its words`() throws {
+        let text = "Manage claim is required to set or remove the reserved tag 'username:a'."
+        let xml = ProtocolError(.claimRequired, text).xml(trackingID: "g", at: Date(timeIntervalSince1970: 0))
+        #expect(try #require(ProtocolError(xml: xml, status: 401)).code == ProtocolError.Code.claimRequired.number)
     }
 }

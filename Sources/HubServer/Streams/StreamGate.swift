@@ -36,7 +36,7 @@ final class StreamGate: Sendable {
 
     /// Checks the request and attaches the connection; called on the connection's event loop.
     func serve(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
-        do {
+        do throws(ProtocolError) {
             let path = String(head.uri.prefix { $0 != "?" })
             let segments = path.split(separator: "/")
             guard segments.count == 4 else { throw ProtocolError.notFound("There is nothing at this address.") }
@@ -62,7 +62,7 @@ final class StreamGate: Sendable {
                 lastEventID: head.headers.first(name: HeaderName.lastEventID)
             )
         } catch {
-            output.refuse(error as? ProtocolError ?? .internalError("\(type(of: error))"))
+            output.refuse(error)
         }
     }
 }
