@@ -20,17 +20,12 @@ package struct EventEncoding: Sendable {
     static let tooLarge = "a message became more than \(maximumMessageBytes >> 10) KiB through this device's templates"
 
     /// Renders and encodes all that one message becomes on a recipient's stream, an event for each template that matches, or
-    /// one for a native message.
+    /// one for a native message; `nil` when the message is not for this recipient.
     ///
     /// Only the last event carries the position: a client that loses the connection in between resumes before the
     /// message and sees all of it again. All templates of a recipient together have one budget of
-    /// ``maximumMessageBytes``, since they are a client's; a message that exceeds it is a gap instead.
-    ///
-    /// - Parameters:
-    ///   - message: Any message of the hub.
-    ///   - recipient: Whoever has its tags and templates.
-    ///   - cost: Increased by what rendering has cost, in bytes.
-    /// - Returns: `nil` when the message is not for this recipient.
+    /// ``maximumMessageBytes``, since they are a client's; a message that exceeds it is a gap instead. `cost` grows by what
+    /// rendering has cost, in bytes.
     package func encode(
         _ message: RoutedMessage,
         for recipient: Recipient,

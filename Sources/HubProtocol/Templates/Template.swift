@@ -58,11 +58,7 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
     ///
     /// A property that neither the message nor the device has renders as nothing: it is never an error (protocol §7.3).
     ///
-    /// - Parameters:
-    ///   - message: Its properties.
-    ///   - variables: The device's own, for what the message lacks.
-    ///   - budget: Reduced by the cost; bytes that were written and terms that were looked up count.
-    /// - Returns: `nil` when the budget is exhausted before the end.
+    /// - Returns: `nil` when the budget, of which bytes and terms take their part, is exhausted before the end.
     package func render(
         _ message: MessageProperties,
         variables: PushVariables,

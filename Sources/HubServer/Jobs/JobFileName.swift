@@ -9,9 +9,8 @@ struct JobFileName: Sendable, Equatable {
     /// With `/` between its parts.
     let text: String
 
-    /// - Parameters:
-    ///   - address: As the client sent it; it may hold a secret and is not quoted whole.
-    ///   - folder: The path of the hub's folder.
+    /// `address` is as the client sent it; it may hold a secret and is not quoted whole.
+    ///
     /// - Throws: 400 for a file that is not below the folder.
     init(_ address: String, in folder: String) throws(ProtocolError) {
         let scheme = address.prefix { $0 != ":" && $0 != "/" }.lowercased()

@@ -4,15 +4,10 @@ import NIOHTTP1
 import NetworkAddresses
 
 extension ClientAddress {
-    /// The address that a request comes from.
+    /// The address that a request comes from; `nil` where there is none, as behind a Unix socket.
     ///
     /// Each proxy adds the address that it was called from to the end of `X-Forwarded-For`, or of `Forwarded`. The list is
     /// read from there, as far as those who have written it are proxies that the operator has named.
-    ///
-    /// - Parameters:
-    ///   - peer: The other end of the connection.
-    ///   - field: All values of a header field, joined by commas; `nil` where there is none.
-    /// - Returns: `nil` where there is no address, as behind a Unix socket.
     func source(peer: NetworkAddress?, field: (_ name: String) -> String?) -> NetworkAddress? {
         guard var source = peer?.unmapped, isTrusted(source) else { return peer?.unmapped }
         var list: [Substring]
