@@ -175,7 +175,7 @@ extension HubStore {
         }
     }
 
-    /// The wall clock, in milliseconds, when it was last noted down.
+    /// The wall clock when it was last noted down.
     package func lastSeenClock() async throws -> Timestamp? {
         try await pool.read { db in try Timestamp.fetchOne(db, sql: "SELECT lastSeen FROM clock") }
     }

@@ -10,7 +10,6 @@ package struct StoredRegistration: Sendable, Equatable {
     package let registration: Registration
     /// The installation that it stands for; `nil` for one that was registered by itself.
     package let installation: (id: InstallationID, part: InstallationPart)?
-    /// Milliseconds since 1970.
     package let createdAt: Timestamp
     package let updatedAt: Timestamp
     /// It is as it is for messages with a higher sequence.

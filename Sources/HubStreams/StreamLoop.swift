@@ -4,7 +4,7 @@ package import NIOCore
 
 /// What the streams of an event loop need of their hub.
 package struct StreamHost: Sendable {
-    /// Milliseconds since 1970.
+    /// The wall clock.
     let now: @Sendable () -> Timestamp
     /// Hands an event to the hub's machine, in order.
     let post: @Sendable (StreamInput) -> Void

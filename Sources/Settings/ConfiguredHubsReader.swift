@@ -3,7 +3,7 @@ internal import Yams
 
 /// Reads the sections `hubs:` and `namespace:`, and gathers all that is wrong with them.
 struct ConfiguredHubsReader {
-    private enum HubKey: String, CaseIterable {
+    private enum HubMember: String, CaseIterable {
         case registrationTimeToLive = "registration-time-to-live"
         case rules
     }
@@ -57,8 +57,8 @@ struct ConfiguredHubsReader {
         guard let mapping = mapping(node, "'namespace' must hold '  rules:'") else { return [] }
         var rules: [ConfiguredRule] = []
         for (key, node) in mapping {
-            guard key.scalar?.string == HubKey.rules.rawValue else {
-                unknown(key, known: [HubKey.rules.rawValue])
+            guard key.scalar?.string == HubMember.rules.rawValue else {
+                unknown(key, known: [HubMember.rules.rawValue])
                 continue
             }
             rules = self.rules(node, of: "the namespace")
@@ -70,15 +70,15 @@ struct ConfiguredHubsReader {
         guard let mapping = mapping(node, "hub '\(name)' must hold settings such as '    rules:'") else { return nil }
         var (timeToLive, rules): (Duration?, [ConfiguredRule]) = (nil, [])
         for (key, node) in mapping {
-            switch HubKey(rawValue: key.scalar?.string ?? "") {
+            switch HubMember(rawValue: key.scalar?.string ?? "") {
             case .registrationTimeToLive:
                 do throws(SettingValueError) {
                     timeToLive = try SettingFormat.time(Self.timesToLive).parse(node.scalar?.string ?? "")
                 } catch {
-                    problem(node, "'\(HubKey.registrationTimeToLive.rawValue)' of hub '\(name)' \(error)")
+                    problem(node, "'\(HubMember.registrationTimeToLive.rawValue)' of hub '\(name)' \(error)")
                 }
             case .rules: rules = self.rules(node, of: "hub '\(name)'")
-            case nil: unknown(key, known: HubKey.allCases.map(\.rawValue))
+            case nil: unknown(key, known: HubMember.allCases.map(\.rawValue))
             }
         }
         return ConfiguredHub(name: name, registrationTimeToLive: timeToLive, rules: rules)

@@ -89,4 +89,34 @@ struct UpgradeTests {
         #expect(try await store.progress(ordinal: 1)?.revokedAt == 160)
         #expect(try await store.progress(ordinal: 1)?.resumedFrom == "a-3")
     }
+
+    @Test func `a value of a wrong type stops an upgrade, which leaves the file as it was`() async throws {
+        let scratch = try Scratch()
+        let queue = try DatabaseQueue(path: scratch.path)
+        let migrations = Schema.migrator.migrations
+        let strict = try #require(migrations.firstIndex { $0.hasPrefix("11 ") })
+        try Schema.migrator.migrate(queue, upTo: migrations[strict - 1])
+        // The hubs have been copied by then.
+        try await queue.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO hub (hubID, name, createdAt) VALUES (1, 'news', 5);
+                    INSERT INTO accessRule (hubID, name, primaryKey, secondaryKey, rights)
+                        VALUES (1, 'Listen', 'one', 'two', 'many')
+                    """
+            )
+        }
+        try queue.close()
+        let error = #expect(throws: DatabaseError.self) { try HubStore(path: scratch.path) }
+        #expect(error?.message == "cannot store TEXT value in INTEGER column accessRule.rights")
+        let kept = try await scratch.read { db in
+            try String.fetchOne(db, sql: "SELECT hub.name || rights FROM accessRule JOIN hub USING (hubID)")
+        }
+        #expect(kept == "newsmany")
+        let strictTables = try await scratch.read { db in
+            try String.fetchAll(db, sql: "SELECT name FROM pragma_table_list WHERE strict AND schema = 'main'")
+        }
+        #expect(strictTables == [])
+        #expect(try await scratch.read { try Schema.migrator.appliedMigrations($0).count } == strict)
+    }
 }

@@ -1,6 +1,5 @@
-import Foundation
-
 // Foundation, not FoundationEssentials: only it has compatibility decomposition on Linux.
+internal import Foundation
 
 /// A text as its words without case, accents and width, for comparing what people write.
 package enum FoldedWords {

@@ -10,40 +10,23 @@ enum Schema {
     /// The migrations of a hub with other reserved tags, which no migration gives to anybody.
     static func migrator(reservedTags: ReservedTagPrefixes) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1 one log, installations and what they are owed") { db in
-            try db.execute(sql: version1)
+        func add(_ name: String, _ sql: String, then fill: @escaping @Sendable (Database) throws -> Void = { _ in }) {
+            migrator.registerMigration(name) { db in
+                try db.execute(sql: sql)
+                try fill(db)
+            }
         }
-        migrator.registerMigration("2 whom a message matched and why streams ended") { db in
-            try db.execute(sql: version2)
-        }
-        migrator.registerMigration("3 registrations") { db in
-            try db.execute(sql: version3)
-            try materialiseInstallations(db)
-        }
-        migrator.registerMigration("4 messages of every format") { db in
-            try db.execute(sql: version4)
-        }
-        migrator.registerMigration("5 hubs and the namespace") { db in
-            try db.execute(sql: version5)
-        }
-        migrator.registerMigration("6 pages of registrations") { db in
-            try db.execute(sql: version6)
-        }
-        migrator.registerMigration("7 restores and what they lost") { db in
-            try db.execute(sql: version7)
-        }
-        migrator.registerMigration("8 names of templates are tags") { db in
-            try tagTemplateNames(db, reservedTags: reservedTags)
-        }
-        migrator.registerMigration("9 charges of what Listen has written") { db in
-            try db.execute(sql: version9)
-        }
-        migrator.registerMigration("10 registry changes are counted") { db in
-            try db.execute(sql: version10)
-        }
-        migrator.registerMigration("11 small tables are strict") { db in
-            try makeStrict(db)
-        }
+        add("1 one log, installations and what they are owed", version1)
+        add("2 whom a message matched and why streams ended", version2)
+        add("3 registrations", version3, then: materialiseInstallations)
+        add("4 messages of every format", version4)
+        add("5 hubs and the namespace", version5)
+        add("6 pages of registrations", version6)
+        add("7 restores and what they lost", version7)
+        add("8 names of templates are tags", "") { try tagTemplateNames($0, reservedTags: reservedTags) }
+        add("9 charges of what Listen has written", version9)
+        add("10 registry changes are counted", version10)
+        add("11 small tables are strict", "", then: makeStrict)
         return migrator
     }
 
