@@ -81,6 +81,8 @@ struct StreamWork {
     }
 
     fileprivate var isRendering: Bool { rendering != nil || !waiting.isEmpty }
+    /// Something came since the round of writing began.
+    fileprivate var isBehind: Bool { isRendering || !touched.isEmpty }
     fileprivate var isWriting: Bool { !sessions.isEmpty || !touched.isEmpty }
 }
 
@@ -100,6 +102,10 @@ extension StreamLoop {
     private static let sliceBytes = 256 << 10
     /// Streams that are written to in one slice.
     private static let sliceWrites = 128
+    /// The same while messages come faster than they are written: slower rounds carry more of them in each write.
+    ///
+    /// With 128, as many messages a second take a quarter more of the processor (scenario B of `Benchmarks/fan-out.py`).
+    private static let burstWrites = 32
     /// Renderings after which streams are written to although more wait: one write should carry a whole burst.
     private static let renderingsPerWrite = 1_024
     /// How long the loop looks after its other connections between two slices, at least.
@@ -191,8 +197,9 @@ extension StreamLoop {
             work.unwritten = 0
             work.beginRound()
         }
-        for session in work.sessions.suffix(Self.sliceWrites) { advance(session) }
-        work.sessions.removeLast(min(Self.sliceWrites, work.sessions.count))
+        let writes = min(work.isBehind ? Self.burstWrites : Self.sliceWrites, work.sessions.count)
+        for session in work.sessions.suffix(writes) { advance(session) }
+        work.sessions.removeLast(writes)
         guard work.sessions.isEmpty else { return }
         for cohort in work.round { cohorts.trim(cohort) }
         work.round = []

@@ -290,6 +290,27 @@ struct StreamLoopTests {
         #expect(others.value >= count / 128)
     }
 
+    @Test func `a slice is smaller while messages come, and the other streams get all of them in one write`() throws {
+        let loop = loop(head: 0)
+        let probes = (0..<400).map { _ in Probe() }
+        for (number, probe) in probes.enumerated() {
+            let ordinal = Ordinal(rawValue: Int64(number + 1))
+            _ = try attach(to: loop, probe, ordinal: ordinal, after: 0, through: 0)
+        }
+        let before = probes.map(\.writes)
+        func reached() -> Int { probes.count { !$0.titles.isEmpty } }
+        loop.apply([.publish(try message(1)), .head(1)])
+        let first = reached()
+        loop.apply([.publish(try message(2)), .head(2)])
+        eventLoop.advanceTime(by: .microseconds(20))
+        let second = reached() - first
+        #expect(first > 0 && second > 0 && second < first && first + second < probes.count)
+        eventLoop.advanceTime(by: .milliseconds(10))
+        #expect(probes.count { $0.titles == ["m1", "m2"] } == probes.count)
+        let writes = zip(probes, before).map { $0.writes - $1 }
+        #expect(writes.count { $0 == 1 } == probes.count - first)
+    }
+
     @Test func `a stream that is revoked ends before messages that are yet to be rendered`() throws {
         let loop = loop(head: 0)
         let session = try attach(to: loop, after: 0, through: 0)
