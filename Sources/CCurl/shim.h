@@ -39,6 +39,19 @@ static inline CURLcode ccurl_set_body(CURL *easy, const void *bytes, curl_off_t 
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, bytes);
 }
 
+/* A certificate and its chain in PEM, and the key to it; both are copied. */
+static inline CURLcode ccurl_set_certificate(CURL *easy, const void *bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLCERTTYPE, "PEM");
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &blob);
+}
+
+static inline CURLcode ccurl_set_key(CURL *easy, const void *bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM");
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &blob);
+}
+
 static inline CURLcode ccurl_set_callbacks(CURL *easy, void *context, ccurl_data_callback header,
                                            ccurl_data_callback write, ccurl_socket_callback open_socket,
                                            ccurl_ready_callback ready) {

@@ -5,7 +5,7 @@ package import NetworkAddresses
 /// Checked on the resolved address about to be connected, once more on the connection that carries the request (it may
 /// be a kept one that another request opened), and anew at each redirect. A name that changes its address between
 /// check and use has no such moment here.
-package enum AddressPolicy: Sendable {
+package enum AddressPolicy: Sendable, Equatable {
     /// Every address, for hosts that the operator named.
     case any
 
@@ -15,10 +15,14 @@ package enum AddressPolicy: Sendable {
     /// and names of the local network are refused, the rest is the proxy's to guard.
     case publicOnly
 
+    /// As ``publicOnly``, and these, which the operator named.
+    case publicAnd([AddressBlock])
+
     package func allows(_ address: NetworkAddress) -> Bool {
         switch self {
         case .any: true
         case .publicOnly: address.isPublic
+        case .publicAnd(let blocks): address.isPublic || blocks.contains { $0.contains(address.unmapped) }
         }
     }
 
@@ -29,9 +33,9 @@ package enum AddressPolicy: Sendable {
     package func allowsByName(_ host: String) -> Bool {
         switch self {
         case .any: true
-        case .publicOnly:
+        case .publicOnly, .publicAnd:
             if let literal = NetworkAddress(host) {
-                literal.isPublic
+                allows(literal)
             } else {
                 host.contains(".") && !Self.localDomains.contains { host.hasSuffix($0) }
             }

@@ -5,13 +5,18 @@
 package final class OutboundClient: Sendable {
     private let userAgent: String
     private let certificateAuthorities: String?
+    private let clientCertificate: ClientCertificate?
     private let proxies: ProxySettings
     private let loop: TransferLoop
 
     /// - Parameters:
     ///   - userAgent: As RFC 9110 §10.1.5 has it; feeds want a contact address in it.
     ///   - maximumConnections: Of requests together; the rest wait their turn. Streams do not count.
-    ///   - maximumConnectionsPerHost: Of requests to one origin; over HTTP/2 up to 100 requests share one.
+    ///   - maximumConnectionsPerHost: Of requests to one origin.
+    ///   - streamsPerConnection: Requests that share a connection over HTTP/2, if the peer allows as many.
+    ///   - multiplexedConnectionsPerHost: Connections with that many requests to one origin. Not for clients that open
+    ///     streams, if more than one.
+    ///   - clientCertificate: Proves who asks, to a host that wants to know.
     ///   - certificateAuthorities: A PEM file in place of the system's authorities.
     ///   - proxies: For hosts on other machines; none lead to this one.
     ///   - idleLifetime: How long connections, handles and the thread stay after the last transfer. Common servers close
@@ -20,21 +25,30 @@ package final class OutboundClient: Sendable {
         userAgent: String,
         maximumConnections: Int = 64,
         maximumConnectionsPerHost: Int = 4,
+        streamsPerConnection: Int = OutboundClient.commonStreams,
+        multiplexedConnectionsPerHost: Int = 1,
+        clientCertificate: ClientCertificate? = nil,
         certificateAuthorities: String? = nil,
         proxies: ProxySettings = .environment,
         keepsIdleConnectionsFor idleLifetime: Duration = .seconds(60)
     ) {
         self.userAgent = userAgent
         self.certificateAuthorities = certificateAuthorities
+        self.clientCertificate = clientCertificate
         self.proxies = proxies
         self.loop = TransferLoop(
             limits: TransferLoop.Limits(
                 maximumConnections: maximumConnections,
                 maximumConnectionsPerOrigin: maximumConnectionsPerHost,
+                streamsPerConnection: streamsPerConnection,
+                multiplexedConnectionsPerOrigin: multiplexedConnectionsPerHost,
                 idleLifetime: idleLifetime
             )
         )
     }
+
+    /// What RFC 9113 §6.5.2 asks servers to allow at least.
+    package static let commonStreams = 100
 
     deinit {
         loop.close()
@@ -131,6 +145,8 @@ package final class OutboundClient: Sendable {
             body: trail.body,
             userAgent: userAgent,
             certificateAuthorities: request.certificateAuthorities ?? certificateAuthorities,
+            clientCertificate: clientCertificate,
+            opensConnection: request.opensConnection,
             proxy: proxies.proxy(for: trail.address),
             addresses: trail.addresses,
             connectTimeout: request.connectTimeout,

@@ -9,7 +9,7 @@ package enum OutboundError: Error, Sendable, Equatable {
     /// The request cannot be written: a header with a line break, for example.
     case badRequest(reason: String)
 
-    /// No name, no route, refused, or the connection ended before a reply.
+    /// No name, no route, or refused.
     case unreachable(host: String, reason: String)
 
     /// TLS was there and did not prove the host.
@@ -30,6 +30,10 @@ package enum OutboundError: Error, Sendable, Equatable {
 
     /// What came is not HTTP, or not in the encoding that it claims.
     case malformedReply(host: String, reason: String)
+
+    /// The connection ended before a reply, as one does that was kept too long: nobody knows whether the request was
+    /// carried out.
+    case ended(host: String, reason: String)
 
     /// The awaiting task was cancelled, or the stream was.
     case cancelled
@@ -63,7 +67,7 @@ extension OutboundError: CustomStringConvertible {
         switch self {
         case .badURL(let reason): "unusable address: \(reason)"
         case .badRequest(let reason): "unusable request: \(reason)"
-        case .unreachable(let host, let reason): "cannot reach '\(host)': \(reason)"
+        case .unreachable(let host, let reason), .ended(let host, let reason): "cannot reach '\(host)': \(reason)"
         case .untrusted(let host, let reason, _): "cannot trust '\(host)': \(reason)"
         case .timedOut(let host, let stage, let limit):
             "no answer from '\(host)': \(stage.rawValue) took longer than \(Self.text(limit))"

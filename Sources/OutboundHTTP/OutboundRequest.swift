@@ -56,6 +56,9 @@ package struct OutboundRequest: Sendable {
     /// A PEM file in place of the system's authorities, and of the client's.
     package var certificateAuthorities: String?
 
+    /// Uses no connection that is there already.
+    package var opensConnection = false
+
     /// Accepts `file:` in ``url``; a redirect never leads to a file.
     package var allowsFile: Bool
 

@@ -521,10 +521,10 @@ extension OutboundClientTests {
         #expect(failure.description == "cannot reach 'no-such-host.invalid': no such host name")
     }
 
-    @Test func `a server that hangs up without a word is unreachable`() async throws {
+    @Test func `a server that hangs up without a word has ended it`() async throws {
         let server = try ScriptedHTTPServer { _ in .hangUp }
-        guard case .unreachable = await error(local(server.url("/"))) else {
-            Issue.record("not unreachable")
+        guard case .ended = await error(local(server.url("/"))) else {
+            Issue.record("not ended")
             return
         }
     }

@@ -106,7 +106,8 @@ struct FetchFailure: Sendable, Equatable {
         case .timedOut(let host, _, _):
             failure.kind = "timed out"
             failure.silentHost = FeedAddress.apparentHost(of: "http://\(host)")
-        case .unreachable(let host, _): failure.silentHost = FeedAddress.apparentHost(of: "http://\(host)")
+        case .unreachable(let host, _), .ended(let host, _):
+            failure.silentHost = FeedAddress.apparentHost(of: "http://\(host)")
         case .cut:
             failure.kind = "cut"
             failure.spoilsValidators = true

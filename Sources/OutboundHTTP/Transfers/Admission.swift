@@ -15,13 +15,19 @@ struct Admission<Item> {
 
     private let maximumConnections: Int
     private let maximumConnectionsPerOrigin: Int
+    private let maximumStreamsPerOrigin: Int
     private var lanes: [String: Lane] = [:]
     private var turns = FirstInFirstOut<String>()
     private var connections = 0
 
-    init(maximumConnections: Int, maximumConnectionsPerOrigin: Int) {
+    init(
+        maximumConnections: Int,
+        maximumConnectionsPerOrigin: Int,
+        maximumStreamsPerOrigin: Int = OutboundClient.commonStreams
+    ) {
         self.maximumConnections = max(1, maximumConnections)
         self.maximumConnectionsPerOrigin = max(1, maximumConnectionsPerOrigin)
+        self.maximumStreamsPerOrigin = max(1, maximumStreamsPerOrigin)
     }
 
     mutating func enqueue(_ item: Item, origin: String) {
@@ -68,11 +74,8 @@ struct Admission<Item> {
     }
 
     private func limit(_ lane: Lane) -> Int {
-        lane.isMultiplexed ? Self.maximumMultiplexed : maximumConnectionsPerOrigin
+        lane.isMultiplexed ? maximumStreamsPerOrigin : maximumConnectionsPerOrigin
     }
-
-    /// Requests at once on an HTTP/2 connection: what RFC 9113 §6.5.2 asks servers to allow at least.
-    private static var maximumMultiplexed: Int { 100 }
 }
 
 /// A queue whose removal at the front costs no shifting.

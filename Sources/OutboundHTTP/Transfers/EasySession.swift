@@ -66,6 +66,11 @@ final class EasySession {
             // Else the system's folder of authorities would count beside the file.
             set(ccurl_set_pointer(easy, CURLOPT_CAPATH, nil))
         }
+        if let certificate = plan.clientCertificate {
+            set(certificate.chain.withUnsafeBytes { ccurl_set_certificate(easy, $0.baseAddress, $0.count) })
+            set(certificate.key.withUnsafeBytes { ccurl_set_key(easy, $0.baseAddress, $0.count) })
+        }
+        if plan.opensConnection { set(ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1)) }
         // Both set in any case, or libcurl would read the environment by itself.
         set(ccurl_set_text(easy, CURLOPT_PROXY, plan.proxy ?? ""))
         set(ccurl_set_text(easy, CURLOPT_NOPROXY, ""))

@@ -23,8 +23,8 @@ extension Transfer {
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING:
             if hasHead { return cut }
             // A proxy that refuses the way is told with its status.
-            let ending = plan.proxy == nil ? "the connection ended without an answer" : reason(code)
-            return .unreachable(host: host, reason: onTheWay(ending))
+            guard plan.proxy == nil else { return .unreachable(host: host, reason: onTheWay(reason(code))) }
+            return .ended(host: host, reason: "the connection ended without an answer")
         case CURLE_BAD_CONTENT_ENCODING:
             return .malformedReply(host: host, reason: "its body is not in the encoding it claims")
         // The scheme was checked before: this is libcurl's word for a reply without a status line.

@@ -257,7 +257,7 @@ extension AddressPolicy {
         if let address { return allows(address) }
         return switch self {
         case .any: true
-        case .publicOnly: false
+        case .publicOnly, .publicAnd: false
         }
     }
 }

@@ -25,6 +25,8 @@ final class TransferLoop: Sendable {
     struct Limits: Sendable {
         var maximumConnections: Int
         var maximumConnectionsPerOrigin: Int
+        var streamsPerConnection: Int
+        var multiplexedConnectionsPerOrigin: Int
 
         /// How long kept connections and the thread outlive the last transfer.
         var idleLifetime: Duration

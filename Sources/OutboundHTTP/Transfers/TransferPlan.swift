@@ -6,6 +6,8 @@ struct TransferPlan: Sendable {
     var body: [UInt8]?
     var userAgent: String
     var certificateAuthorities: String?
+    var clientCertificate: ClientCertificate?
+    var opensConnection = false
 
     /// `nil`: a direct connection.
     var proxy: String?

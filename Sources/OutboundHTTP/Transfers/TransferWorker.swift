@@ -27,9 +27,15 @@ final class TransferWorker {
         self.limits = limits
         self.admission = Admission(
             maximumConnections: limits.maximumConnections,
-            maximumConnectionsPerOrigin: limits.maximumConnectionsPerOrigin
+            maximumConnectionsPerOrigin: limits.maximumConnectionsPerOrigin,
+            maximumStreamsPerOrigin: limits.streamsPerConnection * limits.multiplexedConnectionsPerOrigin
         )
         self.idleSince = clock.now
+        ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection)
+        // Open streams, which have connections of their own, would count; who multiplexes over several has none.
+        if limits.multiplexedConnectionsPerOrigin > 1 {
+            ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limits.multiplexedConnectionsPerOrigin)
+        }
         setKeptConnections()
     }
 
