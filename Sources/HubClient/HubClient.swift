@@ -125,6 +125,37 @@ extension HubClient {
         return try decode(MessageReport.self, from: try await succeed(call), as: "the report")
     }
 
+    /// Targets of push services that were not sent a message, `from` where a page before says.
+    ///
+    /// Needs Manage.
+    package func failures(
+        of id: MessageID,
+        from: String? = nil
+    ) async throws(HubClientError) -> FailedTargets {
+        var call = HubCall("GET", "/deliveries/\(HubCall.segment(id.text))/failures")
+        if let from { call.query = [("from", from)] }
+        return try decode(FailedTargets.self, from: try await succeed(call), as: "the list of failed targets")
+    }
+
+    /// What an emulated push service would have shown on a device, as JSON.
+    ///
+    /// Needs Manage.
+    ///
+    /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 404 when the hub does not emulate.
+    package func emulatedInbox(of handle: String) async throws(HubClientError) -> [UInt8] {
+        var call = HubCall("GET", "/emulator/inbox")
+        call.query = [("handle", handle)]
+        return try await succeed(call).body
+    }
+
+    /// How the hub's credentials for push services do; with `asking`, each service is asked.
+    ///
+    /// Needs Manage.
+    package func credentials(asking: Bool) async throws(HubClientError) -> CredentialReport {
+        let call = asking ? HubCall("POST", "/credentials/test") : HubCall("GET", "/credentials")
+        return try decode(CredentialReport.self, from: try await succeed(call), as: "the report on credentials")
+    }
+
     /// The newest messages, newest first.
     ///
     /// Needs Manage.

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
 /// Base64 in the alphabet that needs no escaping in addresses and headers, without padding (RFC 4648 §5).
-enum Base64URL {
-    static func encode(_ bytes: [UInt8]) -> String {
+package enum Base64URL {
+    package static func encode(_ bytes: [UInt8]) -> String {
         let url = Data(bytes).base64EncodedString().utf8.compactMap { byte -> UInt8? in
             switch byte {
             case UInt8(ascii: "+"): UInt8(ascii: "-")
@@ -15,7 +15,7 @@ enum Base64URL {
     }
 
     /// `nil` for a text with any other character in it.
-    static func decode(_ text: String) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         var base64: [UInt8] = []
         base64.reserveCapacity(text.utf8.count + 3)
         for byte in text.utf8 {

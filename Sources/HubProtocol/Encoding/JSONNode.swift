@@ -29,6 +29,37 @@ package struct JSONNode: Sendable, Equatable {
     package var string: String? {
         if case .string(let text) = content { text } else { nil }
     }
+
+    /// A whole number without fraction and exponent.
+    package var integer: Int64? {
+        if case .number(let text) = content { Int64(text) } else { nil }
+    }
+
+    package var isTrue: Bool { content == .bool(true) }
+
+    package var members: [JSONMember]? {
+        if case .object(let members) = content { members } else { nil }
+    }
+
+    /// A member of an object.
+    package subscript(name: String) -> JSONNode? { members?.first { $0.name == name }?.value }
+
+    /// A member under either of two spellings.
+    package subscript(name: String, other: String) -> JSONNode? { self[name] ?? self[other] }
+}
+
+extension JSONNode {
+    /// The value without white space, numbers as they were written.
+    package var text: String {
+        switch content {
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .number(let text): text
+        case .string(let text): JSONText.string(text)
+        case .array(let values): JSONText.array(values.map(\.text))
+        case .object(let members): JSONText.object(members.map { ($0.name, $0.value.text) })
+        }
+    }
 }
 
 /// One member of an object, in the order of the text.

@@ -18,12 +18,20 @@ package struct BrowserPushChannel: Sendable, Equatable, Codable {
     /// Whether it came as JSON text inside a string, and so goes back: .NET and Java could not read an object there
     /// (protocol §4.2).
     package let isText: Bool
+    /// The VAPID key of the hub that the browser has subscribed with; `nil` where that was not noted.
+    ///
+    /// Only the hub knows it: no client sends or reads it, and channels that differ in it alone are equal.
+    package var senderKeyID: String?
 
     package init(endpoint: String, p256dh: String, auth: String, isText: Bool = false) {
         self.endpoint = endpoint
         self.p256dh = p256dh
         self.auth = auth
         self.isText = isText
+    }
+
+    package static func == (one: BrowserPushChannel, other: BrowserPushChannel) -> Bool {
+        (one.endpoint, one.p256dh, one.auth, one.isText) == (other.endpoint, other.p256dh, other.auth, other.isText)
     }
 }
 

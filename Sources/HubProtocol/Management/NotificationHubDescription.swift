@@ -30,13 +30,27 @@ package struct NotificationHubDescription: Sendable, Equatable {
         self.isDisabled = isDisabled
     }
 
+    /// Puts a credential in the place of the one of its kind.
+    ///
+    /// - Returns: False if it was there already.
+    package mutating func set(_ credential: PlatformCredential) -> Bool {
+        guard let place = credentials.firstIndex(where: { $0.kind == credential.kind }) else {
+            credentials.append(credential)
+            return true
+        }
+        let new = credential.kind == .browser ? credential.keepingSecrets(of: credentials[place]) : credential
+        guard credentials[place] != new else { return false }
+        credentials[place] = new
+        return true
+    }
+
     package subscript(kind: PlatformCredential.Kind) -> PlatformCredential? {
         credentials.first { $0.kind == kind }
     }
 
     /// The description in the order that .NET reads: an element in another place would be lost there.
     package var xml: String {
-        var known: Set<PlatformCredential.Kind> = []
+        var known: Set<PlatformCredential.Kind> = [.ownBrowserKeys]
         func credential(_ kind: PlatformCredential.Kind) -> String {
             known.insert(kind)
             return self[kind]?.xml ?? ""

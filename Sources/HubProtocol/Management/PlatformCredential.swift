@@ -16,6 +16,8 @@ package struct PlatformCredential: Sendable, Equatable, Codable {
         package static let baidu = Kind(element: "BaiduCredential")
         package static let fcmV1 = Kind(element: "FcmV1Credential")
         package static let browser = Kind(element: "BrowserCredential")
+        /// Keys for browsers that the hub has made itself; clients neither see nor set them.
+        package static let ownBrowserKeys = Kind(element: "OwnBrowserKeys")
     }
 
     package struct Property: Sendable, Equatable, Codable {
@@ -53,7 +55,7 @@ extension PlatformCredential {
         .apns: [["ApnsCertificate", "CertificateKey", "Thumbprint"], ["Token", "KeyId", "AppName", "AppId"]],
         .wns: [["SecretKey"]], .gcm: [["GoogleApiKey"]], .mpns: [["MpnsCertificate", "CertificateKey"]],
         .adm: [["ClientSecret"]], .baidu: [["BaiduSecretKey"]], .fcmV1: [["PrivateKey"]],
-        .browser: [["VapidPrivateKey"]],
+        .browser: [["VapidPrivateKey", "FormerVapidPrivateKeys"]],
     ]
 
     /// The properties without which a push service cannot be spoken to: all of one set.
@@ -61,8 +63,9 @@ extension PlatformCredential {
     /// MPNS can do without any (.NET's documentation of `MpnsCredential`).
     private static let required: [Kind: [[String]]] = [
         .apns: [["ApnsCertificate"], ["Token", "KeyId", "AppName", "AppId"]],
-        .wns: [["PackageSid", "SecretKey"]], .gcm: [["GoogleApiKey"]], .adm: [["ClientId", "ClientSecret"]],
-        .baidu: [["BaiduApiKey", "BaiduSecretKey"]], .fcmV1: [["ProjectId", "PrivateKey", "ClientEmail"]],
+        .wns: [["PackageSid", "SecretKey"], ["ClientId", "TenantId", "SecretKey"]], .gcm: [["GoogleApiKey"]],
+        .adm: [["ClientId", "ClientSecret"]], .baidu: [["BaiduApiKey", "BaiduSecretKey"]],
+        .fcmV1: [["ProjectId", "PrivateKey", "ClientEmail"]],
         .browser: [["Subject", "VapidPublicKey", "VapidPrivateKey"]],
     ]
 
@@ -71,12 +74,38 @@ extension PlatformCredential {
     func keepingSecrets(of stored: PlatformCredential?) -> PlatformCredential {
         guard let stored else { return self }
         guard !properties.isEmpty else { return stored }
+        if kind == .browser { return keepingFormerKeys(of: stored) }
         let given = Set(properties.map { $0.name.lowercased() })
         let sets = (Self.secrets[kind] ?? []).map { Set($0.map { $0.lowercased() }) }
         // Who sends a token does not mean to keep the certificate.
         let meant = sets.filter { !$0.isDisjoint(with: given) }
         let kept = (meant.isEmpty ? sets : meant).reduce(into: Set<String>()) { $0.formUnion($1) }.subtracting(given)
         return PlatformCredential(kind, properties + stored.properties.filter { kept.contains($0.name.lowercased()) })
+    }
+
+    /// The credential with the VAPID keys of the one that it replaces, for browsers that have subscribed with those.
+    package func keepingFormerKeys(of stored: PlatformCredential?) -> PlatformCredential {
+        guard let stored else { return self }
+        guard let new = self[Self.vapidKey] else {
+            let given = Set(properties.map { $0.name.lowercased() })
+            let kept = stored.properties.filter { !given.contains($0.name.lowercased()) }
+            return PlatformCredential(kind, properties + kept)
+        }
+        guard self[Self.formerVapidKeys] == nil else { return self }
+        let former = stored.allVapidKeys.filter { $0 != new }.prefix(Self.maximumFormerKeys)
+        return PlatformCredential(
+            kind,
+            properties + [Property(name: Self.formerVapidKeys, value: former.joined(separator: " "))]
+        )
+    }
+
+    private static let vapidKey = "VapidPrivateKey"
+    package static let formerVapidKeys = "FormerVapidPrivateKeys"
+
+    /// The private VAPID keys, base64url, the current one first.
+    package var allVapidKeys: [String] {
+        let former = (self[Self.formerVapidKeys] ?? "").split(separator: " ").map(String.init)
+        return (self[Self.vapidKey].map { [$0] } ?? []) + former
     }
 
     /// - Throws: ``ProtocolError`` 400 that names what is missing.
@@ -97,6 +126,8 @@ extension PlatformCredential {
     /// Kinds of one hub, known or not: the service has eight, and every change of the hub looks at each.
     static let maximumKinds = 16
     static let maximumProperties = 32
+    /// Replaced VAPID keys that are kept.
+    static let maximumFormerKeys = 8
     /// Characters of a property's name.
     static let maximumName = 128
     /// Bytes of a property's value; a certificate with its chain has a few thousand.

@@ -104,5 +104,6 @@ package struct ForwardedHeaders: Sendable, Equatable {
         !value.isEmpty && value.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
     }
 
-    mutating func set(_ name: String, to value: String) { values[name] = value }
+    /// `name` in lower case.
+    package mutating func set(_ name: String, to value: String) { values[name] = value }
 }

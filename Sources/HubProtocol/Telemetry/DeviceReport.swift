@@ -37,8 +37,10 @@ package struct DeviceOutcome: RawRepresentable, Sendable, Hashable, Codable {
     package static let notRegistered = DeviceOutcome(rawValue: "notRegistered")
     package static let registeredLater = DeviceOutcome(rawValue: "registeredLater")
     package static let notMatched = DeviceOutcome(rawValue: "notMatched")
-    /// Matched, on a platform that this hub does not deliver to.
+    /// Matched, and was not sent: the hub does not deliver to the platform, or the push service did not take it.
     package static let notDelivered = DeviceOutcome(rawValue: "notDelivered")
+    /// Its push service has taken the message.
+    package static let sent = DeviceOutcome(rawValue: "sent")
     /// Its templates made more of the message than the hub sends.
     package static let tooLarge = DeviceOutcome(rawValue: "tooLarge")
     package static let owed = DeviceOutcome(rawValue: "owed")

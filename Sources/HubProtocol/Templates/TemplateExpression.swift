@@ -41,7 +41,7 @@ package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
     /// The text, with no escaping applied; `variables` are the device's own, for what the message lacks.
     ///
     /// - Returns: `nil` when the text is longer than what is left of the budget.
-    func render(
+    package func render(
         _ message: MessageProperties,
         variables: PushVariables,
         within budget: inout RenderingBudget
