@@ -15,13 +15,16 @@ SCRIPTS := .ci/check-imports.swift .ci/manual-pages.swift
 PREFIX ?= /usr/local
 # All tests at once would starve each other on two cores, until time-outs of the program itself are reached.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
+# Libraries that others wrote, which judge what is encrypted and signed for push services.
+ORACLES := .build/oracles
 # Says at the end once more what failed: a hundred suites scroll by.
 RUN_TESTS = set -o pipefail; \
+	if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
 	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build 2>&1 | tee .build/test.log || \
 	{ echo "Failed:"; grep -E 'recorded an issue|error:|Fatal error' .build/test.log; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long program build bench fuzz install uninstall deb lint format deps
+.PHONY: help demo test test-long oracles program build bench fuzz install uninstall deb lint format deps
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -34,13 +37,24 @@ demo: deps ## the whole pipeline on a scratch directory: hub, publisher, two age
 # Programs that the tests run, each from the package of its name: a session bus of their own.
 test test-long: TEST_PROGRAMS := dbus-daemon
 
-test: deps lint ## every check: style, imports, unit and end-to-end tests
+test: deps lint oracles ## every check: style, imports, unit and end-to-end tests
 	swift build --build-tests
 	@$(RUN_TESTS)
 
-test-long: deps ## the tests with the long runs of those that are random
+test-long: deps oracles ## the tests with the long runs of those that are random
 	swift build --build-tests
 	@NEWSWIRE_LONG=1; export NEWSWIRE_LONG; $(RUN_TESTS)
+
+# Without them the tests that need them are skipped.
+oracles: ## what judges encryption and signatures in the tests: a virtual environment of Python in .build/oracles
+	@mkdir -p .build
+	@cmp -s .ci/oracles/requirements.txt $(ORACLES)/requirements.txt || { \
+	  rm -rf $(ORACLES) && python3 -m venv $(ORACLES) && \
+	  $(ORACLES)/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 \
+	    --requirement .ci/oracles/requirements.txt && \
+	  cp .ci/oracles/requirements.txt $(ORACLES)/requirements.txt; } >.build/oracles.log 2>&1 || { \
+	  rm -rf $(ORACLES); \
+	  echo "oracles: no virtual environment from PyPI (.build/oracles.log); the tests that need it are skipped"; }
 
 build: program $(SHARE) ## .build/release/newswire, its shell completions and manual pages
 

@@ -65,6 +65,21 @@ let package = Package(
         // Out of this machine, and to a hub.
         .target(name: "OutboundHTTP", dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl"]),
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
+        .target(
+            name: "PushServices",
+            dependencies: [
+                "HubProtocol", "OutboundHTTP", "NetworkAddresses", .crypto, .cryptoExtras, .nioCore, .nioSSL, .x509,
+                .asn1,
+            ]
+        ),
+        // Answers for the push services, to try an app without their accounts.
+        .target(
+            name: "PushEmulator",
+            dependencies: [
+                "HubProtocol", "Certificates", "NetworkAddresses", .crypto, .nioCore, .nioPosix, .nioHPACK, .nioHTTP2,
+                .nioHTTP1, .nioSSL, .nioTLS,
+            ]
+        ),
 
         // The hub.
         .target(name: "HubRouting", dependencies: ["HubProtocol"]),
@@ -73,8 +88,9 @@ let package = Package(
         .target(
             name: "HubServer",
             dependencies: [
-                "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PrometheusText", "NetworkAddresses",
-                "HostSystem", "Certificates", .crypto, .hummingbird, .hummingbirdCore, .hummingbirdHTTP2,
+                "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
+                "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird, .hummingbirdCore,
+                .hummingbirdHTTP2,
                 .httpTypes, .log,
                 .serviceLifecycle,
                 .unixSignals, .nioCore, .nioHTTP1, .nioHTTP2, .nioHTTPTypes, .nioPosix, .nioSSL, .nioTLS,
@@ -113,7 +129,7 @@ let package = Package(
             name: "StartupChecks",
             dependencies: [
                 "HostSystem", "HubProtocol", "Certificates", "HubServer", "FeedLists", "FeedPublisher",
-                "SubscriberAgent", "Settings",
+                "PushServices", "SubscriberAgent", "Settings",
             ]
         ),
         .target(
@@ -130,7 +146,8 @@ let package = Package(
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
-                "NetworkAddresses", .argumentParser, .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
+                "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser, .crypto, .cryptoExtras,
+                .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -171,7 +188,23 @@ let package = Package(
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
         .testTarget(
             name: "OutboundHTTPTests",
-            dependencies: ["OutboundHTTP", "NetworkAddresses", "HubTestServer"]
+            dependencies: [
+                "OutboundHTTP", "NetworkAddresses", "HubTestServer",
+            ]
+        ),
+        .testTarget(
+            name: "PushServicesTests",
+            dependencies: [
+                "PushServices", "PushEmulator", "OutboundHTTP", "HubProtocol", "NetworkAddresses", "HubTestServer",
+                "Certificates", "HostSystem", .crypto, .cryptoExtras, .x509,
+            ]
+        ),
+        .testTarget(
+            name: "PushEmulatorTests",
+            dependencies: [
+                "PushEmulator", "PushServices", "OutboundHTTP", "HubProtocol", "HubTestServer", "NetworkAddresses",
+                "Certificates", .crypto, .nioCore, .nioPosix, .nioHPACK, .nioHTTP2, .nioSSL,
+            ]
         ),
         .testTarget(
             name: "HubClientTests",
@@ -188,8 +221,11 @@ let package = Package(
         .testTarget(
             name: "HubServerTests",
             dependencies: [
-                "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "ServerSentEvents", "StreamProbe",
-                "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .grdb, .httpTypes, .hummingbirdCore, .log,
+                "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices", "PushEmulator",
+                "ServerSentEvents",
+                "StreamProbe",
+                "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .cryptoExtras, .grdb, .httpTypes,
+                .hummingbirdCore, .log,
                 .nioCore, .nioPosix,
                 .nioEmbedded, .nioHPACK, .nioHTTP2, .nioSSL, .serviceLifecycle,
             ]
@@ -218,7 +254,7 @@ let package = Package(
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
                 "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
-                "NetworkAddresses",
+                "NetworkAddresses", "PushEmulator", .crypto, .cryptoExtras,
             ]
         ),
     ]
@@ -247,6 +283,7 @@ extension Target.Dependency {
     static let asn1 = product(name: "SwiftASN1", package: "swift-asn1")
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
     static let crypto = product(name: "Crypto", package: "swift-crypto")
+    static let cryptoExtras = product(name: "CryptoExtras", package: "swift-crypto")
     static let grdb = product(name: "GRDB", package: "GRDB.swift")
     static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
     static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")

@@ -1,0 +1,31 @@
+/// Bounds of the emulator's server.
+package struct EmulatorLimits: Sendable {
+    /// Concurrent connections; further ones are closed.
+    package var connections = 1_000
+    /// Concurrent streams of one HTTP/2 connection, as announced to clients.
+    ///
+    /// Apple's servers have been seen to allow 1,000.
+    package var streams = 1_000
+    /// Bytes of a body that are kept; each service refuses far shorter ones.
+    ///
+    /// The rest is read and discarded.
+    package var bodyBytes = 64 << 10
+    /// Bytes of a refused body after which the request is ended.
+    package var discardedBytes = 4 << 20
+    /// Longest TLS handshake.
+    package var handshake = Duration.seconds(10)
+    /// Longest time from a request's head to its end.
+    package var request = Duration.seconds(15)
+    /// Longest silence of a connection.
+    package var idle = Duration.seconds(600)
+    /// Time that open requests have after a GOAWAY.
+    package var farewell = Duration.seconds(1)
+    /// Deliveries of one device that the inbox keeps.
+    package var deliveriesPerDevice = 100
+    /// Deliveries that the inbox keeps.
+    package var deliveries = 10_000
+    /// Bytes of bodies and headers that the inbox keeps.
+    package var inboxBytes = 32 << 20
+
+    package init() {}
+}

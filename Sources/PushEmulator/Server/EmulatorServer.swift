@@ -1,0 +1,169 @@
+import Certificates
+import HubProtocol
+import NIOCore
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// The parts of the emulator that every connection uses.
+struct ServerContext: Sendable {
+    let model: EmulatorModel
+    let limits: EmulatorLimits
+    let now: @Sendable () -> Timestamp
+}
+
+/// A server of HTTP/2 and HTTP/1.1 over TLS on the loopback interface.
+final class EmulatorServer: Sendable {
+    /// Other machines cannot reach it.
+    private static let host = "127.0.0.1"
+    private static let backlog: ChannelOptions.Types.BacklogOption.Value = 1_024
+    /// Flow control window of a connection, in bytes.
+    private static let window = 1 << 20
+
+    private let listener: any Channel
+    private let connections: ConnectionSet
+
+    let port: Int
+
+    private init(_ listener: any Channel, _ connections: ConnectionSet, port: Int) {
+        self.listener = listener
+        self.connections = connections
+        self.port = port
+    }
+
+    static func start(_ identity: ServerIdentity, port: Int, _ context: ServerContext) async throws -> EmulatorServer {
+        let tls = try tlsContext(identity)
+        let connections = ConnectionSet(maximum: context.limits.connections)
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                guard connections.enter(channel) else {
+                    return channel.eventLoop.makeFailedFuture(ChannelError.connectPending)
+                }
+                return configure(channel, tls, context)
+            }
+            .bind(host: host, port: port).get()
+        guard let bound = listener.localAddress?.port else {
+            try await listener.close()
+            throw ChannelError.unknownLocalAddress
+        }
+        return EmulatorServer(listener, connections, port: bound)
+    }
+
+    /// Stops listening and closes all connections; pending requests get no reply.
+    func stop() async {
+        try? await listener.close().get()
+        let all = connections.close()
+        for channel in all {
+            channel.eventLoop.execute {
+                HTTP2Ending.goAway(on: channel, after: .rootStream)
+                channel.close(promise: nil)
+            }
+        }
+        for channel in all { try? await channel.closeFuture.get() }
+    }
+
+    private static func tlsContext(_ identity: ServerIdentity) throws -> NIOSSLContext {
+        let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.chain.utf8))
+        let key = try NIOSSLPrivateKey(bytes: Array(identity.privateKey.utf8), format: .pem)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(key)
+        )
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = NIOHTTP2SupportedALPNProtocols
+        // APNs accepts client certificates; those of a developer come from any authority.
+        configuration.certificateVerification = .optionalVerification
+        configuration.shutdownTimeout = .seconds(1)
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    private static func configure(
+        _ channel: any Channel,
+        _ tls: NIOSSLContext,
+        _ context: ServerContext
+    ) -> EventLoopFuture<Void> {
+        let limits = context.limits
+        let facts = ConnectionFacts(origin: "https://\(host):\(channel.localAddress?.port ?? 0)")
+        var connection = NIOHTTP2Handler.ConnectionConfiguration()
+        connection.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: limits.streams),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: 16 << 10),
+        ]
+        connection.targetWindowSize = window
+        // A hub that sends thousands of messages a second means no harm.
+        connection.controlFrameRateLimit.maximumCount = .max
+        connection.maximumConnectionGlitches = .max
+        var stream = NIOHTTP2Handler.StreamConfiguration()
+        stream.streamResetFrameRateLimit.maximumCount = .max
+        stream.streamErrorRateLimit.maximumCount = .max
+        let (settings, streamSettings) = (connection, stream)
+        return channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            let handler = NIOSSLServerHandler(
+                context: tls,
+                customVerificationCallback: { _, promise in promise.succeed(.certificateVerified) }
+            )
+            try pipeline.addHandlers([
+                handler, IdleStateHandler(allTimeout: TimeAmount(limits.idle)),
+                ConnectionGuard(handshake: TimeAmount(limits.handshake), facts: facts),
+            ])
+        }.flatMap {
+            channel.configureCommonHTTPServerPipeline(
+                connectionConfiguration: settings,
+                streamConfiguration: streamSettings,
+                h2ConnectionChannelConfigurator: { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(
+                            HTTP2Ending(patience: TimeAmount(limits.farewell))
+                        )
+                    }
+                },
+                configurator: { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(RequestHandler(context, facts))
+                    }
+                }
+            )
+        }
+    }
+}
+
+/// The open connections.
+private final class ConnectionSet: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isClosed = false
+    }
+
+    private let maximum: Int
+    private let state = Mutex(State())
+
+    init(maximum: Int) {
+        self.maximum = maximum
+    }
+
+    /// Adds a connection until it closes; false if there are too many.
+    func enter(_ channel: any Channel) -> Bool {
+        let id = ObjectIdentifier(channel)
+        let isEntered = state.withLock { state in
+            guard !state.isClosed, state.channels.count < maximum else { return false }
+            state.channels[id] = channel
+            return true
+        }
+        guard isEntered else { return false }
+        channel.closeFuture.whenComplete { _ in self.state.withLock { _ = $0.channels.removeValue(forKey: id) } }
+        return true
+    }
+
+    /// Refuses further connections and returns the open ones.
+    func close() -> [any Channel] {
+        state.withLock { state in
+            state.isClosed = true
+            return Array(state.channels.values)
+        }
+    }
+}

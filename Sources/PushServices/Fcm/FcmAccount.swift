@@ -1,0 +1,86 @@
+import Crypto
+import CryptoExtras
+import HubProtocol
+
+/// A service account of Google that may send to the devices of one project.
+///
+/// Source: Google, "Using OAuth 2.0 for server to server applications"; RFC 7523 §2.1.
+struct FcmAccount: Sendable {
+    let project: String
+    private let email: String
+    private let keyID: String?
+    private let key: _RSA.Signing.PrivateKey
+
+    /// The host that gives access tokens, and the path.
+    static let tokenHost = "oauth2.googleapis.com"
+    static let tokenPath = "/token"
+    private static let audience = "https://oauth2.googleapis.com/token"
+    private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
+    /// Seconds; the longest that Google allows.
+    private static let lifetime: Int64 = 3_600
+    /// As key files have it, of now and of earlier years; all mean the same service.
+    private static let tokenAddresses = [
+        audience, "https://accounts.google.com/o/oauth2/token", "https://www.googleapis.com/oauth2/v4/token",
+    ]
+
+    init(_ credential: PlatformCredential) throws(BadCredential) {
+        guard let project = credential["ProjectId"], Self.isProject(project) else {
+            throw BadCredential("ProjectId is not 4 to 64 small letters, digits and hyphens")
+        }
+        guard let email = credential["ClientEmail"], email.contains("@"),
+            email.utf8.count <= 320, email.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw BadCredential("ClientEmail is not a service account's address") }
+        if let address = credential["token_uri"] ?? credential["TokenUri"], !address.isEmpty {
+            guard Self.tokenAddresses.contains(address) else {
+                throw BadCredential("token_uri is not Google's: leave it out, or set it to \(Self.audience)")
+            }
+        }
+        let keyID = credential["PrivateKeyId"] ?? credential["private_key_id"]
+        guard let text = credential["PrivateKey"], !text.isEmpty else { throw BadCredential("PrivateKey is missing") }
+        self.project = project
+        self.email = email
+        self.keyID = keyID.flatMap { $0.isEmpty ? nil : $0 }
+        key = try Self.key(PrivateKeyText.pem(text))
+    }
+
+    /// It becomes part of a path.
+    private static func isProject(_ text: String) -> Bool {
+        (4...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+            }
+    }
+
+    private static func key(_ pem: String) throws(BadCredential) -> _RSA.Signing.PrivateKey {
+        do {
+            return try _RSA.Signing.PrivateKey(pemRepresentation: pem)
+        } catch CryptoKitError.incorrectParameterSize {
+            throw BadCredential("PrivateKey is an RSA key of fewer than 2048 bits")
+        } catch {
+            let isElliptic =
+                (try? P256.Signing.PrivateKey(pemRepresentation: pem)) != nil
+                || (try? P384.Signing.PrivateKey(pemRepresentation: pem)) != nil
+                || (try? P521.Signing.PrivateKey(pemRepresentation: pem)) != nil
+            throw BadCredential(
+                isElliptic
+                    ? "PrivateKey is an elliptic curve key, not the RSA key of a service account"
+                    : "PrivateKey cannot be read: it is not an RSA key in PEM (PKCS#8) or its base64"
+            )
+        }
+    }
+
+    /// The form that asks for an access token.
+    func form(at now: Timestamp) throws -> [(name: String, value: String)] {
+        let assertion = try JSONWebToken.rs256(
+            header: [("typ", JSONText.string("JWT"))] + (keyID.map { [("kid", JSONText.string($0))] } ?? []),
+            claims: [
+                ("iss", JSONText.string(email)), ("scope", JSONText.string(Self.scope)),
+                ("aud", JSONText.string(Self.audience)), ("iat", "\(now.seconds)"),
+                ("exp", "\(now.seconds + Self.lifetime)"),
+            ],
+            key: key
+        )
+        return [("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"), ("assertion", assertion)]
+    }
+}

@@ -1,0 +1,69 @@
+import HubProtocol
+
+/// A message for FCM, written but for the token and the time to live.
+struct FcmPush: PreparedPush {
+    let lifetime: PushLifetime
+    let collapseKey: String?
+
+    private let service: FcmService
+    private let ownExpiry: Timestamp?
+    /// `{"message":{"token":`, which the token follows.
+    private let opening: [UInt8]
+    /// Between the token and the end.
+    private let rest: [UInt8]
+    /// The same up to the value of `ttl`, in seconds.
+    private let restUpToTime: [UInt8]
+
+    private static let endAfterTime = Array("s\"}}}".utf8)
+
+    init(_ message: FcmMessage, acceptedAt: Timestamp, service: FcmService) {
+        self.service = service
+        collapseKey = message.collapseKey
+        ownExpiry = message.timeToLive.map { acceptedAt + .seconds($0) }
+        lifetime =
+            switch message.timeToLive {
+            case nil: .unspecified
+            case 0: .once
+            case let seconds?: .until(acceptedAt + .seconds(seconds))
+            }
+        opening = Array("{\(message.isOnlyValidated ? "\"validate_only\":true," : "")\"message\":{\"token\":".utf8)
+        let members = message.members.map { ",\(JSONText.string($0.name)):\($0.value)" }.joined()
+        let android = message.android.map { "\(JSONText.string($0.name)):\($0.value)" }.joined(separator: ",")
+        let options = ",\(JSONText.string(message.androidName)):{\(android)"
+        rest = Array("\(members)\(android.isEmpty ? "" : options + "}")}}".utf8)
+        restUpToTime = Array("\(members)\(options)\(android.isEmpty ? "" : ",")\"ttl\":\"".utf8)
+    }
+
+    func send(to target: PushTarget) async -> PushOutcome {
+        guard case .handle(let token) = target.channel else {
+            return .unsendable("FCM does not send to a browser's subscription")
+        }
+        if let flaw = Self.flaw(of: token) { return .unsendable(flaw) }
+        return await service.send { body(token, expiresAt: target.expiresAt, now: $0) }
+    }
+
+    private static func flaw(of token: String) -> String? {
+        if token.isEmpty { return "the registration token is empty" }
+        if token.utf8.count > PushChannel.maximumLength {
+            return "the registration token is longer than \(PushChannel.maximumLength) bytes"
+        }
+        let hasControl = token.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        return hasControl ? "the registration token has control characters" : nil
+    }
+
+    func body(_ token: String, expiresAt: Timestamp?, now: Timestamp) -> [UInt8] {
+        let start = opening + Array(JSONText.string(token).utf8)
+        guard let end = [ownExpiry, expiresAt].compactMap({ $0 }).min() else { return start + rest }
+        let seconds = min(end.wholeSeconds(after: now), FcmMessage.maximumTimeToLive)
+        return start + restUpToTime + Array("\(seconds)".utf8) + Self.endAfterTime
+    }
+}
+
+extension Timestamp {
+    /// The time that is left, in whole seconds, a part of one counted as one; zero once it has passed.
+    func wholeSeconds(after now: Timestamp) -> Int64 {
+        guard self > now else { return 0 }
+        let (milliseconds, isOutside) = milliseconds.subtractingReportingOverflow(now.milliseconds)
+        return isOutside ? .max / 1_000 : (milliseconds - 1) / 1_000 + 1
+    }
+}

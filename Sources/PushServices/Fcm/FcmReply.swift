@@ -1,0 +1,132 @@
+import HubProtocol
+import OutboundHTTP
+
+/// What FCM has answered to a message.
+///
+/// Source: Google, "ErrorCode"; "Scale and error handling"; `google.rpc.Status`.
+struct FcmReply {
+    enum Verdict: Sendable, Equatable {
+        case outcome(PushOutcome)
+        /// The access token is not good any more.
+        case staleToken(String)
+    }
+
+    /// Where the service does not say how long to wait: of a quota, of a service that is not there, of a project whose
+    /// owner has to do something.
+    static let quotaWait = Duration.seconds(60)
+    static let unavailableWait = Duration.seconds(10)
+    static let ownerWait = Duration.seconds(900)
+
+    private let status: Int
+    private let retryAfter: Duration?
+    /// The name of the message.
+    private let name: String?
+    /// FCM's own code.
+    private let code: String?
+    /// The code that all of Google's interfaces have.
+    private let rpcStatus: String?
+    private let message: String
+    private let fields: [String]
+    private let quotaSubjects: [String]
+
+    /// Reads a reply; `retryAfter` is what it asks for.
+    init(_ response: OutboundResponse, retryAfter: Duration?) {
+        status = response.status
+        self.retryAfter = retryAfter
+        let document = try? JSONReader.read(response.body, allowsRepeats: true)
+        name = document?["name"]?.string
+        let error = document?["error"]
+        rpcStatus = error?["status"]?.string
+        message = error?["message"]?.string ?? ""
+        let details = error?["details"]?.elements ?? []
+        code = details.first { Self.isOf("FcmError", $0) }?["errorCode"]?.string
+        fields = details.filter { Self.isOf("BadRequest", $0) }
+            .flatMap { $0["fieldViolations"]?.elements ?? [] }.compactMap { $0["field"]?.string }
+        quotaSubjects = details.filter { Self.isOf("QuotaFailure", $0) }
+            .flatMap { $0["violations"]?.elements ?? [] }.compactMap { $0["subject"]?.string }
+    }
+
+    private static func isOf(_ type: String, _ detail: JSONNode) -> Bool {
+        detail["@type"]?.string?.hasSuffix(".\(type)") == true
+    }
+
+    /// FCM's own code first, then that of Google, then the status: a 404 is a dead token or a wrong project.
+    var verdict: Verdict {
+        if status == 200 { return .outcome(.accepted(id: name)) }
+        if let code, let outcome = outcome(ofCode: code) { return .outcome(outcome) }
+        switch rpcStatus {
+        case "UNAUTHENTICATED": return .staleToken(reason)
+        case "PERMISSION_DENIED", "NOT_FOUND": return .outcome(.refusedCredential(reason))
+        case "INVALID_ARGUMENT": return .outcome(invalid)
+        case "RESOURCE_EXHAUSTED": return .outcome(quota)
+        case "UNAVAILABLE": return .outcome(unavailable)
+        case "INTERNAL", "DEADLINE_EXCEEDED", "ABORTED": return .outcome(.retry(after: retryAfter, reason))
+        default: return verdictOfStatus
+        }
+    }
+
+    private func outcome(ofCode code: String) -> PushOutcome? {
+        switch code {
+        case "UNREGISTERED": .deadHandle(DeadHandle(reason: reason))
+        case "INVALID_ARGUMENT": invalid
+        case "SENDER_ID_MISMATCH": .badRoute(reason)
+        case "QUOTA_EXCEEDED": quota
+        case "UNAVAILABLE": unavailable
+        case "INTERNAL": .retry(after: retryAfter, reason)
+        // The project's own credential for Apple or browsers: messages to Android go on, so the hub's is not refused.
+        case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR":
+            .retry(
+                after: max(retryAfter ?? .zero, Self.ownerWait),
+                "\(reason); the Firebase project's own key for APNs or web push is refused"
+            )
+        default: nil
+        }
+    }
+
+    private var verdictOfStatus: Verdict {
+        switch status {
+        case 401: .staleToken(reason)
+        case 403, 404: .outcome(.refusedCredential(reason))
+        case 429: .outcome(quota)
+        case 503: .outcome(unavailable)
+        case 408, 500...599: .outcome(.retry(after: retryAfter, reason))
+        case 400: .outcome(invalid)
+        case 402..<500: .outcome(.badMessage(reason))
+        // Nothing that FCM sends; something on the way to it does.
+        default: .outcome(.retry(after: retryAfter, reason))
+        }
+    }
+
+    private var invalid: PushOutcome {
+        let namesToken =
+            fields.contains { $0 == "message.token" || $0 == "message.fid" }
+            || fields.isEmpty && message.lowercased().contains("registration token")
+        // A body that FCM does not take is refused with the same code, so the answer does not prove much.
+        return namesToken ? .deadHandle(DeadHandle(isCertain: false, reason: reason)) : .badMessage(reason)
+    }
+
+    private var unavailable: PushOutcome {
+        .retry(after: max(retryAfter ?? .zero, Self.unavailableWait), reason)
+    }
+
+    private var quota: PushOutcome {
+        let subjects = quotaSubjects.isEmpty ? [message] : quotaSubjects
+        let isOfDevice = subjects.contains { $0.lowercased().contains("device") }
+        return .throttled(isOfDevice ? .handle : .credential, after: retryAfter ?? Self.quotaWait, reason)
+    }
+
+    /// Codes, the fields that were refused, and what the service wrote.
+    private var reason: String {
+        let codes = [code, rpcStatus == code ? nil : rpcStatus].compactMap { $0 }
+        let what = codes.isEmpty ? "FCM answered \(status)" : "\(status) \(codes.joined(separator: ", "))"
+        let place = fields.isEmpty ? "" : " in \(fields.joined(separator: ", "))"
+        return String("\(what)\(place)\(message.isEmpty ? "" : ": \(message)")".withoutControls.prefix(200))
+    }
+}
+
+extension JSONNode {
+    /// The values of an array.
+    fileprivate var elements: [JSONNode]? {
+        if case .array(let elements) = content { elements } else { nil }
+    }
+}

@@ -1,0 +1,112 @@
+import HubProtocol
+import OutboundHTTP
+import Synchronization
+
+/// Firebase Cloud Messaging, HTTP v1, with one service account.
+///
+/// Source: Google, "REST Resource: projects.messages".
+struct FcmService: PushService {
+    /// Connections to FCM, and requests that share one.
+    private static let connections = 4
+    private static let streams = 100
+    private static let host = "fcm.googleapis.com"
+    /// No device has it.
+    private static let bogusToken = "newswire-tries-its-credential"
+
+    /// True once FCM has answered to a message rather than to its access token.
+    private final class Acquaintance: Sendable {
+        private let isMade = Atomic(false)
+
+        var value: Bool { isMade.load(ordering: .relaxed) }
+        func make() { isMade.store(true, ordering: .relaxed) }
+    }
+
+    private let channel: ServiceChannel
+    private let tokens: AccessTokens
+    private let pace: FcmPace
+    private let url: String
+    private let now: @Sendable () -> Timestamp
+    private let acquaintance = Acquaintance()
+
+    init(
+        _ credential: PlatformCredential,
+        _ paces: FcmPaces,
+        _ surroundings: ServiceSurroundings
+    ) throws(BadCredential) {
+        let account = try FcmAccount(credential)
+        channel = ServiceChannel(surroundings, connections: Self.connections, streams: Self.streams)
+        tokens = AccessTokens(
+            channel,
+            url: surroundings.origin(FcmAccount.tokenHost) + FcmAccount.tokenPath,
+            now: surroundings.now
+        ) {
+            try account.form(at: $0)
+        }
+        pace = paces.pace(of: account.project)
+        url = surroundings.origin(Self.host) + "/v1/projects/\(account.project)/messages:send"
+        now = surroundings.now
+    }
+
+    var concurrency: Int { acquaintance.value ? Self.connections * Self.streams : 1 }
+
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
+        let content =
+            switch message.format {
+            case .fcmv1: try FcmMessage(message.body)
+            case .gcm: try FcmMessage(legacy: message.body)
+            default: throw BadPushMessage("a message of format '\(message.format)' is not for FCM")
+            }
+        return FcmPush(content, acceptedAt: message.acceptedAt, service: self)
+    }
+
+    /// Sends a message to a token that no device has, which FCM refuses only after it has checked the sender.
+    func tryCredential() async -> PushOutcome {
+        let message = JSONText.object(["token": Self.bogusToken])
+        let body = Array(JSONText.object([("validate_only", "true"), ("message", message)]).utf8)
+        return switch await attempt({ _ in body }) {
+        case .accepted, .deadHandle, .badMessage, .badRoute: .accepted(id: nil)
+        case let outcome: outcome
+        }
+    }
+
+    func shutdown() async { await channel.shutdown() }
+
+    /// Makes one attempt when it is this message's turn.
+    ///
+    /// The body is written just before it is sent, since it holds the time that is left.
+    func send(_ body: @Sendable (Timestamp) -> [UInt8]) async -> PushOutcome {
+        guard await pace.turn() else { return .retry(after: nil, "cancelled before its turn to be sent") }
+        return await attempt(body)
+    }
+
+    private func attempt(_ body: @Sendable (Timestamp) -> [UInt8]) async -> PushOutcome {
+        do throws(ServiceChannel.NoAnswer) {
+            var token = try await tokens.token()
+            var verdict = try await post(body(now()), token)
+            if case .staleToken = verdict {
+                token = try await tokens.token(after: token)
+                verdict = try await post(body(now()), token)
+            }
+            switch verdict {
+            case .outcome(let outcome): return outcome
+            case .staleToken(let reason): return .refusedCredential("a new access token is refused: \(reason)")
+            }
+        } catch {
+            return error.outcome
+        }
+    }
+
+    private func post(_ body: [UInt8], _ token: String) async throws(ServiceChannel.NoAnswer) -> FcmReply.Verdict {
+        let response = try await channel.post(
+            url,
+            [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
+            body
+        )
+        let verdict = FcmReply(response, retryAfter: channel.retryAfter(response)).verdict
+        switch verdict {
+        case .staleToken, .outcome(.refusedCredential), .outcome(.retry): break
+        case .outcome: acquaintance.make()
+        }
+        return verdict
+    }
+}

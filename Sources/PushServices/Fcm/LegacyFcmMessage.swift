@@ -1,0 +1,135 @@
+import HubProtocol
+
+/// A message in the shape of FCM's retired interface, written anew for v1.
+///
+/// Null is absence. What the retired interface ignored, is ignored.
+///
+/// Source: Google, "Migrate from legacy FCM APIs to HTTP v1".
+struct LegacyFcmMessage {
+    typealias Member = FcmMessage.Member
+
+    private static let targets = ["to", "registration_ids", "condition", "notification_key"]
+    /// Of a notification on Android, by their names in v1; others belong to no device or to iOS.
+    private static let androidTexts = [
+        "icon", "color", "sound", "tag", "click_action", "title_loc_key", "body_loc_key", "ticker",
+    ]
+    private static let androidLists = ["title_loc_args", "body_loc_args"]
+
+    /// What becomes of `message`.
+    private(set) var message: [Member] = []
+    private(set) var isOnlyValidated = false
+
+    private var android: [Member] = []
+    private var notification: [Member] = []
+    private var aps: [Member] = []
+
+    init(_ members: [JSONMember]) throws(BadPushMessage) {
+        for name in Self.targets where members.node(name) != nil {
+            throw BadPushMessage("the message has '\(name)': the hub adds the target, leave it out")
+        }
+        guard members.node("message") == nil else {
+            throw BadPushMessage("the body has 'message', as FCM v1 wants it: send it with the format fcmv1")
+        }
+        if let data = members.node("data") {
+            guard let values = data.members else { throw BadPushMessage("'data' is not a JSON object") }
+            let texts = values.filter { $0.value.content != .null }
+            message.append(("data", JSONText.object(texts.map { ($0.name, JSONText.string(Self.text($0.value))) })))
+        }
+        try readNotification(members.node("notification"))
+        try readOptions(members)
+        let priority = try Self.priority(members.node("priority"))
+        if let priority { android.append(("priority", JSONText.string(priority))) }
+        if !android.isEmpty { message.append(("android", JSONText.object(android))) }
+        if !aps.isEmpty {
+            let headers = priority.map { [("apns-priority", JSONText.string($0 == "HIGH" ? "10" : "5"))] } ?? []
+            message.append(
+                (
+                    "apns",
+                    JSONText.object(
+                        (headers.isEmpty ? [] : [("headers", JSONText.object(headers))])
+                            + [("payload", JSONText.object([("aps", JSONText.object(aps))]))]
+                    )
+                )
+            )
+        }
+        if let options = members.node("fcm_options") { message.append(("fcm_options", options.text)) }
+    }
+
+    private mutating func readNotification(_ node: JSONNode?) throws(BadPushMessage) {
+        guard let node else { return }
+        guard let members = node.members else { throw BadPushMessage("'notification' is not a JSON object") }
+        for name in ["title", "body", "image"] {
+            if let value = members.node(name) { notification.append((name, JSONText.string(Self.text(value)))) }
+        }
+        if !notification.isEmpty { message.append(("notification", JSONText.object(notification))) }
+        var own: [Member] = []
+        for name in Self.androidTexts {
+            if let value = members.node(name) { own.append((name, JSONText.string(Self.text(value)))) }
+        }
+        if let channel = members.node("android_channel_id") ?? members.node("channel_id") {
+            own.append(("channel_id", JSONText.string(Self.text(channel))))
+        }
+        for name in Self.androidLists {
+            guard let value = members.node(name) else { continue }
+            own.append((name, try Self.list(value, called: name)))
+        }
+        if !own.isEmpty { android.append(("notification", JSONText.object(own))) }
+        // Android counts badges on its own.
+        if let badge = members.node("badge") {
+            guard let number = badge.integer ?? badge.string.flatMap({ Int64($0) }) else {
+                throw BadPushMessage("'notification.badge' is not a whole number")
+            }
+            aps.append(("badge", "\(number)"))
+        }
+    }
+
+    private mutating func readOptions(_ members: [JSONMember]) throws(BadPushMessage) {
+        if let time = members.node("time_to_live") {
+            guard let seconds = time.integer ?? time.string.flatMap({ Int64($0) }),
+                (0...FcmMessage.maximumTimeToLive).contains(seconds)
+            else { throw BadPushMessage("'time_to_live' is not a number of seconds from 0 to 2419200") }
+            android.append(("ttl", JSONText.string("\(seconds)s")))
+        }
+        for name in ["collapse_key", "restricted_package_name"] {
+            guard let value = members.node(name) else { continue }
+            guard let text = value.string else { throw BadPushMessage("'\(name)' is not a string") }
+            android.append((name, JSONText.string(text)))
+        }
+        for (name, option) in [("content_available", "content-available"), ("mutable_content", "mutable-content")]
+        where try Self.isTrue(members.node(name), called: name) {
+            aps.append((option, "1"))
+        }
+        isOnlyValidated = try Self.isTrue(members.node("dry_run"), called: "dry_run")
+    }
+
+    // MARK: - Values
+
+    /// A string as it is, anything else as JSON.
+    private static func text(_ node: JSONNode) -> String { node.string ?? node.text }
+
+    /// An array, or one that was written as a string, as the retired interface wanted it.
+    private static func list(_ node: JSONNode, called name: String) throws(BadPushMessage) -> String {
+        let list = node.string.flatMap { try? JSONReader.read(Array($0.utf8), allowsRepeats: true) } ?? node
+        guard case .array(let elements) = list.content else {
+            throw BadPushMessage("'notification.\(name)' is not an array")
+        }
+        return "[\(elements.map { JSONText.string(text($0)) }.joined(separator: ","))]"
+    }
+
+    private static func priority(_ node: JSONNode?) throws(BadPushMessage) -> String? {
+        guard let node else { return nil }
+        switch text(node).lowercased() {
+        case "high", "10": return "HIGH"
+        case "normal", "5": return "NORMAL"
+        default: throw BadPushMessage("'priority' is not high or normal")
+        }
+    }
+
+    private static func isTrue(_ node: JSONNode?, called name: String) throws(BadPushMessage) -> Bool {
+        switch node.map(text) {
+        case nil, "false", "0": return false
+        case "true", "1": return true
+        default: throw BadPushMessage("'\(name)' is not true or false")
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import HubProtocol
+import OutboundHTTP
+
+/// Requests to a push service, over connections that nothing else uses.
+struct ServiceChannel: Sendable {
+    private let client: OutboundClient
+    private let surroundings: ServiceSurroundings
+
+    /// Makes a channel with so many connections to one host, and streams on each over HTTP/2.
+    ///
+    /// `firstRequests` are sent at once to a host that has not answered yet; without it one for each connection.
+    init(
+        _ surroundings: ServiceSurroundings,
+        connections: Int,
+        streams: Int = OutboundClient.commonStreams,
+        firstRequests: Int? = nil,
+        clientCertificate: ClientCertificate? = nil
+    ) {
+        self.surroundings = surroundings
+        client = OutboundClient(
+            userAgent: surroundings.userAgent,
+            maximumConnections: 256,
+            maximumConnectionsPerHost: firstRequests ?? connections,
+            streamsPerConnection: streams,
+            multiplexedConnectionsPerHost: connections,
+            clientCertificate: clientCertificate,
+            certificateAuthorities: surroundings.emulation?.certificateAuthorities,
+            keepsIdleConnectionsFor: .seconds(3_600)
+        )
+    }
+
+    /// No answer, and what that means for the message.
+    struct NoAnswer: Error, Sendable {
+        let outcome: PushOutcome
+    }
+
+    /// Sends a request, once more if a connection ended under it; redirects are not followed.
+    ///
+    /// `addresses` says where the host may be.
+    ///
+    /// - Returns: Whatever the host answered.
+    /// - Throws: ``NoAnswer``.
+    func post(
+        _ url: String,
+        _ headers: [(name: String, value: String)],
+        _ body: [UInt8]?,
+        addresses: AddressPolicy = .any,
+        opensConnection: Bool = false
+    ) async throws(NoAnswer) -> OutboundResponse {
+        var request = OutboundRequest(
+            method: "POST",
+            url: url,
+            headers: headers,
+            body: body,
+            connectTimeout: .seconds(10),
+            totalTimeout: .seconds(30),
+            idleTimeout: nil,
+            maximumBodyBytes: 64 << 10,
+            maximumRedirects: 0,
+            addresses: addresses
+        )
+        request.opensConnection = opensConnection
+        do {
+            return try await once(request)
+        } catch .ended, .cut {
+            return try await last(request)
+        } catch {
+            throw Self.noAnswer(error)
+        }
+    }
+
+    private func once(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+        try await client.send(request)
+    }
+
+    private func last(_ request: OutboundRequest) async throws(NoAnswer) -> OutboundResponse {
+        do {
+            return try await client.send(request)
+        } catch {
+            throw Self.noAnswer(error)
+        }
+    }
+
+    /// Time since 1970 in seconds, by the hub's clock.
+    func retryAfter(_ response: OutboundResponse) -> Duration? {
+        response.headers.retryAfter(now: surroundings.now().seconds)
+    }
+
+    func shutdown() async { await client.shutdown() }
+
+    private static func noAnswer(_ error: OutboundError) -> NoAnswer {
+        switch error {
+        case .badURL, .badRequest, .refusedAddress: NoAnswer(outcome: .unsendable(error.description))
+        default: NoAnswer(outcome: .retry(after: nil, error.description))
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import HubProtocol
+
+/// A push service that this hub keeps registrations for, and does not deliver to.
+struct RetiredService: PushService {
+    private let reason: String
+
+    init(_ credential: PlatformCredential) {
+        reason =
+            switch credential.kind {
+            case .mpns: "this hub does not deliver to MPNS, which Microsoft has withdrawn"
+            case .adm: "this hub does not deliver to ADM, Amazon Device Messaging"
+            case .baidu: "this hub does not deliver to Baidu Cloud Push"
+            default: "this hub does not deliver with a \(credential.kind.element)"
+            }
+    }
+
+    var concurrency: Int { 1 }
+
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush { throw BadPushMessage(reason) }
+
+    func tryCredential() async -> PushOutcome { .badRoute(reason) }
+
+    func shutdown() async {}
+}

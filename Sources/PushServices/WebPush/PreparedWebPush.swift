@@ -1,0 +1,87 @@
+import Foundation
+import HubProtocol
+
+/// A message to browsers, checked once for all of them.
+///
+/// Source: RFC 8030 §5.2 to §5.4.
+struct PreparedWebPush: PreparedPush {
+    /// Longest time that services keep a message: four weeks, in seconds.
+    static let maximumTimeToLive: Int64 = 2_419_200
+    private static let maximumTopic = 32
+    private static let urgencies = ["very-low", "low", "normal", "high"]
+
+    /// Empty for a push that only wakes the browser up.
+    let plaintext: [UInt8]
+    let lifetime: PushLifetime
+    /// `nil` leaves it to the service, which assumes `normal`.
+    let urgency: String?
+    /// `nil` if none was given; each target has one of its own then.
+    let topic: String?
+    private let service: WebPushService
+
+    init(_ message: PushMessage, isDeclarative: Bool, _ service: WebPushService) throws(BadPushMessage) {
+        guard message.format == .browser else {
+            throw BadPushMessage("a message of format '\(message.format)' is not for browsers")
+        }
+        plaintext = isDeclarative ? DeclarativePush.wrap(message.body) : message.body
+        guard plaintext.count <= WebPushContent.maximumPlaintext else {
+            throw BadPushMessage(
+                "the message has \(plaintext.count) bytes, and browsers take \(WebPushContent.maximumPlaintext)",
+                isTooLarge: true
+            )
+        }
+        lifetime = try Self.lifetime(message)
+        urgency = message.headers["urgency"]?.lowercased()
+        if let urgency, !Self.urgencies.contains(urgency) {
+            throw BadPushMessage("the header Urgency is not one of \(Self.urgencies.joined(separator: ", "))")
+        }
+        topic = message.headers["topic"]
+        if let topic {
+            guard 1...Self.maximumTopic ~= topic.utf8.count, topic.utf8.allSatisfy(Self.isTopicByte) else {
+                throw BadPushMessage(
+                    "the header Topic is not 1 to \(Self.maximumTopic) letters, digits, '-' or '_'"
+                )
+            }
+        }
+        self.service = service
+    }
+
+    var collapseKey: String? { topic }
+
+    func send(to target: PushTarget) async -> PushOutcome { await service.send(self, to: target) }
+
+    /// Seconds that the service may keep the message for a target.
+    func timeToLive(_ target: PushTarget, now: Timestamp) -> Int64 {
+        let ends: [Timestamp]
+        switch lifetime {
+        case .once: return 0
+        case .unspecified: ends = [target.expiresAt].compactMap(\.self)
+        case .until(let end): ends = [end, target.expiresAt].compactMap(\.self)
+        }
+        guard let end = ends.min() else { return Self.maximumTimeToLive }
+        return end <= now ? 0 : min((end - now).milliseconds / 1_000, Self.maximumTimeToLive)
+    }
+
+    /// The topic for a target: the message's, or one that no other message has, so that a repeat replaces the first.
+    func topic(_ target: PushTarget) -> String {
+        topic ?? withUnsafeBytes(of: target.id.uuid) { Base64URL.encode(Array($0)) }
+    }
+
+    private static func lifetime(_ message: PushMessage) throws(BadPushMessage) -> PushLifetime {
+        guard let text = message.headers["ttl"] else { return .unspecified }
+        guard !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
+            throw BadPushMessage("the header TTL is not a whole number of seconds, 0 or more")
+        }
+        let seconds = min(Int64(text) ?? maximumTimeToLive, maximumTimeToLive)
+        return seconds == 0 ? .once : .until(message.acceptedAt + .seconds(seconds))
+    }
+
+    private static func isTopicByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

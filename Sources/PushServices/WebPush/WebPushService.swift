@@ -1,0 +1,130 @@
+import Crypto
+import Foundation
+import HubProtocol
+import OutboundHTTP
+
+/// The push services of browsers, spoken to with one sender's keys.
+///
+/// Source: RFC 8030, RFC 8291, RFC 8292.
+struct WebPushService: PushService {
+    /// Connections to one host; over HTTP/2 each carries many messages.
+    private static let connections = 4
+
+    private let keys: VapidKeys
+    private let tokens: VapidTokens
+    private let isDeclarative: Bool
+    private let rules: PushEndpointRules
+    private let channel: ServiceChannel
+    private let now: @Sendable () -> Timestamp
+
+    init(_ credential: PlatformCredential, _ surroundings: ServiceSurroundings) throws(BadCredential) {
+        tokens = VapidTokens(subject: try VapidSubject.check(credential["Subject"]))
+        keys = try VapidKeys(credential)
+        switch credential["Declarative"]?.lowercased() {
+        case "true": isDeclarative = true
+        case nil, "", "false": isDeclarative = false
+        default: throw BadCredential("Declarative is not true or false")
+        }
+        rules = PushEndpointRules(surroundings)
+        channel = ServiceChannel(surroundings, connections: Self.connections)
+        now = surroundings.now
+    }
+
+    let concurrency = 200
+
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
+        try PreparedWebPush(message, isDeclarative: isDeclarative, self)
+    }
+
+    /// There is no service to ask: each browser names its own.
+    func tryCredential() async -> PushOutcome {
+        let key = keys.current
+        guard let token = try? tokens.sign(for: "https://push.example.org", key, now: now()),
+            let end = token.lastIndex(of: "."),
+            let bytes = Base64URL.decode(String(token[end...].dropFirst())),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
+            key.privateKey.publicKey.isValidSignature(signature, for: Data(token[..<end].utf8))
+        else { return .refusedCredential("nothing can be signed with VapidPrivateKey") }
+        return .accepted(id: nil)
+    }
+
+    func shutdown() async { await channel.shutdown() }
+
+    func send(_ push: PreparedWebPush, to target: PushTarget) async -> PushOutcome {
+        guard case .browser(let browser) = target.channel else {
+            return .unsendable("the handle is not a browser's subscription")
+        }
+        do {
+            let destination = try rules.destination(browser.endpoint)
+            let body = try Self.body(push, browser)
+            return try await send(push, body, to: destination, target)
+        } catch let error as PushEndpointRules.Refusal {
+            return error.outcome
+        } catch let error as ServiceChannel.NoAnswer {
+            return error.outcome
+        } catch let error as BrowserReceiver.BadKey {
+            return .unsendable("the subscription cannot be used: \(error.reason)")
+        } catch {
+            return .retry(after: nil, "the message could not be encrypted or signed")
+        }
+    }
+
+    private static func body(_ push: PreparedWebPush, _ browser: BrowserPushChannel) throws -> [UInt8] {
+        let receiver = try BrowserReceiver(browser)
+        return push.plaintext.isEmpty ? [] : try WebPushContent.encrypt(push.plaintext, for: receiver)
+    }
+
+    /// Tries the key that the browser should know, then others; a service does not say which key it wants.
+    private func send(
+        _ push: PreparedWebPush,
+        _ body: [UInt8],
+        to destination: PushEndpointRules.Destination,
+        _ target: PushTarget
+    ) async throws -> PushOutcome {
+        let origin = destination.endpoint.origin
+        var refusal: WebPushReply?
+        for key in keys.candidates(target.senderKeyID) {
+            let token = try tokens.token(for: origin, key, now: now())
+            var reply = try await post(push, body, to: destination, target, token, key)
+            if reply.refusesSender,
+                let renewed = try tokens.token(after: token, for: origin, key, now: now())
+            {
+                reply = try await post(push, body, to: destination, target, renewed, key)
+            }
+            guard reply.refusesSender else { return reply.outcome }
+            refusal = reply
+        }
+        return .badRoute("the subscription was made with another VAPID key: \(refusal?.text ?? "none is left")")
+    }
+
+    private func post(
+        _ push: PreparedWebPush,
+        _ body: [UInt8],
+        to destination: PushEndpointRules.Destination,
+        _ target: PushTarget,
+        _ token: String,
+        _ key: VapidKey
+    ) async throws(ServiceChannel.NoAnswer) -> WebPushReply {
+        var headers = [
+            ("TTL", "\(push.timeToLive(target, now: now()))"), ("Topic", push.topic(target)),
+            ("Authorization", "vapid t=\(token), k=\(key.publicText)"),
+        ]
+        // Apple delays what is less urgent, and browsers allow visible messages only.
+        if let urgency = push.urgency ?? (destination.isApple ? "high" : nil) { headers.append(("Urgency", urgency)) }
+        if !body.isEmpty {
+            headers += [("Content-Encoding", "aes128gcm"), ("Content-Type", "application/octet-stream")]
+        }
+        let response = try await channel.post(
+            destination.endpoint.url,
+            headers.map { (name: $0.0, value: $0.1) },
+            body,
+            addresses: destination.addresses
+        )
+        return WebPushReply(
+            response,
+            from: destination.endpoint,
+            retryAfter: channel.retryAfter(response),
+            now: now()
+        )
+    }
+}

@@ -1,0 +1,95 @@
+import HubProtocol
+import OutboundHTTP
+
+/// Windows Push Notification Services with the credential of one app.
+struct WnsService: PushService {
+    /// WNS speaks HTTP/1.1: one request at a time for each.
+    private static let connections = 64
+
+    private let account: WnsAccount
+    private let channel: ServiceChannel
+    private let tokens: AccessTokens
+    private let addresses: WnsChannelAddress
+    private let policy: AddressPolicy
+    private let surroundings: ServiceSurroundings
+
+    init(_ credential: PlatformCredential, _ surroundings: ServiceSurroundings) throws(BadCredential) {
+        account = try WnsAccount(credential)
+        channel = ServiceChannel(surroundings, connections: Self.connections)
+        tokens = Self.tokens(account, channel, surroundings)
+        addresses = WnsChannelAddress(emulation: surroundings.emulation?.origin)
+        policy = surroundings.emulation == nil ? .publicOnly : .any
+        self.surroundings = surroundings
+    }
+
+    private static func tokens(
+        _ account: WnsAccount,
+        _ channel: ServiceChannel,
+        _ surroundings: ServiceSurroundings
+    ) -> AccessTokens {
+        AccessTokens(channel, url: account.tokenAddress(surroundings), now: surroundings.now) { _ in account.form }
+    }
+
+    var concurrency: Int { Self.connections }
+
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
+        guard message.format == .windows else {
+            throw BadPushMessage("a message of format '\(message.format)' is not for WNS")
+        }
+        return WnsPush(try WnsMessage(message), acceptedAt: message.acceptedAt, service: self)
+    }
+
+    /// Fetches an access token, whether there is one already or not.
+    func tryCredential() async -> PushOutcome {
+        do {
+            _ = try await Self.tokens(account, channel, surroundings).token()
+            return .accepted(id: nil)
+        } catch {
+            return error.outcome
+        }
+    }
+
+    func shutdown() async { await channel.shutdown() }
+
+    /// Makes one attempt.
+    ///
+    /// The headers are written just before they are sent, since they hold the time that is left.
+    func send(
+        _ body: [UInt8],
+        to uri: String,
+        _ headers: @Sendable (Timestamp) -> [(name: String, value: String)]
+    ) async -> PushOutcome {
+        guard let address = addresses.address(of: uri) else {
+            return .unsendable("the channel URI is not an https address of notify.windows.com")
+        }
+        do throws(ServiceChannel.NoAnswer) {
+            var token = try await tokens.token()
+            var verdict = try await post(address, headers(surroundings.now()), body, token)
+            if case .staleToken = verdict {
+                token = try await tokens.token(after: token)
+                verdict = try await post(address, headers(surroundings.now()), body, token)
+            }
+            switch verdict {
+            case .outcome(let outcome): return outcome
+            case .staleToken(let reason): return .refusedCredential("a new access token is refused: \(reason)")
+            }
+        } catch {
+            return error.outcome
+        }
+    }
+
+    private func post(
+        _ address: String,
+        _ headers: [(name: String, value: String)],
+        _ body: [UInt8],
+        _ token: String
+    ) async throws(ServiceChannel.NoAnswer) -> WnsReply.Verdict {
+        let response = try await channel.post(
+            address,
+            [("Authorization", "Bearer \(token)")] + headers,
+            body,
+            addresses: policy
+        )
+        return WnsReply(response, retryAfter: channel.retryAfter(response)).verdict
+    }
+}
