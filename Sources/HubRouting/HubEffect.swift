@@ -8,6 +8,8 @@ package enum HubEffect: Sendable {
     case message(RoutedMessage, matched: Matched)
     /// So has a scheduled message that cannot be read any more; streams get a gap in its place.
     case unreadable(LogSequence)
+    /// Targets of push services were stored with a message.
+    case delivery
     case installation(InstallationEffect)
     /// Targets were put or removed without an installation.
     case targets([TargetChange])
@@ -68,11 +70,19 @@ package struct HubPolicy: Sendable, Equatable {
     package var registrationLifetime: Duration?
     /// The hub refuses registrations and messages.
     package var isDisabled: Bool
+    /// How the hub proves itself to push services.
+    package var credentials: [PlatformCredential]
 
-    package init(rules: [AccessRule] = [], registrationLifetime: Duration? = nil, isDisabled: Bool = false) {
+    package init(
+        rules: [AccessRule] = [],
+        registrationLifetime: Duration? = nil,
+        isDisabled: Bool = false,
+        credentials: [PlatformCredential] = []
+    ) {
         self.rules = rules
         self.registrationLifetime = registrationLifetime
         self.isDisabled = isDisabled
+        self.credentials = credentials
     }
 }
 

@@ -33,6 +33,8 @@ package struct HubMachine: Sendable {
     /// The server stops: no more streams.
     private var isStopping = false
     private(set) var scheduled: ScheduledLoad
+    /// Push services have something new to be sent.
+    private var hasDeliveries = false
     /// How far streams are, to be written to the store.
     private(set) var progress: [Ordinal: StreamProgress] = [:]
     /// Messages whose counts in the store are to be corrected.
@@ -70,6 +72,7 @@ package struct HubMachine: Sendable {
             rulesRevision: rulesRevision,
             registrationLifetime: policy.registrationLifetime,
             isDisabled: policy.isDisabled,
+            credentials: policy.credentials,
             head: head,
             droppedThrough: droppedThrough,
             scheduled: scheduled,
@@ -78,6 +81,12 @@ package struct HubMachine: Sendable {
             registrationCounts: registry.registrationCounts,
             streamCount: streams.count
         )
+    }
+
+    /// Whether push services have something new to be sent since the last call.
+    mutating func takeDeliveries() -> Bool {
+        defer { hasDeliveries = false }
+        return hasDeliveries
     }
 
     /// Commands for each event loop since the last call, ending with how far the hub is.
@@ -99,6 +108,7 @@ extension HubMachine {
             noteMessage(message.sequence)
             route(message)
         case .unreadable(let sequence): noteMessage(sequence)
+        case .delivery: hasDeliveries = true
         case .installation(let change): apply(change)
         case .targets(let changes): registry.apply(changes)
         case .policy(let policy):
@@ -290,6 +300,7 @@ package struct HubStatus: Sendable {
     /// How long a registration lives after its last write; `nil` for ever.
     package let registrationLifetime: Duration?
     package let isDisabled: Bool
+    package let credentials: [PlatformCredential]
     /// Streams have been handed everything up to this sequence.
     package let head: LogSequence
     package let droppedThrough: LogSequence

@@ -8,6 +8,8 @@ package struct NamespaceMachine: Sendable {
         /// The commands of these hubs are the last ones.
         package var closed: Set<HubKey> = []
         package var hubs: [HubKey: (status: HubStatus, commands: [[StreamCommand]])] = [:]
+        /// Hubs whose push services have something new to be sent.
+        package var deliveries: Set<HubKey> = []
         /// `nil` if they have not changed.
         package var rules: [AccessRule]?
     }
@@ -94,6 +96,7 @@ package struct NamespaceMachine: Sendable {
         for hub in touched {
             guard let commands = hubs[hub]?.takeCommands(), let status = hubs[hub]?.status else { continue }
             output.hubs[hub] = (status, commands)
+            if hubs[hub]?.takeDeliveries() == true { output.deliveries.insert(hub) }
         }
         for hub in closed { hubs[hub] = nil }
         (opened, closed, touched, rulesChanged) = ([], [], [], false)
@@ -121,6 +124,11 @@ package struct HubView: ~Copyable {
         limit: Int
     ) -> (streams: [InstallationID], others: [Ordinal]) {
         machine.registry.sample(of: expression, format, limit: limit)
+    }
+
+    /// The registrations of push platforms that a message reaches, by platform in lower case.
+    package func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [String: OrdinalSet] {
+        machine.registry.pushTargets(of: expression, format)
     }
 
     /// The registrations that carry a tag, ascending, with higher ordinals than one; without those of platform `stream`.

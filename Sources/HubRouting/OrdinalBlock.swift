@@ -103,6 +103,36 @@ struct OrdinalBlock: Sendable {
     }
 }
 
+// MARK: - In a file
+
+extension OrdinalBlock {
+    /// A byte that tells the form, then numbers of two bytes or a bit set of 8 KiB, little-endian.
+    var stored: [UInt8] {
+        switch storage {
+        case .array(let array): [0] + array.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+        case .bits(let bits): [1] + bits.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
+        }
+    }
+
+    /// Reads what ``stored`` gave; `nil` for anything else.
+    init?(stored bytes: [UInt8]) {
+        let rest = bytes.dropFirst()
+        switch bytes.first {
+        case 0 where rest.count % 2 == 0 && !rest.isEmpty && rest.count <= Self.maximumArray * 2:
+            let array = stride(from: 1, to: bytes.count, by: 2).map { UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8 }
+            guard zip(array, array.dropFirst()).allSatisfy({ $0 < $1 }) else { return nil }
+            self.init(array: array)
+        case 1 where rest.count == Self.words * 8:
+            self.init(
+                bits: stride(from: 1, to: bytes.count, by: 8).map { start in
+                    (0..<8).reduce(UInt64(0)) { $0 | UInt64(bytes[start + $1]) << UInt64($1 * 8) }
+                }
+            )
+        default: return nil
+        }
+    }
+}
+
 // MARK: - Operations
 
 extension OrdinalBlock {

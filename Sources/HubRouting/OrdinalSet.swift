@@ -4,26 +4,26 @@
 /// a rare tag costs bytes a number, a common one bits, and sets of a million meet in microseconds.
 ///
 /// Source: Chambi, Lemire, Kaser and Godin, "Better bitmap performance with Roaring bitmaps", 2016, for the rule.
-struct OrdinalSet: Sendable, Equatable {
+package struct OrdinalSet: Sendable, Equatable {
     /// The numbers' upper bits, ascending.
     private var keys: [Int64] = []
     /// What stands at the same places; none is empty.
     private var blocks: [OrdinalBlock] = []
 
-    init() {}
+    package init() {}
 
-    init(_ ordinals: some Sequence<Ordinal>) {
+    package init(_ ordinals: some Sequence<Ordinal>) {
         for ordinal in ordinals { insert(ordinal) }
     }
 
-    var isEmpty: Bool { blocks.isEmpty }
-    var count: Int { blocks.reduce(0) { $0 + $1.count } }
+    package var isEmpty: Bool { blocks.isEmpty }
+    package var count: Int { blocks.reduce(0) { $0 + $1.count } }
 
-    func contains(_ ordinal: Ordinal) -> Bool {
+    package func contains(_ ordinal: Ordinal) -> Bool {
         place(of: ordinal.block).found.map { blocks[$0].contains(ordinal.low) } ?? false
     }
 
-    mutating func insert(_ ordinal: Ordinal) {
+    package mutating func insert(_ ordinal: Ordinal) {
         let (key, low) = (ordinal.block, ordinal.low)
         // Ordinals are given out ascending.
         if let last = keys.last, last == key { return blocks[blocks.count - 1].insert(low) }
@@ -33,7 +33,7 @@ struct OrdinalSet: Sendable, Equatable {
         blocks.insert(OrdinalBlock(low), at: place)
     }
 
-    mutating func remove(_ ordinal: Ordinal) {
+    package mutating func remove(_ ordinal: Ordinal) {
         guard let found = place(of: ordinal.block).found else { return }
         blocks[found].remove(ordinal.low)
         guard blocks[found].isEmpty else { return }
@@ -55,20 +55,20 @@ struct OrdinalSet: Sendable, Equatable {
 // MARK: - Operations
 
 extension OrdinalSet {
-    func union(_ other: OrdinalSet) -> OrdinalSet {
+    package func union(_ other: OrdinalSet) -> OrdinalSet {
         merged(other, keepsOwn: true, keepsOther: true) { $0.union($1) }
     }
 
-    func intersection(_ other: OrdinalSet) -> OrdinalSet {
+    package func intersection(_ other: OrdinalSet) -> OrdinalSet {
         merged(other, keepsOwn: false, keepsOther: false) { $0.intersection($1) }
     }
 
-    func subtracting(_ other: OrdinalSet) -> OrdinalSet {
+    package func subtracting(_ other: OrdinalSet) -> OrdinalSet {
         merged(other, keepsOwn: true, keepsOther: false) { $0.subtracting($1) }
     }
 
     /// How many numbers both hold.
-    func intersectionCount(_ other: OrdinalSet) -> Int {
+    package func intersectionCount(_ other: OrdinalSet) -> Int {
         var (count, mine, theirs) = (0, 0, 0)
         while mine < keys.count, theirs < other.keys.count {
             if keys[mine] == other.keys[theirs] {
@@ -115,9 +115,28 @@ extension OrdinalSet {
     }
 }
 
+// MARK: - In a file
+
+extension OrdinalSet {
+    /// Its blocks of 65,536 numbers, ascending, each in at most 8 KiB and a byte.
+    package var stored: [(block: Int64, bytes: [UInt8])] {
+        zip(keys, blocks).map { (block: $0, bytes: $1.stored) }
+    }
+
+    /// One block as ``stored`` gave it, or an empty set.
+    ///
+    /// - Returns: `nil` for bytes that ``stored`` does not give.
+    package init?(block: Int64, stored bytes: [UInt8]) {
+        self.init()
+        if bytes.isEmpty { return }
+        guard let read = OrdinalBlock(stored: bytes) else { return nil }
+        append(block, read)
+    }
+}
+
 extension Ordinal {
     /// The number of its block of 65,536.
-    fileprivate var block: Int64 { rawValue >> 16 }
+    package var block: Int64 { rawValue >> 16 }
     /// Its place in the block.
     fileprivate var low: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
@@ -126,16 +145,16 @@ extension Ordinal {
 
 extension OrdinalSet: Sequence {
     /// Ascending.
-    func makeIterator() -> Iterator { Iterator(set: self) }
+    package func makeIterator() -> Iterator { Iterator(set: self) }
 
-    struct Iterator: IteratorProtocol {
+    package struct Iterator: IteratorProtocol {
         private let set: OrdinalSet
         private var block = 0
         private var next16: UInt16? = 0
 
         init(set: OrdinalSet) { self.set = set }
 
-        mutating func next() -> Ordinal? {
+        package mutating func next() -> Ordinal? {
             while block < set.blocks.count {
                 if let from = next16, let low = set.blocks[block].first(from: from) {
                     next16 = low == .max ? nil : low + 1
@@ -149,7 +168,7 @@ extension OrdinalSet: Sequence {
     }
 
     /// The first numbers above one, ascending.
-    func ordinals(above ordinal: Ordinal, limit: Int) -> [Ordinal] {
+    package func ordinals(above ordinal: Ordinal, limit: Int) -> [Ordinal] {
         let start = Ordinal(rawValue: ordinal.rawValue + 1)
         var result: [Ordinal] = []
         var block = place(of: start.block).place

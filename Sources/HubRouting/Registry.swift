@@ -231,6 +231,17 @@ package struct Registry: Sendable {
         return RecipientCounts(total: platforms.values.reduce(0, +), platforms: platforms)
     }
 
+    /// The registrations of push platforms that a message reaches, by platform in lower case.
+    func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [String: OrdinalSet] {
+        let targets = targets(of: expression, format)
+        var platforms: [String: OrdinalSet] = [:]
+        for (kind, members) in kinds where kind.isTemplate == (format == .template) && kind.platform != "stream" {
+            let reached = members.intersection(targets)
+            if !reached.isEmpty { platforms[kind.platform] = reached }
+        }
+        return platforms
+    }
+
     /// How many of some targets are further templates of a `stream` installation that is among them already.
     private func repeated(_ targets: OrdinalSet) -> Int {
         let several = targets.intersection(mixed)

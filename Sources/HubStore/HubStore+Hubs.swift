@@ -14,7 +14,8 @@ package struct StoredHub: Sendable, Equatable {
         HubPolicy(
             rules: description.rules.map(\.rule),
             registrationLifetime: description.registrationTimeToLive.duration,
-            isDisabled: description.isDisabled ?? false
+            isDisabled: description.isDisabled ?? false,
+            credentials: description.credentials
         )
     }
 }
@@ -91,13 +92,20 @@ extension Transaction {
     }
 
     /// Replaces all that is said of a hub, its rules as well.
+    ///
+    /// Credentials that cannot be read, for want of their key, stay until others are set: the key file may come back.
     package func update(_ hub: StoredHub) throws {
         let description = hub.description
+        let setsCredentials = description.credentials.contains { $0.kind != .ownBrowserKeys }
         let isUnlimited = description.registrationTimeToLive == .unlimited
         try execute(
-            "UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = ? WHERE hubID = ?",
+            """
+            UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = CASE
+                WHEN about IS NOT NULL AND opened(about, hubID) IS NULL AND NOT ? THEN about ELSE sealed(?, hubID) END
+            WHERE hubID = ?
+            """,
             [
-                hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units,
+                hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units, setsCredentials,
                 try HubRemarks(description).encoded, hub.record.id,
             ]
         )
@@ -238,7 +246,14 @@ enum HubPurge {
 /// The statements of hubs, apart so that a test can ask for their plans; there are but a few.
 enum HubQuery {
     static let hubs = """
-        SELECT hubID, name, createdAt, updatedAt, registrationUnits, about FROM hub WHERE deletedAt IS NULL
+        SELECT hubID, name, createdAt, updatedAt, registrationUnits, opened(about, hubID) AS about FROM hub
+        WHERE deletedAt IS NULL
+        """
+    static let lostSecrets = """
+        SELECT hubID, name FROM hub WHERE deletedAt IS NULL AND about IS NOT NULL AND opened(about, hubID) IS NULL
+        """
+    static let sealAll = """
+        UPDATE hub SET about = sealed(about, hubID) WHERE about IS NOT NULL AND about NOT LIKE 'sealed:%'
         """
     static let hub = "\(hubs) AND hubID = ?"
     static let rulesOfHub = """

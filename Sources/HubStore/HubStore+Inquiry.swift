@@ -99,6 +99,10 @@ enum Inquiry {
         SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
         WHERE hubID = ? AND messageID = ? AND sequence <= ?
         """
+    static let messageOfSequence = """
+        SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
+        WHERE sequence = ? AND messageID IS NOT NULL
+        """
     static let newestMessages = """
         SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
         WHERE hubID = ? AND messageID IS NOT NULL AND sequence <= ? ORDER BY sequence DESC LIMIT ?

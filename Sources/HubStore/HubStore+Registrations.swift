@@ -249,6 +249,9 @@ extension StoredRegistration {
             else { return nil }
             self.init(row: row, registration, installation: (installation.id, part))
             installationTags = installation.parts.flatMap { installation.tags(of: $0) }
+            isChannelExpired =
+                part.tile.map { installation.secondaryTiles[$0]?.pushChannelExpired == true }
+                ?? installation.pushChannelExpired
             return
         }
         let (name, tags): (String, String) = (row[Place.platform], row[Place.tags])

@@ -23,6 +23,7 @@ package final class HubStore: Sendable {
     ///   - maximumPages: The most pages of 4 KiB the file may have, `nil` for no limit. A file at its limit behaves as
     ///     on a full disk.
     ///   - reservedTags: Prefixes of tags that a migration must not give to anybody.
+    ///   - secrets: Encrypts credentials; `nil` leaves them unencrypted, and those that are encrypted unread.
     ///   - rehearses: Each member of a commit runs twice, the first time in vain, to show that it can be repeated.
     /// - Throws: ``HubStoreError`` when the file is newer than this program or cannot be made durable, else a
     ///   `DatabaseError`.
@@ -30,6 +31,7 @@ package final class HubStore: Sendable {
         path: String,
         maximumPages: Int? = nil,
         reservedTags: ReservedTagPrefixes = .standard,
+        secrets: SecretBox? = nil,
         rehearses: Bool = false
     ) throws {
         self.rehearses = rehearses
@@ -37,6 +39,7 @@ package final class HubStore: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.label = "hub"
         configuration.prepareDatabase { db in
+            SecretBox.register(secrets, in: db)
             // 16 MiB: what is written again and again, as the indexes of registrations are, is moved a quarter as often.
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
@@ -52,6 +55,17 @@ package final class HubStore: Sendable {
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
+        // What an older version has written.
+        if secrets != nil { try pool.write { try $0.execute(sql: HubQuery.sealAll) } }
+    }
+
+    /// Hubs whose credentials another key has encrypted.
+    package func hubsWithLostSecrets() async throws -> [HubRecord] {
+        try await pool.read { db in
+            try Row.fetchAll(db, sql: HubQuery.lostSecrets).map { row in
+                HubRecord(id: row["hubID"], name: try HubName(row["name"]))
+            }
+        }
     }
 
     /// Looks at a hub's file without changing it.

@@ -20,6 +20,8 @@ package struct StoredRegistration: Sendable, Equatable {
     package var installationTags: [Tag] = []
     /// As ``Target/charge``.
     package var charge = 0
+    /// The push service has said that its installation's channel, or its tile's, will never work again.
+    package var isChannelExpired = false
     /// What routing has of one that cannot be read.
     var unreadable: Target?
 
@@ -111,7 +113,9 @@ struct RegistrationRecord {
         func text(_ name: String) -> String? { members.first { $0.name == name }?.value.string }
         guard let endpoint = text("endpoint"), let p256dh = text("p256dh"), let auth = text("auth") else { return nil }
         let isText = members.contains { $0.name == "isText" && $0.value.content == .bool(true) }
-        return .browser(BrowserPushChannel(endpoint: endpoint, p256dh: p256dh, auth: auth, isText: isText))
+        var browser = BrowserPushChannel(endpoint: endpoint, p256dh: p256dh, auth: auth, isText: isText)
+        browser.senderKeyID = text("senderKeyID")
+        return .browser(browser)
     }
 
     private static func template(_ node: JSONNode) throws -> RegistrationTemplate {
@@ -149,10 +153,12 @@ struct RegistrationRecord {
         switch channel {
         case .handle(let text): JSONText.string(text)
         case .browser(let browser):
-            JSONText.object([
-                ("endpoint", JSONText.string(browser.endpoint)), ("p256dh", JSONText.string(browser.p256dh)),
-                ("auth", JSONText.string(browser.auth)), ("isText", "\(browser.isText)"),
-            ])
+            JSONText.object(
+                [
+                    ("endpoint", JSONText.string(browser.endpoint)), ("p256dh", JSONText.string(browser.p256dh)),
+                    ("auth", JSONText.string(browser.auth)), ("isText", "\(browser.isText)"),
+                ] + (browser.senderKeyID.map { [("senderKeyID", JSONText.string($0))] } ?? [])
+            )
         }
     }
 

@@ -22,6 +22,14 @@ extension Transaction {
         }.filter(\.isReadable)
     }
 
+    /// Registrations of a handle that can be shown, at most ``HubStore/maximumHandleRows``.
+    package func registrations(hub: HubKey, handle: String) throws -> [StoredRegistration] {
+        let statement = try db.cachedStatement(sql: RegistrationQuery.byHandle)
+        let arguments: StatementArguments = [hub, PushChannel.key(handle), 0, HubStore.maximumHandleRows]
+        return try Row.fetchAll(statement, arguments: arguments).compactMap { StoredRegistration(row: $0) }
+            .filter { $0.isReadable && $0.registration.pushChannel.isAddressed(by: handle) }
+    }
+
     /// Ends those of some registrations that were registered by themselves and carry a tag.
     package func end(ordinals: [Ordinal], tagged tag: Tag, hub: HubKey, at: Timestamp) throws -> [TargetChange] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.alone)

@@ -186,6 +186,7 @@ struct SchemaTests {
         let scratch = try Scratch()
         _ = try await scratch.store()
         return try await scratch.read { db in
+            SecretBox.register(nil, in: db)
             // Parameters that are not given are NULL, which EXPLAIN does not mind.
             let statement = try db.makeStatement(sql: sql)
             statement.setUncheckedArguments(StatementArguments())

@@ -27,6 +27,7 @@ enum Schema {
         add("9 charges of what Listen has written", version9)
         add("10 registry changes are counted", version10)
         add("11 small tables are strict", "", then: makeStrict)
+        add("12 messages on their way to push services", version12)
         return migrator
     }
 

@@ -1,0 +1,68 @@
+extension Schema {
+    /// Messages on their way to push services.
+    ///
+    /// A row of `delivery` is a message for one platform; `remaining` counts the targets without a final outcome. A row of
+    /// `deliveryBlock` holds 65,536 ordinals as two sets (``OrdinalSet``): whom the message is for, and who has a final
+    /// outcome; both go when the delivery has ended. `endedAs` is the outcome of those that were left then, whose blocks stay. For a direct send ordinals are places in its list of handles.
+    /// `audience` tells whose handles the credential reached when the message came (``PlatformCredential/audience``).
+    /// `collapseKey` is what a later message to the same target makes this one superfluous by.
+    static let version12 = """
+        CREATE TABLE delivery (
+            sequence INTEGER NOT NULL REFERENCES log ON DELETE CASCADE,
+            platform TEXT NOT NULL,
+            hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,
+            isDirect INTEGER NOT NULL,
+            audience TEXT,
+            total INTEGER NOT NULL,
+            remaining INTEGER NOT NULL,
+            beganAt INTEGER,
+            endedAt INTEGER,
+            endedAs TEXT,
+            failures INTEGER NOT NULL DEFAULT 0,
+            PRIMARY KEY (sequence, platform)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX delivery_open ON delivery (hubID, platform, sequence) WHERE endedAt IS NULL;
+        CREATE INDEX delivery_failed ON delivery (hubID, failures) WHERE failures > 0;
+        CREATE TABLE deliveryBlock (
+            sequence INTEGER NOT NULL,
+            platform TEXT NOT NULL,
+            block INTEGER NOT NULL,
+            targets BLOB NOT NULL,
+            done BLOB NOT NULL,
+            UNIQUE (sequence, platform, block),
+            FOREIGN KEY (sequence, platform) REFERENCES delivery ON DELETE CASCADE
+        ) STRICT;
+        CREATE TABLE deliveryOutcome (
+            sequence INTEGER NOT NULL,
+            platform TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            PRIMARY KEY (sequence, platform, outcome),
+            FOREIGN KEY (sequence, platform) REFERENCES delivery ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE deliveryRetry (
+            sequence INTEGER NOT NULL,
+            platform TEXT NOT NULL,
+            ordinal INTEGER NOT NULL,
+            hubID INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            dueAt INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            collapseKey TEXT,
+            PRIMARY KEY (sequence, platform, ordinal),
+            FOREIGN KEY (sequence, platform) REFERENCES delivery ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX deliveryRetry_due ON deliveryRetry (hubID, platform, dueAt);
+        CREATE INDEX deliveryRetry_collapse ON deliveryRetry (ordinal, collapseKey) WHERE collapseKey IS NOT NULL;
+        CREATE TABLE deliveryFailure (
+            sequence INTEGER NOT NULL,
+            platform TEXT NOT NULL,
+            ordinal INTEGER NOT NULL,
+            outcome TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (sequence, platform, ordinal),
+            FOREIGN KEY (sequence, platform) REFERENCES delivery ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID;
+        """
+}

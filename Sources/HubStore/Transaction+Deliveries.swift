@@ -1,0 +1,280 @@
+import Foundation
+import GRDB
+package import HubProtocol
+package import HubRouting
+
+extension Transaction {
+    /// Failed targets of one delivery whose reason is kept.
+    package static let maximumFailures = 100_000
+    /// Of all deliveries of a hub: devices that fail again and again must not fill the disk.
+    package static let maximumFailuresOfHub = 1_000_000
+
+    /// Stores whom a message is for on one platform, with the message.
+    package func insertDelivery(
+        _ key: DeliveryKey,
+        hub: HubKey,
+        targets: OrdinalSet,
+        isDirect: Bool = false,
+        audience: String? = nil
+    ) throws {
+        let count = targets.count
+        try execute(
+            """
+            INSERT INTO delivery (sequence, platform, hubID, isDirect, audience, total, remaining)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """,
+            [key.sequence, key.platform, hub, isDirect, audience, count, count]
+        )
+        for (block, bytes) in targets.stored {
+            try execute(
+                "INSERT INTO deliveryBlock (sequence, platform, block, targets, done) VALUES (?, ?, ?, ?, x'')",
+                [key.sequence, key.platform, block, Data(bytes)]
+            )
+        }
+    }
+
+    /// Writes down what has become of targets; what was written before is passed over, so that a repeat changes nothing.
+    ///
+    /// - Returns: Number of targets that have a final outcome since this call, those collapsed by others included.
+    @discardableResult
+    package func record(_ progress: DeliveryProgress, of key: DeliveryKey, hub: HubKey, at: Timestamp) throws -> Int {
+        guard let delivery = try delivery(key), delivery.endedAt == nil else { return 0 }
+        let finished = try markDone(Set(progress.done.keys), of: key)
+        var counts: [OutcomeName: Int] = [:]
+        for ordinal in finished {
+            if let outcome = progress.done[ordinal] { counts[outcome, default: 0] += 1 }
+        }
+        for ordinal in progress.done.keys {
+            try execute(DeliveryQuery.dropRetry, [key.sequence, key.platform, ordinal])
+        }
+        for (outcome, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            try execute(DeliveryQuery.addOutcome, [key.sequence, key.platform, outcome.rawValue, count])
+        }
+        try keep(progress.failures.filter { finished.contains($0.ordinal) }, of: key, hub: hub, at: at)
+        let ended = try ended(progress.retries.map(\.ordinal), of: key)
+        for retry in progress.retries where !ended.contains(retry.ordinal) {
+            try execute(
+                "INSERT OR REPLACE INTO deliveryRetry VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    key.sequence, key.platform, retry.ordinal, hub, retry.attempts, retry.dueAt, retry.reason,
+                    retry.collapseKey,
+                ]
+            )
+        }
+        try execute(DeliveryQuery.advance, [key.sequence, key.platform, finished.count, at])
+        try endIfDone(key)
+        return finished.count + (try collapse(progress.collapsed, by: key, hub: hub, at: at))
+    }
+
+    /// Gives every target that is left one outcome, as when the message has expired.
+    ///
+    /// - Returns: Number of those targets.
+    package func end(_ key: DeliveryKey, as outcome: OutcomeName, at: Timestamp) throws -> Int {
+        guard let delivery = try delivery(key), delivery.endedAt == nil else { return 0 }
+        if delivery.remaining > 0 {
+            try execute(DeliveryQuery.addOutcome, [key.sequence, key.platform, outcome.rawValue, delivery.remaining])
+        }
+        try execute(
+            "UPDATE delivery SET remaining = 0, endedAt = ?, endedAs = ? WHERE sequence = ? AND platform = ?",
+            [at, outcome.rawValue, key.sequence, key.platform]
+        )
+        try execute("DELETE FROM deliveryRetry WHERE sequence = ? AND platform = ?", [key.sequence, key.platform])
+        return delivery.remaining
+    }
+
+    package func delivery(_ key: DeliveryKey) throws -> Delivery? {
+        let statement = try db.cachedStatement(sql: DeliveryQuery.one)
+        return try Row.fetchOne(statement, arguments: [key.sequence, key.platform]).map(Delivery.init(row:))
+    }
+
+    /// Those of some targets that have a final outcome: a later message may have made this one superfluous meanwhile.
+    private func ended(_ ordinals: [Ordinal], of key: DeliveryKey) throws -> Set<Ordinal> {
+        var ended: Set<Ordinal> = []
+        for (number, members) in Dictionary(grouping: ordinals, by: \.block) {
+            guard let block = try block(number, of: key) else {
+                ended.formUnion(members)
+                continue
+            }
+            ended.formUnion(members.filter { block.done.contains($0) })
+        }
+        return ended
+    }
+
+    /// - Returns: Those that had no final outcome before.
+    private func markDone(_ ordinals: Set<Ordinal>, of key: DeliveryKey) throws -> Set<Ordinal> {
+        var finished: Set<Ordinal> = []
+        for (number, members) in Dictionary(grouping: ordinals, by: \.block).sorted(by: { $0.key < $1.key }) {
+            guard let block = try block(number, of: key) else { continue }
+            let new = OrdinalSet(members.sorted()).intersection(block.targets).subtracting(block.done)
+            guard !new.isEmpty else { continue }
+            let done = block.done.union(new).stored.first.map { Data($0.bytes) } ?? Data()
+            try execute(
+                "UPDATE deliveryBlock SET done = ? WHERE sequence = ? AND platform = ? AND block = ?",
+                [done, key.sequence, key.platform, number]
+            )
+            finished.formUnion(new)
+        }
+        return finished
+    }
+
+    func block(_ number: Int64, of key: DeliveryKey) throws -> DeliveryBlock? {
+        let statement = try db.cachedStatement(sql: DeliveryQuery.block)
+        return try Row.fetchOne(statement, arguments: [key.sequence, key.platform, number])
+            .flatMap(DeliveryBlock.init(row:))
+    }
+
+    private func keep(_ failures: [DeliveryFailure], of key: DeliveryKey, hub: HubKey, at: Timestamp) throws {
+        guard !failures.isEmpty else { return }
+        let count = try Int.fetchOne(
+            try db.cachedStatement(sql: DeliveryQuery.failureCount),
+            arguments: [
+                key.sequence, key.platform,
+            ]
+        )
+        let known = count ?? 0
+        // Looked at once in a while: the sum reads a row for each message that is kept.
+        if known / 1_000 != (known + failures.count) / 1_000 || known == 0 {
+            let all = try Int.fetchOne(try db.cachedStatement(sql: DeliveryQuery.allFailures), arguments: [hub])
+            guard all ?? 0 < Self.maximumFailuresOfHub else { return }
+        }
+        let kept = failures.prefix(max(0, Self.maximumFailures - known))
+        for failure in kept {
+            try execute(
+                "INSERT OR REPLACE INTO deliveryFailure VALUES (?, ?, ?, ?, ?, ?)",
+                [key.sequence, key.platform, failure.ordinal, failure.outcome.rawValue, failure.reason, at]
+            )
+        }
+        try execute(
+            "UPDATE delivery SET failures = failures + ? WHERE sequence = ? AND platform = ?",
+            [kept.count, key.sequence, key.platform]
+        )
+    }
+
+    /// A message that waits to be sent again is of no use to a target that was sent a later one in its place.
+    private func collapse(
+        _ collapsed: [Ordinal: String],
+        by key: DeliveryKey,
+        hub: HubKey,
+        at: Timestamp
+    ) throws -> Int {
+        var superfluous: [LogSequence: DeliveryProgress] = [:]
+        let statement = try db.cachedStatement(sql: DeliveryQuery.collapsed)
+        for (ordinal, collapseKey) in collapsed {
+            let arguments: StatementArguments = [ordinal, collapseKey, key.platform, key.sequence]
+            for sequence in try LogSequence.fetchAll(statement, arguments: arguments) {
+                superfluous[sequence, default: DeliveryProgress()].done[ordinal] = .skipped
+                superfluous[sequence]?.failures.append(
+                    DeliveryFailure(ordinal: ordinal, outcome: .skipped, reason: "a later message took its place")
+                )
+            }
+        }
+        return try superfluous.sorted { $0.key < $1.key }.reduce(0) { count, entry in
+            let key = DeliveryKey(sequence: entry.key, platform: key.platform)
+            return count + (try record(entry.value, of: key, hub: hub, at: at))
+        }
+    }
+
+    private func endIfDone(_ key: DeliveryKey) throws {
+        guard try delivery(key)?.endedAt != nil else { return }
+        try execute("DELETE FROM deliveryBlock WHERE sequence = ? AND platform = ?", [key.sequence, key.platform])
+        try execute("DELETE FROM deliveryRetry WHERE sequence = ? AND platform = ?", [key.sequence, key.platform])
+    }
+}
+
+/// The statements of deliveries, apart so that a test can ask for their plans.
+enum DeliveryQuery {
+    private static let columns = "sequence, platform, isDirect, audience, total, remaining, beganAt, endedAt, endedAs"
+    static let one = "SELECT \(columns) FROM delivery WHERE sequence = ? AND platform = ?"
+    static let ofMessage = "SELECT \(columns) FROM delivery WHERE sequence = ?"
+    static let open = """
+        SELECT \(columns), (SELECT at FROM log WHERE log.sequence = delivery.sequence) AS acceptedAt
+        FROM delivery WHERE hubID = ? AND platform = ? AND sequence > ? AND endedAt IS NULL
+        ORDER BY sequence LIMIT ?
+        """
+    static let openPlatforms = "SELECT DISTINCT platform FROM delivery WHERE hubID = ? AND endedAt IS NULL"
+    static let block = """
+        SELECT block, targets, done FROM deliveryBlock WHERE sequence = ? AND platform = ? AND block = ?
+        """
+    static let nextBlock = """
+        SELECT block, targets, done FROM deliveryBlock WHERE sequence = ? AND platform = ? AND block > ?
+        ORDER BY block LIMIT 1
+        """
+    static let retrying = """
+        SELECT ordinal FROM deliveryRetry WHERE sequence = ? AND platform = ? AND ordinal BETWEEN ? AND ?
+        """
+    static let retryColumns = "sequence, platform, ordinal, attempts, dueAt, reason, collapseKey"
+    static let due = """
+        SELECT \(retryColumns) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt <= ?
+        ORDER BY dueAt LIMIT ?
+        """
+    static let nextDue = "SELECT min(dueAt) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?"
+    static let dropRetry = "DELETE FROM deliveryRetry WHERE sequence = ? AND platform = ? AND ordinal = ?"
+    static let addOutcome = """
+        INSERT INTO deliveryOutcome VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count
+        """
+    static let advance = """
+        UPDATE delivery SET remaining = remaining - ?3, beganAt = ifnull(beganAt, ?4),
+            endedAt = CASE WHEN remaining = ?3 THEN ?4 END
+        WHERE sequence = ?1 AND platform = ?2
+        """
+    static let failureCount = "SELECT failures FROM delivery WHERE sequence = ? AND platform = ?"
+    static let allFailures = "SELECT sum(failures) FROM delivery WHERE hubID = ? AND failures > 0"
+    static let collapsed = """
+        SELECT sequence FROM deliveryRetry WHERE ordinal = ? AND collapseKey = ? AND platform = ? AND sequence < ?
+        """
+    static let outcomes = "SELECT outcome, count FROM deliveryOutcome WHERE sequence = ? AND platform = ?"
+    static let retryCount = "SELECT count(*) FROM deliveryRetry WHERE sequence = ? AND platform = ?"
+    static let failure = """
+        SELECT outcome, reason FROM deliveryFailure WHERE sequence = ? AND platform = ? AND ordinal = ?
+        """
+    static let retry = "SELECT \(retryColumns) FROM deliveryRetry WHERE sequence = ? AND platform = ? AND ordinal = ?"
+    static let failures = """
+        SELECT ordinal, outcome, reason FROM deliveryFailure
+        WHERE sequence = ? AND platform = ? AND ordinal > ? ORDER BY ordinal LIMIT ?
+        """
+    /// Registrations with lower ordinals that have the same handle.
+    static let earlierOfHandle = """
+        SELECT earlier.ordinal FROM registration AS later
+        JOIN registration AS earlier ON earlier.hubID = later.hubID AND earlier.handleKey = later.handleKey
+        WHERE later.ordinal = ? AND earlier.ordinal < later.ordinal ORDER BY earlier.ordinal LIMIT ?
+        """
+}
+
+extension Delivery {
+    init(row: Row) {
+        self.init(
+            key: DeliveryKey(sequence: row["sequence"], platform: row["platform"]),
+            isDirect: row["isDirect"],
+            audience: row["audience"],
+            total: row["total"],
+            remaining: row["remaining"],
+            beganAt: row["beganAt"],
+            endedAt: row["endedAt"],
+            endedAs: (row["endedAs"] as String?).map { OutcomeName(rawValue: $0) }
+        )
+    }
+}
+
+extension DeliveryBlock {
+    /// `nil` for one that cannot be read.
+    init?(row: Row) {
+        let (number, targets, done): (Int64, Data, Data) = (row["block"], row["targets"], row["done"])
+        guard let targets = OrdinalSet(block: number, stored: [UInt8](targets)),
+            let done = OrdinalSet(block: number, stored: [UInt8](done))
+        else { return nil }
+        self.init(number: number, targets: targets, done: done)
+    }
+}
+
+extension DeliveryRetry {
+    init(row: Row) {
+        self.init(
+            key: DeliveryKey(sequence: row["sequence"], platform: row["platform"]),
+            ordinal: row["ordinal"],
+            attempts: row["attempts"],
+            dueAt: row["dueAt"],
+            reason: row["reason"],
+            collapseKey: row["collapseKey"]
+        )
+    }
+}
