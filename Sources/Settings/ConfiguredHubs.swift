@@ -17,6 +17,17 @@ package struct ConfiguredHub: Sendable, Equatable {
     /// `nil` leaves it as it is.
     package let registrationTimeToLive: Duration?
     package let rules: [ConfiguredRule]
+    /// For push services; others stay as they are.
+    package var credentials: [ConfiguredCredential] = []
+}
+
+/// A credential that a hub is to have for one push service.
+package struct ConfiguredCredential: Sendable, Equatable {
+    package let kind: PlatformCredential.Kind
+    /// The JSON file that holds it, as ``ConfiguredRule/primaryKeyFile``.
+    package let file: String
+    /// Where it stands.
+    package let origin: SettingOrigin
 }
 
 /// A rule that is to have these keys and no others.

@@ -6,7 +6,12 @@ struct ConfiguredHubsReader {
     private enum HubMember: String, CaseIterable {
         case registrationTimeToLive = "registration-time-to-live"
         case rules
+        case credentials
     }
+
+    private static let credentialKinds: [String: PlatformCredential.Kind] = [
+        "apns": .apns, "fcm": .fcmV1, "wns": .wns, "browser": .browser,
+    ]
 
     private enum RuleKey: String, CaseIterable {
         case rights
@@ -69,6 +74,7 @@ struct ConfiguredHubsReader {
     private mutating func hub(_ name: HubName, _ node: Node) -> ConfiguredHub? {
         guard let mapping = mapping(node, "hub '\(name)' must hold settings such as '    rules:'") else { return nil }
         var (timeToLive, rules): (Duration?, [ConfiguredRule]) = (nil, [])
+        var credentials: [ConfiguredCredential] = []
         for (key, node) in mapping {
             switch HubMember(rawValue: key.scalar?.string ?? "") {
             case .registrationTimeToLive:
@@ -78,10 +84,43 @@ struct ConfiguredHubsReader {
                     problem(node, "'\(HubMember.registrationTimeToLive.rawValue)' of hub '\(name)' \(error)")
                 }
             case .rules: rules = self.rules(node, of: "hub '\(name)'")
+            case .credentials: credentials = self.credentials(node, of: name)
             case nil: unknown(key, known: HubMember.allCases.map(\.rawValue))
             }
         }
-        return ConfiguredHub(name: name, registrationTimeToLive: timeToLive, rules: rules)
+        return ConfiguredHub(
+            name: name,
+            registrationTimeToLive: timeToLive,
+            rules: rules,
+            credentials: credentials
+        )
+    }
+
+    private mutating func credentials(_ node: Node, of hub: HubName) -> [ConfiguredCredential] {
+        guard
+            let mapping = mapping(
+                node,
+                "'credentials' of hub '\(hub)' must hold files, such as '      apns: apns.json'"
+            )
+        else { return [] }
+        var credentials: [ConfiguredCredential] = []
+        for (key, node) in mapping {
+            guard let kind = Self.credentialKinds[key.scalar?.string ?? ""] else {
+                problems.append(
+                    SettingsProblem.unknown(
+                        key,
+                        kind: "push service",
+                        known: Self.credentialKinds.keys.sorted(),
+                        file: file,
+                        instead: "apns: FILE"
+                    )
+                )
+                continue
+            }
+            guard let path = path(node, named: key.scalar?.string ?? "", "the credential") else { continue }
+            credentials.append(ConfiguredCredential(kind: kind, file: path, origin: .file(file, line: key.mark?.line)))
+        }
+        return credentials
     }
 
     private mutating func rules(_ node: Node, of owner: String) -> [ConfiguredRule] {
@@ -164,10 +203,14 @@ struct ConfiguredHubsReader {
     }
 
     private mutating func path(_ node: Node, _ key: RuleKey) -> String? {
+        path(node, named: key.rawValue, "the key")
+    }
+
+    private mutating func path(_ node: Node, named name: String, _ content: String) -> String? {
         guard let text = node.scalar?.string, node.null == nil, !text.isEmpty,
             text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
         else {
-            problem(node, "'\(key.rawValue)' must be the path of a file that holds the key")
+            problem(node, "'\(name)' must be the path of a file that holds \(content)")
             return nil
         }
         return text.hasPrefix(ConfiguredRule.credentials) ? text : locate(text)

@@ -8,6 +8,8 @@ package enum HubFiles {
     package static let lock = "hub.lock"
     /// Counts along with the database, and is not to be copied with it.
     package static let generation = "generation"
+    /// Tokens for APNs, encrypted.
+    package static let apnsTokens = "apns.tokens"
     /// What stands in connection strings for others.
     package static let endpoint = "endpoint"
 

@@ -77,6 +77,16 @@ package enum HubSettings {
         .summary(
             "How much is kept of former registrations, for agents that are away; the oldest go first, and messages never."
         )
+    package static let pushContact = OpenSetting(.hub, "push-contact", .contact)
+        .summary(
+            "Whom browsers' push services may write to about the hub's messages; without it and without a BrowserCredential nothing is sent to browsers."
+        )
+    package static let pushHosts = OpenSetting(.hub, "push-hosts", .hostNames)
+        .summary("Push services for browsers beside those of the known browsers, such as one of your own.")
+    package static let pushAddresses = OpenSetting(.hub, "push-addresses", .addressBlocks)
+        .summary("Where 'push-hosts' may be beside public addresses, such as 10.0.0.0/8.")
+    package static let gcmThroughFcm = Setting(.hub, "gcm-through-fcm", .flag, false)
+        .summary("Send messages in the format of the retired GCM, and to its registrations, through FCM v1.")
     package static let drain = Setting(.hub, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
         .summary("How long a stop waits for what is in progress.")
     package static let logLevel =
@@ -88,7 +98,7 @@ package enum HubSettings {
         trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
         streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
-        drain.entry, logLevel.entry,
+        pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, drain.entry, logLevel.entry,
     ]
 }
 

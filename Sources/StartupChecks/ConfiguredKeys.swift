@@ -2,6 +2,7 @@ import Foundation
 import HostSystem
 import HubProtocol
 package import HubServer
+import PushServices
 package import Settings
 
 /// Reads the keys of the rules that the configuration asks for, from their files and the unit's credentials.
@@ -41,7 +42,8 @@ package struct ConfiguredKeys {
                     HubProvisions.Hub(
                         name: hub.name,
                         registrationTimeToLive: hub.registrationTimeToLive.map { RegistrationTimeToLive($0) },
-                        rules: rules(hub.rules)
+                        rules: rules(hub.rules),
+                        credentials: hub.credentials.compactMap { credential($0) }
                     )
                 )
             }
@@ -88,6 +90,33 @@ package struct ConfiguredKeys {
                 problem(rule, "\(error)")
                 return nil
             }
+        }
+
+        private mutating func credential(_ configured: ConfiguredCredential) -> PlatformCredential? {
+            guard let path = path(configured.file) else {
+                problem(
+                    configured,
+                    "'\(configured.file)' needs a unit with LoadCredential=; there is no $CREDENTIALS_DIRECTORY"
+                )
+                return nil
+            }
+            var file = CredentialFile(path: path)
+            do {
+                let credential = try file.credential(configured.kind)
+                exposed += file.files.flatMap { ConfigurationCheck.permissionProblems($0) }
+                let service = try PushServiceDirectory().service(for: credential)
+                if let end = service.credentialExpiresAt, end < Timestamp(Date()) + PushServiceDirectory.expiryNotice {
+                    exposed.append("the credential in '\(path)' expires on \(end.wholeSecond)")
+                }
+                return credential
+            } catch {
+                problem(configured, "\(error)")
+                return nil
+            }
+        }
+
+        private mutating func problem(_ credential: ConfiguredCredential, _ text: String) {
+            problems.append(credential.origin.problem("\(credential.kind.element): \(text)"))
         }
 
         private func path(_ file: String) -> String? {

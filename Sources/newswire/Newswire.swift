@@ -27,13 +27,13 @@ struct Newswire: AsyncParsableCommand {
         // Else libdispatch tells the system log, at every start by anybody but root, that it may not raise a thread's priority.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         do {
-            var command = try await asyncParseAsRoot()
+            var parsed = try await asyncParseAsRoot()
+            guard var command = parsed as? any AsyncParsableCommand else {
+                // The parser's own: what --help asks for is an error that only it can print.
+                return try parsed.run()
+            }
             do {
-                if var command = command as? any AsyncParsableCommand {
-                    try await command.run()
-                } else {
-                    try command.run()
-                }
+                try await command.run()
             } catch {
                 try report(error)
             }

@@ -97,6 +97,12 @@ import Testing
         #expect(send.errors.contains("cannot reach"))
     }
 
+    @Test(arguments: [["--help"], ["hub", "--help"], ["help", "messages"], ["hub", "credentials", "test", "--help"]])
+    func `every command explains itself`(arguments: [String]) async throws {
+        let shown = try await BuiltProgram.run(arguments)
+        #expect(shown.status == 0 && shown.output.contains("USAGE: newswire"), "\(shown.errors)")
+    }
+
     @Test func `a database that cannot be used ends every command of the publisher alike`() async throws {
         let scratch = try ScratchFolder()
         try FileManager.default.createDirectory(atPath: scratch.file("feeds"), withIntermediateDirectories: false)

@@ -72,7 +72,7 @@ struct ResumptionTests {
             try await hub.accept("kept")
         }
         let left = try FileManager.default.contentsOfDirectory(atPath: scratch.folder)
-        #expect(left.sorted() == ["generation", "hub.sqlite"], "closed")
+        #expect(left.sorted() == ["generation", "hub.sqlite", "secrets.key"], "closed")
         try scratch.copyHub(to: "older")
         let cursors = try await TestHub.run(scratch) { hub in
             let stream = try hub.probe(agent)

@@ -48,8 +48,14 @@ struct DeliveryInquiry: Sendable {
     /// - Throws: 404 when the hub does not hold the message.
     func details(_ id: MessageID) async throws -> NotificationDetails {
         switch try await find(id) {
-        case .sent(let message): NotificationDetails(try await reports([message])[0], message)
-        case .scheduled(let message): NotificationDetails(try scheduledReport(message), message)
+        case .sent(let message):
+            return NotificationDetails(
+                try await reports([message])[0],
+                message,
+                endedAt: try await hub.store.deliveryStates(of: message.logged.sequence).compactMap(\.delivery.endedAt)
+                    .max()
+            )
+        case .scheduled(let message): return NotificationDetails(try scheduledReport(message), message)
         }
     }
 
@@ -127,20 +133,37 @@ struct DeliveryInquiry: Sendable {
             }
         }
         let standings = try await standings(of: matching.reduce(into: []) { $0.formUnion($1.keys) })
-        return try zip(asked, matching).map { asked, streams in
+        var reports: [MessageReport] = []
+        for (asked, streams) in zip(asked, matching) {
+            var isAwaited = false
             let outcomes = streams.map { ordinal, isTooLarge in
-                outcome(of: asked.message, isTooLarge: isTooLarge, at: standings[ordinal] ?? StreamStanding())
+                let standing = standings[ordinal] ?? StreamStanding()
+                let outcome = outcome(of: asked.message, isTooLarge: isTooLarge, at: standing)
+                if outcome == .owed, standing.open != nil { isAwaited = true }
+                return outcome
             }
-            return try report(asked.message, asked.routed.id, outcomes, recounted)
+            let deliveries = try await hub.store.deliveryStates(of: asked.routed.sequence)
+            let progress = Progress(outcomes: outcomes, isAwaited: isAwaited, deliveries: deliveries)
+            reports.append(try report(asked.message, asked.routed.id, progress, recounted))
         }
+        return reports
+    }
+
+    /// What has become of a message so far.
+    private struct Progress {
+        let outcomes: [DeviceOutcome]
+        /// An agent with an open stream is still to be written it.
+        let isAwaited: Bool
+        let deliveries: [DeliveryState]
     }
 
     private func report(
         _ message: AcceptedMessage,
         _ id: MessageID,
-        _ outcomes: [DeviceOutcome],
+        _ progress: Progress,
         _ recounted: [LogSequence: RecipientCounts]
     ) throws -> MessageReport {
+        let outcomes = progress.outcomes
         let sequence = message.logged.sequence
         let record = message.logged.record
         let matched = recounted[sequence] ?? message.matched
@@ -150,7 +173,7 @@ struct DeliveryInquiry: Sendable {
             id: id,
             format: record.format,
             acceptedAt: (message.enqueuedAt ?? message.at).wholeSecond,
-            state: Self.state(matched, streams),
+            state: Self.state(matched, streams, progress),
             streams: streams
         )
         report.describe(try record.headers, tags: record.tags, try record.targets)
@@ -158,7 +181,7 @@ struct DeliveryInquiry: Sendable {
         report.expiresAt = expiry(of: message).wholeSecond
         report.dueAt = message.enqueuedAt.map { _ in message.at.wholeSecond }
         report.matched = matched?.platforms
-        report.outcomes = try MessageOutcomes(record, matched, streams).named
+        report.outcomes = try MessageOutcomes(record, matched, streams, progress.deliveries).named
         return report
     }
 
@@ -176,13 +199,24 @@ struct DeliveryInquiry: Sendable {
         return report
     }
 
-    private static func state(_ matched: RecipientCounts?, _ streams: StreamOutcomes) -> MessageState {
-        if streams.owed > 0 { return .processing }
+    /// Agents that are away change counts, and never the state.
+    private static func state(
+        _ matched: RecipientCounts?,
+        _ streams: StreamOutcomes,
+        _ progress: Progress
+    ) -> MessageState {
+        let deliveries = progress.deliveries
+        let isOpen = deliveries.contains { $0.delivery.endedAt == nil }
+        if isOpen, streams.matched == 0, deliveries.allSatisfy({ $0.delivery.beganAt == nil }) { return .enqueued }
+        if isOpen || progress.isAwaited { return .processing }
         guard let matched else { return .unknown }
         if matched.total == 0 { return .noTargetFound }
-        let elsewhere = matched.platforms.filter { $0.key != Platform.stream.rawValue }
-        if streams.expired > 0 || streams.tooLarge != nil || !elsewhere.isEmpty { return .abandoned }
-        return streams.written > 0 ? .completed : .unknown
+        let delivered = Set(deliveries.map(\.delivery.key.platform) + [Platform.stream.rawValue])
+        let isGivenUp =
+            matched.platforms.keys.contains { !delivered.contains($0.lowercased()) }
+            || deliveries.contains { ($0.outcomes[.abandoned] ?? 0) + ($0.outcomes[.invalidCredentials] ?? 0) > 0 }
+        if isGivenUp { return .abandoned }
+        return streams.matched == 0 && deliveries.isEmpty ? .unknown : .completed
     }
 
     /// What became of a message that a `stream` installation matched as it was then.

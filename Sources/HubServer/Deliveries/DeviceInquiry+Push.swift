@@ -11,13 +11,18 @@ extension DeviceInquiry {
         let registrations = found.map { judge.report($0) }
         let recipient = try Recipient(then)
         let templates = recipient.targets.map { template($0, of: recipient) }
-        var report = verdict(registrations, name) { outcome, reason in
-            answer(device, then, outcome, [reason])
-        } mismatch: {
+        var report: DeviceReport
+        if let meant = zip(found, registrations).first(where: { $1.matches }) {
+            let (outcome, reason) = try await fate(of: meant.0.ordinal, on: platform(of: meant.1), name)
+            report = answer(device, then, outcome, [reason])
+        } else {
             // What an agent is told of its templates, a phone is told of its own.
-            isAboutTemplates && registrations.allSatisfy { $0.tile == nil }
+            let mismatch =
+                isAboutTemplates && registrations.allSatisfy { $0.tile == nil }
                 ? templates.mismatch(tags: then.tags, judge) : reasons(registrations)
+            report = answer(device, then, .notMatched, ["\(name) did not get it: \(mismatch)"])
         }
+        report.registrations = registrations
         report.platform = then.platform
         if routed.format == .template { report.templates = templates }
         report.explanation += try remarks(on: registrations)
@@ -42,6 +47,7 @@ extension DeviceInquiry {
                 template: part.template,
                 tile: part.tile,
                 installation: then.id,
+                ordinal: today?.ordinal,
                 handle: channel?.handle,
                 tags: tags,
                 tagsNow: today == nil || tagsNow == tags ? nil : tagsNow
@@ -49,27 +55,38 @@ extension DeviceInquiry {
         }
     }
 
-    /// The report on registrations of push platforms: one that the message was for was not delivered to.
-    private func verdict(
-        _ registrations: [RegistrationReport],
-        _ name: String,
-        _ make: (DeviceOutcome, String) -> DeviceReport,
-        mismatch: () -> String
-    ) -> DeviceReport {
-        var report: DeviceReport
-        if let meant = registrations.first(where: \.matches) {
-            report = make(
+    /// What became of the message at a registration, or a handle, that it was for.
+    private func fate(
+        of target: Ordinal?,
+        on platform: Platform,
+        _ name: String
+    ) async throws -> (DeviceOutcome, reason: String) {
+        let key = DeliveryKey(sequence: message.logged.sequence, platform: platform.rawValue.lowercased())
+        guard let target else {
+            return (.notDelivered, "\(name) did not get it: what the message was for is there no longer")
+        }
+        switch try await hub.store.standing(of: target, in: key) {
+        case nil:
+            return (
                 .notDelivered,
                 """
-                \(name) did not get it: it matches and was counted, but this hub does not deliver to platform \
-                '\(platform(of: meant))'
+                \(name) did not get it: it matches and was counted, but this hub had no credential for platform \
+                '\(platform)' when the message came
                 """
             )
-        } else {
-            report = make(.notMatched, "\(name) did not get it: \(mismatch())")
+        case .failed(let failure):
+            return (.notDelivered, "\(name) did not get it: \(failure.outcome): \(failure.reason)")
+        case .waits(let retry?):
+            return (
+                .owed,
+                """
+                \(name) has not got it yet: attempt \(retry.attempts) failed (\(retry.reason)); the next one is due at \
+                \(retry.dueAt.wholeSecond)
+                """
+            )
+        case .waits(nil): return (.owed, "\(name) has not got it yet: it waits for its turn")
+        case .ended: return (.sent, "the push service of \(name) has taken it")
         }
-        report.registrations = registrations
-        return report
     }
 
     /// Why each of several registrations did not get the message.
@@ -115,12 +132,12 @@ extension DeviceInquiry {
         )
         var found: [FoundRegistration] = former.map { former in
             let today = current.first { $0.ordinal == former.ordinal }?.registration
-            var found = FoundRegistration(former.registration, installation: nil)
+            var found = FoundRegistration(former.registration, installation: nil, ordinal: former.ordinal)
             found.tagsNow = today.flatMap { $0.tags == former.registration.tags ? nil : $0.tags }
             return found
         }
         for stored in current where stored.installation == nil && stored.changedAfter < sequence {
-            found.append(FoundRegistration(stored.registration, installation: nil))
+            found.append(FoundRegistration(stored.registration, installation: nil, ordinal: stored.ordinal))
         }
         for id in Set(current.compactMap { $0.installation?.id }) {
             found += try await parts(of: id, withHandle: handle)
@@ -131,7 +148,16 @@ extension DeviceInquiry {
         }
         guard found.isEmpty else {
             let registrations = found.map { judge.report($0) }
-            var report = verdict(registrations, name, make) { reasons(registrations) }
+            var report: DeviceReport
+            if let direct = try await fateOfDirect(handle, name) {
+                report = make(direct.0, direct.reason)
+            } else if let meant = zip(found, registrations).first(where: { $1.matches }) {
+                let (outcome, reason) = try await fate(of: meant.0.ordinal, on: platform(of: meant.1), name)
+                report = make(outcome, reason)
+            } else {
+                report = make(.notMatched, "\(name) did not get it: \(reasons(registrations))")
+            }
+            report.registrations = registrations
             report.platform = found[0].platform
             report.explanation += try remarks(on: registrations)
             if max(current.count, former.count) == Self.maximumOfHandle {
@@ -141,11 +167,8 @@ extension DeviceInquiry {
             }
             return report
         }
-        if judge.isDirect(to: handle), let platform = routed.format.platform {
-            let reason = """
-                \(name) did not get it: it was sent to directly, but this hub does not deliver to platform '\(platform)'
-                """
-            var report = make(.notDelivered, reason)
+        if let direct = try await fateOfDirect(handle, name), let platform = routed.format.platform {
+            var report = make(direct.0, direct.reason)
             report.platform = platform
             report.explanation += try judge.excess(on: platform).map { [$0] } ?? []
             return report
@@ -155,6 +178,12 @@ extension DeviceInquiry {
             .registeredLater,
             "\(name) did not get it: it was registered, or given this handle, after the message"
         )
+    }
+
+    /// What became of a direct send at a handle; `nil` if the message is none, or is for others.
+    private func fateOfDirect(_ handle: String, _ name: String) async throws -> (DeviceOutcome, reason: String)? {
+        guard let place = judge.place(of: handle), let platform = routed.format.platform else { return nil }
+        return try await fate(of: Ordinal(rawValue: Int64(place)), on: platform, name)
     }
 
     /// The parts of an installation that had a handle when the message came.
@@ -170,13 +199,14 @@ extension DeviceInquiry {
 }
 
 extension FoundRegistration {
-    init(_ registration: Registration, installation: InstallationID?) {
+    init(_ registration: Registration, installation: InstallationID?, ordinal: Ordinal) {
         self.init(
             id: registration.id,
             platform: registration.platform,
             template: registration.template?.name,
             tile: registration.secondaryTileName,
             installation: installation,
+            ordinal: ordinal,
             handle: registration.pushChannel.handle,
             tags: registration.tags
         )

@@ -5,14 +5,24 @@ import HubStore
 
 /// How many targets of a message came to which outcome, in the words of the protocol's telemetry.
 ///
-/// Only what has happened is told: streams that are still owed the message are in none. No push platform is delivered to,
-/// so of those every target is given up; one that nobody could deliver to says so.
+/// Only what has happened is told: targets that are still owed the message are in none. Of a platform that the hub had no
+/// credential for every target is given up; one that nobody could deliver to says so.
 struct MessageOutcomes: Sendable, Equatable {
     private(set) var counts: [Platform: [OutcomeName: Int]] = [:]
 
-    init(_ record: MessageRecord, _ matched: RecipientCounts?, _ streams: StreamOutcomes) throws {
+    init(
+        _ record: MessageRecord,
+        _ matched: RecipientCounts?,
+        _ streams: StreamOutcomes,
+        _ deliveries: [DeliveryState]
+    ) throws {
         let targets = try record.targets
-        for (name, count) in matched?.platforms ?? [:] {
+        for delivery in deliveries {
+            let platform = Platform(rawValue: delivery.delivery.key.platform)
+            for (outcome, count) in delivery.outcomes { add(count, outcome, platform) }
+        }
+        let delivered = Set(deliveries.map(\.delivery.key.platform))
+        for (name, count) in matched?.platforms ?? [:] where !delivered.contains(name.lowercased()) {
             let platform = Platform(rawValue: name)
             guard platform != .stream else { continue }
             let isTooLarge = try Self.excess(of: record, on: platform) != nil
@@ -80,13 +90,14 @@ extension MessageReport {
 // MARK: - Telemetry
 
 extension NotificationDetails {
-    init(_ report: MessageReport, _ message: AcceptedMessage) {
+    /// `endedAt` is when the last target of a push service had its final outcome.
+    init(_ report: MessageReport, _ message: AcceptedMessage, endedAt: Timestamp?) {
         self.init(report, message.logged.record)
         enqueueTime = (message.enqueuedAt ?? message.at).second
         startTime = message.at.second
         // When the last stream was written is not noted.
-        let isOver = report.state == .abandoned || report.state == .noTargetFound
-        if isOver, report.matched?[Platform.stream.rawValue] == nil { endTime = startTime }
+        let isOver = report.state != .processing && report.state != .enqueued
+        if isOver, report.matched?[Platform.stream.rawValue] == nil { endTime = endedAt?.second ?? startTime }
         if report.matched?.isEmpty == false { targetPlatforms = Self.platforms(report) }
     }
 

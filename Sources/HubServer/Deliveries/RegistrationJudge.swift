@@ -12,6 +12,8 @@ struct FoundRegistration {
     let template: String?
     let tile: String?
     let installation: InstallationID?
+    /// `nil` for a part of an installation that is there no longer.
+    let ordinal: Ordinal?
     let handle: String?
     let tags: [Tag]
     /// Today, if they differ.
@@ -109,10 +111,8 @@ struct RegistrationJudge {
         }
     }
 
-    /// Whether the message was sent directly to a handle.
-    func isDirect(to handle: String) -> Bool {
-        targets?.handles.contains { $0.isAddressed(by: handle) } == true
-    }
+    /// The place of a handle among those that a direct send names; `nil` if it is not among them.
+    func place(of handle: String) -> Int? { targets?.handles.firstIndex { $0.isAddressed(by: handle) } }
 }
 
 extension [String] {

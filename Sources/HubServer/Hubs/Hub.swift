@@ -27,6 +27,10 @@ final class Hub: Sendable {
     let inquiries = RequestTurns("inquiries about messages")
     /// Lists of registrations by push channel: each may look at a thousand rows.
     let channelLists = RequestTurns("lists of registrations by push channel", atOnce: 4)
+    /// What its credentials speak to.
+    let push = PushServicesInUse()
+    /// Test sends, each of which calls push services at once.
+    let testSends: RateLimiter<HubKey>
     private let published: Mutex<Published>
     private let deleted = Atomic(false)
     private let hasSaidOversize = Atomic(false)
@@ -47,6 +51,7 @@ final class Hub: Sendable {
         self.epochs = epochs
         self.configuration = configuration
         self.logger = logger
+        testSends = RateLimiter(TestSend.limit, clock: configuration.monotonic)
         encoding = EventEncoding(epoch: epochs.current)
         published = Mutex(Published(status: status, tokens: TokenChecker(status.rules)))
     }

@@ -3,6 +3,8 @@ package import Foundation
 package import HubProtocol
 package import HubStreams
 package import NetworkAddresses
+package import PushEmulator
+package import PushServices
 
 /// How a hub server runs; every value is decided before the start.
 package struct HubConfiguration: Sendable {
@@ -12,6 +14,10 @@ package struct HubConfiguration: Sendable {
     ///
     /// Its name does not begin with the database's: who copies `hub.sqlite*` must not copy it along.
     package var generationPath: String
+    /// The file with the key that credentials are encrypted with; it is made if need be.
+    ///
+    /// A copy of the database is of no use to a thief without it, and of no use to push services.
+    package var secretsPath: String
     /// The folder for the files of jobs: nothing outside of it is read or written for them.
     package var jobsFolder: String
     /// An address of this machine.
@@ -60,6 +66,14 @@ package struct HubConfiguration: Sendable {
     package var streamLimit = StreamLimit()
     /// Changes of installations and registrations of one rule and address.
     package var writeLimit = WriteLimit()
+    /// Messages in the format of the retired GCM, and its registrations, go through FCM v1.
+    package var sendsGcmThroughFcm = false
+    /// Whom browsers' push services may write to about the hub's messages: a `mailto:` or `https:` address (RFC 8292 §2.1).
+    package var pushContact: String?
+    /// Stands for the push services, to try an app; `nil` where they are real.
+    package var emulator: PushEmulator?
+    /// Speaks to push services.
+    package var pushServices: any PushServiceMaker = PushServiceDirectory()
     /// The most pages of the SQLite file, for tests of a full disk.
     package var maximumPages: Int?
     /// Of the program, for `/metrics`.
@@ -77,6 +91,7 @@ package struct HubConfiguration: Sendable {
         self.databasePath = databasePath
         let folder = URL(filePath: databasePath).deletingLastPathComponent().path
         generationPath = folder + "/generation"
+        secretsPath = folder + "/secrets.key"
         jobsFolder = folder + "/jobs"
         self.hubName = hubName
     }

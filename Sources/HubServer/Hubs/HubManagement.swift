@@ -41,6 +41,7 @@ final class HubManagement: Sendable {
     /// - Throws: 409 when there is one of this name, 403 when there are ``maximumHubs``.
     func create(_ name: HubName, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
         let at = configuration.timestamp
+        let keys = BrowserKeys.missing(in: [], configuration)
         let hub = try await writer.perform(bytes: bytes) { transaction, _ in
             guard try !transaction.hasHub(named: name) else {
                 throw ProtocolError.conflict("The hub '\(name)' exists; send If-Match: * to update it.")
@@ -50,7 +51,8 @@ final class HubManagement: Sendable {
                     "There are \(Self.maximumHubs) hubs here, which is the most; delete one first."
                 )
             }
-            let description = try change.applied(to: nil, at: at)
+            var description = try change.applied(to: nil, at: at)
+            if let keys { description.credentials.append(keys) }
             let stored = try transaction.insertHub(name, description, at: at)
             return (stored, [.created(stored.record, stored.policy, try transaction.extent())])
         }

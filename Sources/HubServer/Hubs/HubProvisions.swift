@@ -11,11 +11,19 @@ package struct HubProvisions: Sendable, Equatable {
         package let registrationTimeToLive: RegistrationTimeToLive?
         /// These get exactly these keys and rights.
         package let rules: [AccessRule]
+        /// These take the place of those of their kind.
+        package let credentials: [PlatformCredential]
 
-        package init(name: HubName, registrationTimeToLive: RegistrationTimeToLive?, rules: [AccessRule]) {
+        package init(
+            name: HubName,
+            registrationTimeToLive: RegistrationTimeToLive?,
+            rules: [AccessRule],
+            credentials: [PlatformCredential] = []
+        ) {
             self.name = name
             self.registrationTimeToLive = registrationTimeToLive
             self.rules = rules
+            self.credentials = credentials
         }
     }
 
@@ -48,8 +56,9 @@ extension HubProvisions {
         var isNew = false
         var rules: [String] = []
         var hasTimeToLive = false
+        var hasCredentials = false
 
-        fileprivate var isEmpty: Bool { !isNew && rules.isEmpty && !hasTimeToLive }
+        fileprivate var isEmpty: Bool { !isNew && rules.isEmpty && !hasTimeToLive && !hasCredentials }
 
         func log(_ logger: Logger) {
             let rules = rules.joined(separator: ", ")
@@ -99,6 +108,7 @@ extension HubProvisions.Hub {
         }
         let description = NotificationHubDescription(
             registrationTimeToLive: registrationTimeToLive ?? .unlimited,
+            credentials: credentials,
             rules: (standard + rules).map { AuthorizationRule($0, createdAt: now, modifiedAt: now) }
         )
         return try transaction.insertHub(name, description, at: now)
@@ -125,7 +135,8 @@ extension HubProvisions.Hub {
         guard note.rules.isEmpty || count <= AuthorizationRule.maximumCount else {
             throw HubProvisionError.tooManyRules(hub: name, count: count)
         }
-        guard note.hasTimeToLive || !note.rules.isEmpty else { return note }
+        for credential in credentials where stored.description.set(credential) { note.hasCredentials = true }
+        guard note.hasTimeToLive || note.hasCredentials || !note.rules.isEmpty else { return note }
         stored.updatedAt = now
         try transaction.update(stored)
         return note

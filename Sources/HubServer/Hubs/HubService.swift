@@ -23,6 +23,7 @@ package final class HubService: Sendable {
     let hubPurge: HubPurgeService
     let jobs: JobService
     let releases: ReleaseService
+    let push: PushDelivery
     let tls: TLSKeeper?
     private let group: MultiThreadedEventLoopGroup
 
@@ -37,6 +38,7 @@ package final class HubService: Sendable {
             path: configuration.databasePath,
             maximumPages: configuration.maximumPages,
             reservedTags: configuration.reservedTags,
+            secrets: try SecretsFile(path: configuration.secretsPath).box(),
             rehearses: configuration.rehearsesStages
         )
         let lastSeen = try await store.lastSeenClock()
@@ -53,6 +55,12 @@ package final class HubService: Sendable {
             )
         }
         let epochs = EpochHistory(epochs: try await store.epochs(), losses: try await store.losses())
+        for hub in try await store.hubsWithLostSecrets() {
+            logger.error(
+                "the hub's credentials for push services cannot be read: the key file is another one; set them again",
+                metadata: ["hub.name": "\(hub.name)", "file.path": "\(configuration.secretsPath)"]
+            )
+        }
         let namespaceRules = try await store.namespaceRules()
         let stored = try await store.storedHubs()
         let machine = try await Self.machine(of: stored, in: store, namespaceRules, epochs, configuration, logger)
@@ -66,9 +74,27 @@ package final class HubService: Sendable {
             logger: logger
         )
         let directory = directory
-        writer = HubWriter(store: store, machine: machine, logger: logger, carryOut: directory.carryOut)
+        let releases = ReleaseService(
+            hubs: { directory.all.map(\.hub) },
+            configuration: configuration,
+            logger: logger,
+            lastSeen: lastSeen
+        )
+        self.releases = releases
+        let push = PushDelivery(
+            hubs: { directory.all.map(\.hub) },
+            isClockSteady: { releases.isClockSteady },
+            logger: logger
+        )
+        self.push = push
+        writer = HubWriter(store: store, machine: machine, logger: logger) { output, writer in
+            directory.carryOut(output, writer)
+            push.carryOut(output)
+        }
         for hub in stored {
-            if let status = machine.status(of: hub.record.id) { directory.open(hub.record, status, writer) }
+            guard let status = machine.status(of: hub.record.id) else { continue }
+            directory.open(hub.record, status, writer)
+            push.note(hub.record.id, status.credentials)
         }
         housekeeping = Housekeeping(
             store: store,
@@ -95,12 +121,6 @@ package final class HubService: Sendable {
             jobs: jobs,
             configuration: configuration,
             logger: logger
-        )
-        releases = ReleaseService(
-            hubs: { directory.all.map(\.hub) },
-            configuration: configuration,
-            logger: logger,
-            lastSeen: lastSeen
         )
     }
 
@@ -179,6 +199,8 @@ package final class HubService: Sendable {
         let isNew = hubs.isEmpty && epochs.isEmpty
         let at = configuration.timestamp
         let epoch = EpochHistory.newName()
+        // What cannot be read must not be written over: the key file may come back.
+        let sealed = Set(try await store.hubsWithLostSecrets().map(\.id))
         let results = try await store.commit([
             { @Sendable transaction -> Start in
                 if isNew { try transaction.noteClock(at) }
@@ -197,8 +219,16 @@ package final class HubService: Sendable {
                 if sign == .copy { try transaction.clearCopyMark() }
                 let generation = GenerationFile.next(after: counted, inFile)
                 try transaction.set(generation)
+                let notes = try configuration.provisions.apply(transaction, at: at)
+                for var hub in try transaction.hubs() where !sealed.contains(hub.record.id) {
+                    guard let keys = BrowserKeys.missing(in: hub.description.credentials, configuration) else {
+                        continue
+                    }
+                    hub.description.credentials.append(keys)
+                    try transaction.update(hub)
+                }
                 return Start(
-                    notes: try configuration.provisions.apply(transaction, at: at),
+                    notes: notes,
                     generation: generation,
                     restore: sign.flatMap { sign in loss.map { (sign: sign, loss: $0) } }
                 )
@@ -248,7 +278,7 @@ package final class HubService: Sendable {
             try await listen(LocalDoor.host, port) { _ in await running(port) }.run()
         }
         var services: [any Service] = [writer]
-        services += [directory.replay, hubPurge, jobs, housekeeping, releases, keyWatch, application, door]
+        services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, keyWatch, application, door]
         if let tls { services.append(tls) }
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))

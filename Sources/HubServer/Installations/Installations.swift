@@ -62,10 +62,13 @@ struct Installations {
     ) async throws {
         let (hub, configuration) = (hub.record.id, hub.configuration)
         let at = configuration.timestamp
+        let keyID = BrowserKeys.keyID(of: self.hub)
         try await self.hub.perform(bytes: bytes) { transaction, view in
             let current = try transaction.installation(hub: hub, id: id)
             var (installation, removed) = try wanted(current)
             installation.addTemplateNameTags()
+            let former = current.flatMap { $0.isReadable ? $0.installation.pushChannel : nil }
+            installation.pushChannel = installation.pushChannel?.stamped(with: keyID, after: former)
             if !grant.mayManage {
                 try installation.keepReservedTags(
                     of: current,

@@ -82,6 +82,37 @@ struct MetricsPage: Sendable {
             }
         )
         page.add(
+            "newswire_push_outcomes_total",
+            .counter,
+            "Targets of push services with a final outcome, by platform and outcome.",
+            members.flatMap { hub in
+                hub.counters.push.all.sorted { "\($0.key)" < "\($1.key)" }.map { kind, count in
+                    .init(
+                        count,
+                        ["hub": "\(hub.record.name)", "platform": kind.platform, "outcome": "\(kind.outcome)"]
+                    )
+                }
+            }
+        )
+        page.add(
+            "newswire_push_credential_refused",
+            .gauge,
+            "1 for a credential that its push service refuses, or that cannot be used.",
+            members.flatMap { hub in
+                hub.push.refusals.keys.sorted().map { .init(1, ["hub": "\(hub.record.name)", "platform": $0]) }
+            }
+        )
+        page.add(
+            "newswire_push_credential_expires_timestamp_seconds",
+            .gauge,
+            "When a credential for a push service expires, in seconds since 1970.",
+            members.flatMap { hub in
+                hub.push.expiries.sorted { $0.key < $1.key }.map {
+                    .init($0.value.seconds, ["hub": "\(hub.record.name)", "platform": $0.key])
+                }
+            }
+        )
+        page.add(
             "newswire_messages_scheduled",
             .gauge,
             "Messages that wait for their time.",

@@ -80,6 +80,11 @@ struct Registrations {
         }
         try condition.check(current?.registration.etag)
         var wanted = registration
+        let channel = registration.pushChannel
+        wanted.pushChannel = channel.stamped(
+            with: BrowserKeys.keyID(of: self.hub),
+            after: current?.registration.pushChannel
+        )
         if !mayManage { try wanted.keepReservedTags(of: current?.registration, configuration.reservedTags) }
         if !isImport || wanted.expirationTime == nil {
             wanted.expirationTime = view.policy.registrationLifetime.map { (at + $0).date }

@@ -19,6 +19,15 @@ enum DeliveryRoutes {
             let report = try await request.inquiry(hubs).report(id, device: device)
             return .json([UInt8](try JSONEncoder.sorted.encode(report)))
         },
+        Route(method: .get, path: "/deliveries/:id/failures", right: .manage) { request, _ in
+            let id = try MessageID(try request.parameter("id"))
+            let page = try await FailureInquiry(hub: request.hub).page(
+                id,
+                from: request.query.literal("from"),
+                limit: try last(request, default: FailedTargets.maximumListed, maximum: FailedTargets.maximumListed)
+            )
+            return .json([UInt8](try JSONEncoder.sorted.encode(page)))
+        },
     ]
 
     /// An installation's id or a push handle.
@@ -29,13 +38,14 @@ enum DeliveryRoutes {
         return text
     }
 
-    private static func last(_ request: HubRequest) throws(ProtocolError) -> Int {
-        guard let text = request.query["last"] else { return defaultListed }
-        let allowed = 1...DeliveryInquiry.maximumListed
-        guard let last = Int(text), allowed.contains(last) else {
-            throw .badRequest(
-                "'last' must be a number from 1 to \(DeliveryInquiry.maximumListed), not '\(text.prefix(20))'."
-            )
+    private static func last(
+        _ request: HubRequest,
+        default usual: Int = defaultListed,
+        maximum: Int = DeliveryInquiry.maximumListed
+    ) throws(ProtocolError) -> Int {
+        guard let text = request.query["last"] else { return usual }
+        guard let last = Int(text), (1...maximum).contains(last) else {
+            throw .badRequest("'last' must be a number from 1 to \(maximum), not '\(text.prefix(20))'.")
         }
         return last
     }

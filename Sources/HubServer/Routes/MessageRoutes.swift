@@ -54,6 +54,12 @@ enum MessageRoutes {
         _ hubs: HubDirectory
     ) async throws -> Response {
         let incoming = try await incoming(request, kind)
+        if incoming.isTest, let wait = request.hub.testSends.admit(request.hub.record.id) {
+            throw ProtocolError.tooManyRequests(
+                "A hub takes \(TestSend.limit.burst) test sends a minute, each of which calls push services at once.",
+                wait: wait
+            )
+        }
         let id = try await request.hub.messages.accept(incoming)
         var response = created(request, "messages", id)
         if incoming.isTest {

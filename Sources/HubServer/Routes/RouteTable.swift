@@ -80,6 +80,7 @@ enum RouteTable {
         NamespaceRoutes.routes + JobRoutes.routes + RegistrationRoutes.routes + InstallationRoutes.routes
         + MessageRoutes.routes
         + StreamRoutes.routes + CategoryRoutes.routes + DeliveryRoutes.routes + FeedbackRoutes.routes
+        + CredentialRoutes.routes + EmulatorRoutes.routes
 
     /// A responder for all routes, and for the server's own `/healthz`, `/readyz` and `/metrics`.
     static func responder(

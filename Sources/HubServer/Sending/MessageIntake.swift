@@ -33,7 +33,7 @@ struct MessageIntake {
                 }
                 return (Acceptance.repeated(first.id), [])
             }
-            let (acceptance, effect) = try take(incoming, at: at, transaction, view)
+            let (acceptance, effects) = try take(incoming, at: at, transaction, view)
             if let idempotencyKey = incoming.idempotencyKey {
                 try transaction.recordKey(
                     idempotencyKey,
@@ -43,7 +43,7 @@ struct MessageIntake {
                     at: at
                 )
             }
-            return (acceptance, [effect])
+            return (acceptance, effects)
         }
         switch acceptance {
         case .sent(let counts): hub.counters.accept(counts)
@@ -60,7 +60,7 @@ struct MessageIntake {
         at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
-    ) throws -> (Acceptance, HubEffect) {
+    ) throws -> (Acceptance, [HubEffect]) {
         let message = incoming.message
         let targets = try targets(of: incoming, transaction, view)
         let record = try MessageRecord(
@@ -80,13 +80,50 @@ struct MessageIntake {
                 message,
                 installations: targets?.installations
             )
-            return (.sent(matched.counts), .message(routed, matched: matched))
+            let deliveries = try insertDeliveries(of: message, targets, sequence, transaction, view)
+            return (.sent(matched.counts), [.message(routed, matched: matched)] + deliveries)
         }
         try schedule.check(now: at.date)
         try ScheduledMessages.checkRoom(for: record.bytes, view.scheduled)
         let dueAt = Timestamp(schedule.date)
         try transaction.schedule(record, hub: hub.record.id, dueAt: dueAt, at: at)
-        return (.scheduled, .scheduled(bytes: record.bytes, dueAt: dueAt))
+        return (.scheduled, [.scheduled(bytes: record.bytes, dueAt: dueAt)])
+    }
+
+    /// Stores whom push services are to reach, with the message; a test send is made at once, and is no delivery.
+    ///
+    /// Platforms that the hub has no credential for have none: nobody is sent tomorrow what came before it had one.
+    func insertDeliveries(
+        of message: Message,
+        _ targets: MessageTargets?,
+        _ sequence: LogSequence,
+        _ transaction: Transaction,
+        _ view: borrowing HubView
+    ) throws -> [HubEffect] {
+        guard targets?.isTest != true, message.format != .stream else { return [] }
+        let credentials = PushCredentials(view.policy.credentials, hub.configuration)
+        guard !credentials.isEmpty else { return [] }
+        var sets: [String: OrdinalSet] = [:]
+        if let targets, let platform = message.format.platform?.rawValue {
+            var seen: Set<String> = []
+            let places = targets.handles.indices.filter { seen.insert(targets.handles[$0].handle).inserted }
+            sets[platform] = OrdinalSet(places.map { Ordinal(rawValue: Int64($0)) })
+        } else if targets == nil {
+            sets = view.pushTargets(of: message.audience.expression, message.format)
+        }
+        var effects: [HubEffect] = []
+        for (platform, set) in sets.sorted(by: { $0.key < $1.key }) where !set.isEmpty {
+            guard let credential = credentials[platform] else { continue }
+            try transaction.insertDelivery(
+                DeliveryKey(sequence: sequence, platform: platform),
+                hub: hub.record.id,
+                targets: set,
+                isDirect: targets != nil,
+                audience: credential.audience
+            )
+            effects = [.delivery]
+        }
+        return effects
     }
 
     /// The targets that a message names; `nil` for one that is for all that match.

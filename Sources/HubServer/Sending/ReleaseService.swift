@@ -52,10 +52,17 @@ final class ReleaseService: Service {
         }
     }
 
+    /// The wall clock can be trusted.
+    var isClockSteady: Bool { lookAtClock().isSteady }
+
+    private func lookAtClock() -> (now: Timestamp, isSteady: Bool) {
+        let (now, monotonic) = Self.read(configuration)
+        return (now, state.withLock { $0.clock.look(wall: now, monotonic: monotonic) == .steady })
+    }
+
     /// Releases what is due.
     func look() async {
-        let (now, monotonic) = Self.read(configuration)
-        let isSteady = state.withLock { $0.clock.look(wall: now, monotonic: monotonic) == .steady }
+        let (now, isSteady) = lookAtClock()
         // What somebody has disabled sends nothing until it is enabled again.
         for hub in hubs() {
             let status = hub.status

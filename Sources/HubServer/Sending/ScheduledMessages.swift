@@ -56,7 +56,7 @@ struct ScheduledMessages {
             var releases: [Release] = []
             for message in due { releases.append(try release(message, at: now, transaction, view)) }
             let nextDue = try transaction.nextDue(hub: hub.record.id)
-            return (releases, [.unscheduled(due, nextDue: nextDue)] + releases.map(\.effect))
+            return (releases, [.unscheduled(due, nextDue: nextDue)] + releases.flatMap { [$0.effect] + $0.deliveries })
         }
         for release in releases {
             switch release.effect {
@@ -70,6 +70,7 @@ struct ScheduledMessages {
 
     private struct Release: Sendable {
         let effect: HubEffect
+        var deliveries: [HubEffect] = []
         /// Why the message cannot be read.
         var failure: (any Error)?
     }
@@ -94,9 +95,13 @@ struct ScheduledMessages {
             matched: matched?.counts
         )
         try transaction.forgetScheduled(scheduled)
+        var deliveries: [HubEffect] = []
+        if let message = try? record.message, let targets = Result(catching: { try record.targets }).value {
+            deliveries = try hub.messages.insertDeliveries(of: message, targets, sequence, transaction, view)
+        }
         do {
             let routed = try LoggedMessage(sequence: sequence, record: record).routed
-            return Release(effect: .message(routed, matched: matched ?? .nobody))
+            return Release(effect: .message(routed, matched: matched ?? .nobody), deliveries: deliveries)
         } catch {
             return Release(effect: .unreadable(sequence), failure: error)
         }

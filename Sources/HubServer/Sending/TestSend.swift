@@ -1,14 +1,21 @@
+import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
+import PushServices
 
 /// Tells what became of a test send at each of its few targets (protocol document §5.2).
 ///
-/// A success is said only of what was done: an agent's stream was written the message. Push platforms fail, since this
-/// hub does not deliver to them.
+/// A success is said only of what was done: an agent's stream was written the message, a push service has taken it. Push
+/// services are asked once each, and what they answer is shown; nothing is queued.
 struct TestSend {
     /// Between two looks at open streams, of which most are written at once; those that do not read are given three seconds.
     private static let pauses = [30, 60, 120, 240, 480, 960, 1_110].map { Duration.milliseconds($0) }
+
+    /// Test sends of a hub.
+    static let limit = RateLimit(burst: 60, perSecond: 1)
+    /// What push services are given to answer, all targets together.
+    private static let patience = Duration.seconds(10)
 
     private let inquiry: DeliveryInquiry
 
@@ -19,10 +26,7 @@ struct TestSend {
         let message = try await inquiry.testSend(id)
         let targets = try message.logged.record.targets ?? MessageTargets()
         var results = try await streams(targets.installations, message)
-        results += try await registrations(targets.registrations, message)
-        results += try targets.handles.map { handle in
-            (false, try failure(message, platform: message.logged.record.format.platform, handle.handle, nil))
-        }
+        results += try await pushes(targets, message)
         results += (0..<targets.unknown).map { _ in
             (false, result(.stream, "", nil, "No installation of platform 'stream' has this handle."))
         }
@@ -50,31 +54,114 @@ struct TestSend {
         )
     }
 
-    // MARK: - Push platforms
+    // MARK: - Push services
 
-    private func registrations(_ ids: [RegistrationID], _ message: AcceptedMessage) async throws -> [Judged] {
-        var results: [Judged] = []
-        for id in ids {
-            let stored = try await inquiry.hub.store.registration(hub: inquiry.hub.record.id, id: id)?.registration
-            let handle = stored?.pushChannel.handle ?? ""
-            results.append((false, try failure(message, platform: stored?.platform, handle, id)))
-        }
-        return results
+    /// A target of a push service; `refusal` says why nothing is sent.
+    private struct Target: Sendable {
+        let platform: Platform
+        let handle: String
+        let id: RegistrationID?
+        var push: (any PreparedPush)?
+        var target: PushTarget?
+        var refusal = ""
     }
 
-    private func failure(
+    private func pushes(_ targets: MessageTargets, _ message: AcceptedMessage) async throws -> [Judged] {
+        guard !targets.registrations.isEmpty || !targets.handles.isEmpty else { return [] }
+        var rendering = try PushRendering(message)
+        var all: [Target] = []
+        for id in targets.registrations {
+            let stored = try await inquiry.hub.store.registration(hub: inquiry.hub.record.id, id: id)
+            guard let registration = stored?.registration else {
+                all.append(Target(platform: Platform(rawValue: ""), handle: "", id: id, refusal: "it is gone"))
+                continue
+            }
+            all.append(
+                prepare(registration.pushChannel, registration.platform, id, name: id.text, message) {
+                    service throws(PushRefusal) in try rendering.push(for: registration, by: service)
+                }
+            )
+        }
+        if let platform = message.logged.record.format.platform {
+            for handle in targets.handles {
+                all.append(
+                    prepare(handle, platform, nil, name: handle.handle, message) {
+                        service throws(PushRefusal) in try rendering.push(on: platform, by: service)
+                    }
+                )
+            }
+        }
+        return await attempt(all)
+    }
+
+    private func prepare(
+        _ channel: PushChannel,
+        _ platform: Platform,
+        _ id: RegistrationID?,
+        name: String,
         _ message: AcceptedMessage,
-        platform: Platform?,
-        _ handle: String,
-        _ id: RegistrationID?
-    ) throws -> RegistrationResult {
-        guard let platform else { return result(Platform(rawValue: ""), handle, id, "The registration is gone.") }
-        let record = message.logged.record
-        let reason =
-            try MessageOutcomes.excess(of: record, on: platform).map { limit in
-                "The Notification payload is invalid: it has \(record.body.count) bytes, and \(platform) takes \(limit)."
-            } ?? "This hub does not deliver to \(platform) yet; the message was accepted and matched."
-        return result(platform, handle, id, reason)
+        _ render: (any PushService) throws(PushRefusal) -> RenderedPush
+    ) -> Target {
+        var target = Target(platform: platform, handle: channel.handle, id: id)
+        guard let service = inquiry.hub.push[platform.rawValue.lowercased()] else {
+            target.refusal = "the hub has no usable credential for platform '\(platform)'"
+            return target
+        }
+        do {
+            let push = try render(service).push
+            let end = inquiry.expiry(of: message)
+            target.push = push
+            target.target = PushTarget(
+                channel: channel,
+                id: UUID(of: try message.logged.id, to: name),
+                expiresAt: push.lifetime == .once ? nil : end
+            )
+        } catch let refusal as PushRefusal {
+            target.refusal = refusal.reason
+        } catch {
+            target.refusal = "\(error)"
+        }
+        return target
+    }
+
+    /// Makes one attempt for each target, all at once.
+    private func attempt(_ targets: [Target]) async -> [Judged] {
+        await withTaskGroup(of: (Int, PushOutcome)?.self) { group in
+            for (place, target) in targets.enumerated() {
+                guard let push = target.push, let pushTarget = target.target else { continue }
+                group.addTask { (place, await push.send(to: pushTarget)) }
+            }
+            group.addTask {
+                try? await Task.sleep(for: Self.patience)
+                return nil
+            }
+            var outcomes: [Int: PushOutcome] = [:]
+            let expected = targets.count { $0.push != nil }
+            while outcomes.count < expected, case (let place, let outcome)?? = await group.next() {
+                outcomes[place] = outcome
+            }
+            group.cancelAll()
+            return targets.enumerated().map { place, target in
+                let (succeeded, text) = sentence(outcomes[place], target)
+                return (succeeded, result(target.platform, target.handle, target.id, text))
+            }
+        }
+    }
+
+    private func sentence(_ outcome: PushOutcome?, _ target: Target) -> (Bool, String) {
+        guard target.push != nil else { return (false, "Nothing was sent: \(target.refusal).") }
+        return switch outcome {
+        case nil: (false, "The push service has not answered within \(Self.patience.components.seconds) seconds.")
+        case .accepted, .replacedHandle: (true, RegistrationResult.success)
+        case .dropped(let reason): (false, "The push service has dropped the notification: \(reason)")
+        case .deadHandle(let dead): (false, "The push service does not know the handle: \(dead.reason)")
+        case .badMessage(let reason): (false, "The Notification payload is invalid: \(reason)")
+        case .unsendable(let reason): (false, "Nothing was sent: \(reason).")
+        case .badRoute(let reason): (false, "The handle is for another app: \(reason)")
+        case .retry(_, let reason): (false, "The push service cannot take it now: \(reason)")
+        case .throttled(_, _, let reason): (false, "The push service wants fewer notifications: \(reason)")
+        case .refusedCredential(let reason): (false, "The push service refuses the credential: \(reason)")
+        }
     }
 
     // MARK: - Streams

@@ -6,6 +6,8 @@ import HubProtocol
 import HubServer
 import Logging
 import NetworkAddresses
+import PushEmulator
+import PushServices
 import Settings
 import StartupChecks
 
@@ -15,7 +17,7 @@ struct HubCommand: AsyncParsableCommand {
         abstract: "Serve notification hubs, or manage them, their keys and their database.",
         subcommands: [
             HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
-            HubDeleteCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
+            HubDeleteCommand.self, HubCredentialsCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
         ],
         defaultSubcommand: HubServe.self
     )
@@ -87,6 +89,7 @@ struct HubServe: AsyncParsableCommand {
               newswire hub
               newswire hub --port 9000 --state /var/lib/newswire-hub
               newswire hub --listen 0.0.0.0 --host-names hub.example.org
+              newswire hub --emulate
             """
     )
 
@@ -152,6 +155,40 @@ struct HubServe: AsyncParsableCommand {
     @Option(HubSettings.changeSize)
     var changeSize: Int64?
 
+    @Option(HubSettings.pushContact)
+    var pushContact: String?
+
+    @Option(HubSettings.pushHosts)
+    var pushHosts: [HostName]?
+
+    @Option(HubSettings.pushAddresses)
+    var pushAddresses: [AddressBlock]?
+
+    @Flag(HubSettings.gcmThroughFcm)
+    var gcmThroughFcm: Bool?
+
+    @Option(
+        help: ArgumentHelp(
+            "What stands for all push services, for tests: an https address of this machine.",
+            visibility: .private
+        )
+    )
+    var pushOrigin: String?
+
+    @Option(help: ArgumentHelp("The authorities that it is checked with, in PEM.", visibility: .private))
+    var pushAuthorities: String?
+
+    @Flag(
+        help: ArgumentHelp(
+            "Emulate Apple's, Google's, Microsoft's and browsers' push services on this machine.",
+            discussion: """
+                For trying an app without their accounts: the hub has a state directory of its own and serves this \
+                machine only; 'newswire messages inbox' shows what a device would have received.
+                """
+        )
+    )
+    var emulate = false
+
     @Option(HubSettings.drain)
     var drain: Duration?
 
@@ -160,7 +197,13 @@ struct HubServe: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
-        let state = try stateOptions.directory(settings)
+        let state =
+            emulate
+            ? try StateDirectory.locate(
+                role: "emulator",
+                override: stateOptions.state,
+                environment: ProcessInfo.processInfo.environment
+            ) : try stateOptions.directory(settings)
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
             throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
         }
@@ -173,9 +216,29 @@ struct HubServe: AsyncParsableCommand {
         let endpoint = try HubEndpoint(settings, self, listen: configuration.host, state: state)
         configuration.certificate = endpoint.certificate
         configuration.publicName = endpoint.publicName
+        configuration.pushContact = Self.contact(settings.value(HubSettings.pushContact, flag: pushContact))
+        var emulated: EmulatedPush?
+        if emulate {
+            guard NetworkAddress(configuration.host)?.isLoopback == true else {
+                throw Failure(
+                    .usage,
+                    "--emulate serves this machine only, and --listen is \(configuration.host)",
+                    hint: "leave --listen out"
+                )
+            }
+            emulated = try await EmulatedPush.start(state)
+            configuration.emulator = emulated?.emulator
+            if let services = emulated?.services { configuration.pushServices = services }
+        }
         try await usingDatabase(configuration.databasePath) {
             try await serve(configuration, endpoint, state, settings)
         }
+        await emulated?.emulator.stop()
+    }
+
+    /// A mail address becomes a `mailto:` one.
+    private static func contact(_ text: String?) -> String? {
+        text.map { $0.contains("@") && !$0.contains(":") ? "mailto:\($0)" : $0 }
     }
 
     private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
@@ -201,6 +264,21 @@ struct HubServe: AsyncParsableCommand {
         configuration.listenQuota.bytes = Int(settings.value(HubSettings.listenSize, flag: listenSize))
         configuration.writeLimit.perSecond = settings.value(HubSettings.listenWrites, flag: listenWrites)
         configuration.maximumChangeBytes = settings.value(HubSettings.changeSize, flag: changeSize)
+        configuration.sendsGcmThroughFcm = settings.value(HubSettings.gcmThroughFcm, flag: gcmThroughFcm)
+        let hosts = settings.value(HubSettings.pushHosts, flag: pushHosts) ?? []
+        configuration.pushServices = PushServiceDirectory(
+            emulation: pushOrigin.map { origin in
+                PushServiceDirectory.Emulation(
+                    origin: origin,
+                    certificateAuthorities: pushAuthorities ?? "",
+                    credentials: []
+                )
+            },
+            browserHosts: hosts.map(\.description),
+            browserAddresses: settings.value(HubSettings.pushAddresses, flag: pushAddresses) ?? [],
+            tokens: ProviderTokenFile(path: state.file(HubFiles.apnsTokens), secretsPath: configuration.secretsPath),
+            userAgent: "newswire/\(Program.version)"
+        )
         configuration.drain = settings.value(HubSettings.drain, flag: drain)
         return configuration
     }
@@ -276,6 +354,10 @@ struct HubServe: AsyncParsableCommand {
         for string in try service.connectionStrings(endpoint: shown) {
             let isForAgents = string.keyName == AccessRule.defaultListenName
             Console.notice("\(isForAgents ? "for agents" : "for publishers, keep it secret"): \(string)")
+        }
+        if emulate {
+            let file = state.file(HubFiles.Connection.full.rawValue)
+            return Console.notice("programs of yours on this machine find it with NEWSWIRE_CONNECTION_FILE=\(file)")
         }
         Console.notice("programs of yours on this machine need neither; others must trust 'newswire hub certificate'")
     }

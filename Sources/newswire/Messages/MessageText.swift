@@ -1,5 +1,6 @@
 import HostSystem
 import HubProtocol
+import PushEmulator
 
 /// What the hub tells of messages, as text for people; fit for a terminal whatever the hub says.
 enum MessageText {
@@ -28,9 +29,24 @@ enum MessageText {
         }
         for (platform, outcomes) in (message.outcomes ?? [:]).sorted(by: { $0.key < $1.key })
         where platform != Platform.stream.rawValue {
-            lines.append("\(pad(platform))\(outcomesLine(outcomes)): stored, matched, not delivered by this hub")
+            lines.append("\(pad(platform))\(outcomesLine(outcomes))")
         }
         if let device = message.device { lines += self.lines(device) }
+        return lines.map(TerminalText.safe)
+    }
+
+    /// A device that was not sent a message.
+    static func line(_ target: FailedTargets.Target) -> String {
+        let name = target.installation?.text ?? target.handle ?? target.registration?.text ?? "gone"
+        return TerminalText.safe("\(target.platform)  \(name)  \(target.outcome)  \(target.reason)")
+    }
+
+    /// A message as an emulated push service was sent it.
+    static func lines(_ delivery: InboxDocument.Delivery) -> [String] {
+        var lines = ["\(delivery.receivedAt)  \(delivery.service)  \(delivery.messageID)"]
+        if delivery.isReplaced { lines.append("  replaced by a later message of the same key") }
+        lines += delivery.headers.map { "  \($0.name): \($0.value)" }
+        lines.append("  \(delivery.plaintext ?? delivery.body ?? delivery.bodyBase64 ?? "")")
         return lines.map(TerminalText.safe)
     }
 

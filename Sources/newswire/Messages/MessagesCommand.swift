@@ -4,13 +4,17 @@ import HostSystem
 import HubClient
 import HubProtocol
 import OutboundHTTP
+import PushEmulator
 import Settings
 
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages",
         abstract: "Tell what became of messages, and why a device got one or did not; take scheduled ones back.",
-        subcommands: [MessagesListCommand.self, MessagesShowCommand.self, MessagesCancelCommand.self]
+        subcommands: [
+            MessagesListCommand.self, MessagesShowCommand.self, MessagesFailuresCommand.self,
+            MessagesInboxCommand.self, MessagesCancelCommand.self,
+        ]
     )
 }
 
@@ -138,6 +142,68 @@ struct MessagesShowCommand: AsyncParsableCommand {
             throw Failure(.usage, "--device is neither an installation's id nor a push handle")
         }
         return (try MessageID(argument: id), device)
+    }
+}
+
+struct MessagesFailuresCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "failures",
+        abstract: "List the devices on push services that were not sent a message, with the reason for each.",
+        discussion: """
+            The hub keeps the reasons of up to 100,000 devices of a message on one platform, for as long as the message.
+
+            EXAMPLES
+              newswire messages failures 5f0c9a3be1d24c6f8a7b90c1d2e3f405
+              newswire messages failures 5f0c9a3be1d24c6f8a7b90c1d2e3f405 --json | jq -r .reason | sort | uniq -c
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"))
+    var id: String
+
+    func run() async throws {
+        let id = try MessageID(argument: id)
+        var from: String?
+        repeat {
+            let start = from
+            let page = try await inquiry.ask { hub in try await hub.failures(of: id, from: start) }
+            for target in page.targets {
+                Console.print(inquiry.json ? try JSON.line(target) : MessageText.line(target))
+            }
+            from = page.next
+        } while from != nil
+    }
+}
+
+struct MessagesInboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inbox",
+        abstract: "Show what a device would have received from the push services that 'hub --emulate' emulates.",
+        discussion: """
+            A device is named by its push handle: a token, a channel URI or a subscription's endpoint. Headers are shown \
+            as the push service would have seen them, the messages of browsers decrypted.
+
+            EXAMPLES
+              newswire messages inbox 00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    @Argument(help: ArgumentHelp("The device's push handle.", valueName: "handle"))
+    var handle: String
+
+    func run() async throws {
+        let handle = handle
+        let inbox = try await inquiry.ask { hub in try await hub.emulatedInbox(of: handle) }
+        if inquiry.json { return Console.print(String(decoding: inbox, as: UTF8.self)) }
+        let deliveries = try InboxDocument.decode(inbox).deliveries
+        if deliveries.isEmpty { Console.notice("nothing has come for this handle") }
+        for delivery in deliveries {
+            for line in MessageText.lines(delivery) { Console.print(line) }
+        }
     }
 }
 

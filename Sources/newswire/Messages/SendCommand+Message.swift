@@ -213,7 +213,7 @@ extension SendCommand {
         let others = counts.platforms.filter { $0.key != Platform.stream.rawValue }.sorted { $0.key < $1.key }
         guard !others.isEmpty else { return }
         let named = others.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-        Console.notice("matched, and not delivered by this hub: \(named)")
+        Console.notice("for push services, if the hub has their credentials: \(named)")
     }
 
     private func warnOfNobody() {

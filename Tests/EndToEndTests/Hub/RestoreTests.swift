@@ -141,8 +141,8 @@ import Testing
     static let group: gid_t = 4_243
 
     private func owner(_ path: String) -> uid_t? {
-        var facts = stat()
-        return lstat(path, &facts) == 0 ? facts.st_uid : nil
+        let id = try? FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID] as? NSNumber
+        return id.map { uid_t($0.uint32Value) }
     }
 
     /// A state directory of another user, and a folder that only root may look into.

@@ -35,7 +35,7 @@ struct PushDeviceTests {
             #expect(device.outcome == .notDelivered && device.platform == .apns && device.tags == ["World"])
             #expect(
                 device.explanation == [
-                    "device 'phone' did not get it: it matches and was counted, but this hub does not deliver to platform 'apns'"
+                    "device 'phone' did not get it: it matches and was counted, but this hub had no credential for platform 'apns' when the message came"
                 ]
             )
             let parts = try #require(device.registrations)
@@ -146,7 +146,7 @@ struct PushDeviceTests {
             let stranger = try #require(try await hub.report(other, "ccdd").device)
             #expect(stranger.outcome == .notDelivered && stranger.registrations == nil)
             #expect(
-                stranger.explanation[0].contains("sent to directly, but this hub does not deliver to platform 'apns'")
+                stranger.explanation[0].contains("but this hub had no credential for platform 'apns'")
             )
         }
     }
@@ -160,7 +160,7 @@ struct PushDeviceTests {
             let migrated = try await hub.send(format: "fcmv1", "{}", device: "token")
             let device = try #require(try await hub.report(migrated, "token").device)
             #expect(device.outcome == .notDelivered)
-            #expect(device.explanation[0].contains("does not deliver to platform 'fcmv1'"), "\(device.explanation)")
+            #expect(device.explanation[0].contains("had no credential for platform 'fcmv1'"), "\(device.explanation)")
         }
     }
 

@@ -1,0 +1,94 @@
+import Crypto
+import HubProtocol
+import HubRouting
+import HubStore
+import Logging
+import PushServices
+
+/// The VAPID keys that a hub has of its own, so that browsers can subscribe without anybody's having made keys (RFC 8292).
+///
+/// They are kept as a credential that no client sees. A subscription is bound to the key that it was made with, so that
+/// older keys are kept and tried.
+enum BrowserKeys {
+    /// Keys for a hub that has none; `nil` if it has.
+    static func missing(in credentials: [PlatformCredential], _ configuration: HubConfiguration) -> PlatformCredential?
+    {
+        let services = configuration.pushServices
+        guard services.kinds.contains(.browser), !services.standing.contains(where: { $0.kind == .browser }),
+            !credentials.contains(where: { $0.kind == .ownBrowserKeys })
+        else { return nil }
+        return make()
+    }
+
+    /// Gives a hub a new key; browsers that have subscribed with older ones are still sent messages.
+    ///
+    /// - Throws: 404 when the hub was deleted meanwhile.
+    static func rotate(_ hub: Hub) async throws {
+        let at = hub.configuration.timestamp
+        try await hub.perform { transaction, _ in
+            guard var stored = try transaction.hub(id: hub.record.id) else {
+                throw ProtocolError.noHub(hub.record.name.text)
+            }
+            stored.description.credentials = rotated(stored.description.credentials)
+            stored.updatedAt = at
+            try transaction.update(stored)
+            return ((), [.policy(stored.policy)])
+        }
+        hub.logger.notice("a hub has a new key for browsers", metadata: ["hub.name": "\(hub.record.name)"])
+    }
+
+    /// The credentials with a new key in the place of the current one, which is kept.
+    private static func rotated(_ credentials: [PlatformCredential]) -> [PlatformCredential] {
+        let own = credentials.first { $0.kind == .ownBrowserKeys }
+        return credentials.filter { $0.kind != .ownBrowserKeys } + [make().keepingFormerKeys(of: own)]
+    }
+
+    private static func make() -> PlatformCredential {
+        let key = P256.Signing.PrivateKey()
+        return PlatformCredential(
+            .ownBrowserKeys,
+            [
+                .init(name: "VapidPublicKey", value: Base64URL.encode([UInt8](key.publicKey.x963Representation))),
+                .init(name: "VapidPrivateKey", value: Base64URL.encode([UInt8](key.rawRepresentation))),
+            ]
+        )
+    }
+
+    /// What messages to browsers are sent with: the operator's key if there is one, else the hub's own; older ones behind it.
+    ///
+    /// Without a contact, whom push services may write to, a hub's own keys are of no use.
+    static func credential(of all: [PlatformCredential], contact: String?) -> PlatformCredential? {
+        let own = all.last { $0.kind == .ownBrowserKeys }
+        guard let set = all.last(where: { $0.kind == .browser }) else {
+            guard let own, let contact else { return nil }
+            return PlatformCredential(.browser, own.properties + [.init(name: "Subject", value: contact)])
+        }
+        let name = PlatformCredential.formerVapidKeys
+        let former = set.allVapidKeys.dropFirst() + (own?.allVapidKeys ?? [])
+        let others = set.properties.filter { $0.name.lowercased() != name.lowercased() }
+        return PlatformCredential(.browser, others + [.init(name: name, value: former.joined(separator: " "))])
+    }
+
+    /// The public key that browsers subscribe with now, 65 bytes; `nil` without one, or for one that cannot be read.
+    static func publicKey(of hub: Hub) -> [UInt8]? {
+        let all = hub.configuration.pushServices.standing + hub.status.credentials
+        let current = all.last { $0.kind == .browser } ?? all.last { $0.kind == .ownBrowserKeys }
+        return current?["VapidPublicKey"].flatMap { VapidKeyID.publicKey($0) }
+    }
+
+    /// The id of the key that browsers subscribe with now.
+    static func keyID(of hub: Hub) -> String? { publicKey(of: hub).map { VapidKeyID.of(publicKey: $0) } }
+}
+
+extension PushChannel {
+    /// The channel with a note of the key that its browser has subscribed with: the one that is current when it comes first.
+    func stamped(with keyID: @autoclosure () -> String?, after former: PushChannel?) -> PushChannel {
+        guard case .browser(var browser) = self else { return self }
+        if case .browser(let old) = former, old.endpoint == browser.endpoint, let kept = old.senderKeyID {
+            browser.senderKeyID = kept
+        } else {
+            browser.senderKeyID = keyID()
+        }
+        return .browser(browser)
+    }
+}

@@ -1,0 +1,74 @@
+import HubProtocol
+import HubRouting
+import PushServices
+
+/// Tells how a hub's credentials for push services do.
+struct CredentialInquiry {
+    /// How long push services are given to answer, all together.
+    static let patience = Duration.seconds(20)
+
+    let hub: Hub
+
+    /// What is known without asking anybody.
+    func report() -> CredentialReport {
+        CredentialReport(
+            credentials: platforms.map { platform in
+                let refusal = hub.push.refusal(platform)
+                return entry(platform, isUsable: refusal == nil, refusal)
+            }
+        )
+    }
+
+    private var platforms: [String] { PushCredentials(hub.status.credentials, hub.configuration).platforms }
+
+    /// Asks each push service whether it takes the credential; no device gets anything.
+    func test() async -> CredentialReport {
+        let platforms = platforms
+        let outcomes = await withTaskGroup(of: (String, PushOutcome)?.self) { group in
+            let services = platforms.compactMap { platform in hub.push[platform].map { (platform, $0) } }
+            for (platform, service) in services {
+                group.addTask { (platform, await service.tryCredential()) }
+            }
+            group.addTask {
+                try? await Task.sleep(for: Self.patience)
+                return nil
+            }
+            var outcomes: [String: PushOutcome] = [:]
+            while outcomes.count < services.count, case (let platform, let outcome)?? = await group.next() {
+                outcomes[platform] = outcome
+            }
+            group.cancelAll()
+            return outcomes
+        }
+        return CredentialReport(
+            credentials: platforms.map { platform in
+                guard hub.push[platform] != nil else {
+                    return entry(platform, isUsable: false, hub.push.refusal(platform))
+                }
+                let (isUsable, reason) = Self.verdict(outcomes[platform])
+                return entry(platform, isUsable: isUsable, reason)
+            }
+        )
+    }
+
+    private func entry(_ platform: String, isUsable: Bool, _ reason: String?) -> CredentialReport.Credential {
+        CredentialReport.Credential(
+            platform: Platform(rawValue: platform),
+            isUsable: isUsable,
+            reason: reason,
+            expiresAt: hub.push[platform]?.credentialExpiresAt?.wholeSecond
+        )
+    }
+
+    private static func verdict(_ outcome: PushOutcome?) -> (isUsable: Bool, reason: String?) {
+        switch outcome {
+        case nil: (false, "no answer within \(patience.components.seconds) seconds")
+        case .accepted, .replacedHandle, .deadHandle: (true, nil)
+        case .dropped(let reason), .badMessage(let reason), .badRoute(let reason): (true, reason)
+        case .unsendable(let reason): (false, reason)
+        case .retry(_, let reason): (false, "cannot be tried now: \(reason)")
+        case .throttled(_, _, let reason): (true, "used up for now: \(reason)")
+        case .refusedCredential(let reason): (false, "refused: \(reason)")
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import HubProtocol
+import HubRouting
+import HubStore
+import PushServices
+
+// MARK: - Choosing what is sent next
+
+extension DeliveryLane {
+    /// Sends what can be sent now.
+    ///
+    /// - Returns: How long there is nothing to do; `nil` if there is more.
+    func step() async throws -> Duration? {
+        let now = hub.configuration.timestamp
+        // A clock that is wrong would let messages expire.
+        if isClockSteady() { try await endExpired(at: now) }
+        guard service != nil, !hub.status.isDisabled else { return Self.longestRest }
+        try await openCourses()
+        guard !isPaused(at: now) else { return pausedUntil - now }
+        switch circuit.allowance(at: now) {
+        case .nothing(let until): return max(until - now, .seconds(1))
+        case .oneProbe: return try await sendSome(at: now, isProbe: true) ? .seconds(1) : Self.longestRest
+        case .everything: break
+        }
+        if try await sendSome(at: now, isProbe: false) { return nil }
+        let next = try await hub.store.nextRetry(hub: hub.record.id, platform: platform, after: now)
+        return next.map { max($0 - now, .milliseconds(20)) } ?? Self.longestRest
+    }
+
+    /// Sends targets whose time to be tried again has come, and a chunk of each message.
+    ///
+    /// A probe is one target, another one each time: one that is odd must not speak for all.
+    ///
+    /// - Returns: False if there was nothing to send.
+    private func sendSome(at now: Timestamp, isProbe: Bool) async throws -> Bool {
+        let limit = isProbe ? 1 : Self.chunk
+        let window = Self.chunk + pending.count
+        var due = try await hub.store.dueRetries(hub: hub.record.id, platform: platform, at: now, limit: window)
+            .filter { !pending.contains(TargetKey(key: $0.key, ordinal: $0.ordinal)) }
+        due = isProbe ? due.randomElement().map { [$0] } ?? [] : Array(due.prefix(limit))
+        var count = 0
+        for (key, retries) in Dictionary(grouping: due, by: \.key).sorted(by: { $0.key.sequence < $1.key.sequence }) {
+            guard let course = try await course(of: key), !isExpired(course.rendering, at: now) else { continue }
+            let attempts = Dictionary(retries.map { ($0.ordinal, $0.attempts) }) { $1 }
+            count += try await send(key, retries.map(\.ordinal).sorted(), attempts)
+        }
+        for key in reading where count == 0 || !isProbe {
+            guard let course = courses[key], !isExpired(course.rendering, at: now) else { continue }
+            let ordinals = try await nextTargets(of: key, limit: limit)
+            guard !ordinals.isEmpty else { continue }
+            count += ordinals.count
+            do {
+                _ = try await send(key, ordinals, [:])
+            } catch {
+                giveBack(ordinals, of: key)
+                throw error
+            }
+        }
+        return count > 0
+    }
+
+    private func isExpired(_ rendering: PushRendering, at now: Timestamp) -> Bool {
+        now >= rendering.acceptedAt + hub.configuration.timeToLive
+    }
+
+    /// Lets targets be chosen again.
+    func giveBack(_ ordinals: [Ordinal], of key: DeliveryKey) {
+        guard courses[key] != nil else { return }
+        courses[key]?.returned += ordinals
+        if !reading.contains(key) { reading.append(key) }
+    }
+
+    // MARK: - Courses
+
+    /// Opens the next messages with targets left, as many as are read at a time.
+    private func openCourses() async throws {
+        reading.removeAll { courses[$0]?.isReading != true }
+        let idle = courses.filter { !$0.value.isReading && $0.value.outstanding == 0 }.map(\.key)
+        if idle.count > Self.maximumIdle { for key in idle { courses[key] = nil } }
+        while hasNews, reading.count < Self.maximumReading {
+            hasNews = false
+            let limit = Self.maximumReading - reading.count
+            let page = try await hub.store.openDeliveries(
+                hub: hub.record.id,
+                platform: platform,
+                after: openedThrough,
+                limit: limit
+            )
+            for delivery in page {
+                if courses[delivery.key] != nil {
+                    // A retry came first.
+                    courses[delivery.key]?.hasReadAll = false
+                } else {
+                    courses[delivery.key] = try await course(of: delivery)
+                }
+                if courses[delivery.key] != nil { reading.append(delivery.key) }
+                openedThrough = delivery.key.sequence
+            }
+            if page.count == limit { hasNews = true }
+        }
+    }
+
+    /// The course of a message with targets that are due again; `nil` if it has ended.
+    private func course(of key: DeliveryKey) async throws -> Course? {
+        if let course = courses[key] { return course }
+        guard let delivery = try await hub.store.openDelivery(key), var course = try await course(of: delivery) else {
+            return nil
+        }
+        course.hasReadAll = true
+        courses[key] = course
+        return course
+    }
+
+    /// `nil` for a message that can be sent to nobody.
+    private func course(of delivery: Delivery) async throws -> Course? {
+        guard let accepted = try await hub.store.acceptedMessage(sequence: delivery.key.sequence) else {
+            try await end(delivery.key, as: .abandoned)
+            return nil
+        }
+        if let audience, let former = delivery.audience, audience != former {
+            try await end(delivery.key, as: .wrongToken)
+            return nil
+        }
+        guard let rendering = try? PushRendering(accepted) else {
+            try await end(delivery.key, as: .invalidNotificationFormat)
+            return nil
+        }
+        return Course(delivery: delivery, rendering: rendering)
+    }
+
+    /// Ends messages that have expired, when nothing of them is in flight any more.
+    private func endExpired(at now: Timestamp) async throws {
+        guard now >= nextExpiryLook || nextExpiryLook > now + Self.longestRest else { return }
+        let page = try await hub.store.openDeliveries(
+            hub: hub.record.id,
+            platform: platform,
+            limit: Self.maximumReading
+        )
+        var count = 0
+        for delivery in page {
+            guard let at = delivery.acceptedAt, now >= at + hub.configuration.timeToLive else { break }
+            guard courses[delivery.key].map({ $0.outstanding == 0 }) ?? true else { continue }
+            try await end(delivery.key, as: circuit.reason == nil ? .abandoned : .invalidCredentials)
+            courses[delivery.key] = nil
+            count += 1
+        }
+        nextExpiryLook = count == Self.maximumReading ? now : now + .seconds(1)
+    }
+
+    private func end(_ key: DeliveryKey, as outcome: OutcomeName) async throws {
+        let at = hub.configuration.timestamp
+        let count = try await hub.perform { transaction, _ in
+            (try transaction.end(key, as: outcome, at: at), [])
+        }
+        hub.counters.push.add(count, outcome, platform)
+    }
+
+    private func nextTargets(of key: DeliveryKey, limit: Int) async throws -> [Ordinal] {
+        guard let returned = courses[key]?.returned else { return [] }
+        if !returned.isEmpty {
+            let some = Array(returned.prefix(limit))
+            courses[key]?.returned.removeFirst(some.count)
+            return some
+        }
+        while let course = courses[key], !course.hasReadAll {
+            let next = course.rest.ordinals(above: course.position, limit: limit)
+            if let last = next.last {
+                courses[key]?.position = last
+                return next
+            }
+            // Only what this changes is set: answers may have given targets back meanwhile.
+            guard let block = try await hub.store.untried(of: key, afterBlock: course.block) else {
+                courses[key]?.hasReadAll = true
+                courses[key]?.rest = OrdinalSet()
+                courses[key]?.rendering.forget()
+                break
+            }
+            courses[key]?.block = block.block
+            courses[key]?.rest = block.targets
+            courses[key]?.position = Ordinal(rawValue: block.block << 16 - 1)
+        }
+        return []
+    }
+}

@@ -1,0 +1,89 @@
+import HubProtocol
+import HubRouting
+import HubStore
+
+/// What a push service has said of a handle.
+struct HandleChange: Sendable, Equatable {
+    enum Kind: Sendable, Equatable {
+        /// Nobody can be reached by it since then; whoever registered it later knows better.
+        case dead(since: Timestamp)
+        case replaced(by: String)
+    }
+
+    /// In lower case.
+    let platform: String
+    /// As it was sent to.
+    let channel: PushChannel
+    let kind: Kind
+}
+
+extension Transaction {
+    /// Takes over what push services have said of handles, in every registration and installation that has one of them.
+    ///
+    /// Registrations that were registered by themselves end; their owners learn so when they come back. Installations keep
+    /// what they want, and are marked until their devices bring another handle.
+    func apply(_ changes: [HandleChange], hub: HubKey, at: Timestamp) throws -> [HubEffect] {
+        var effects: [HubEffect] = []
+        for change in changes {
+            let stored = try registrations(hub: hub, handle: change.channel.handle)
+            for registration in stored where registration.isMeant(by: change) {
+                if let (id, part) = registration.installation {
+                    if let effect = try apply(change, toPart: part, of: id, hub: hub, at: at) {
+                        effects.append(.installation(effect))
+                    }
+                } else if let effect = try apply(change, to: registration, hub: hub, at: at) {
+                    effects.append(.targets([effect]))
+                }
+            }
+        }
+        return effects
+    }
+
+    private func apply(
+        _ change: HandleChange,
+        to stored: StoredRegistration,
+        hub: HubKey,
+        at: Timestamp
+    ) throws -> TargetChange? {
+        switch change.kind {
+        case .dead: return try delete(stored, tombstone: true, hub: hub, at: at)
+        case .replaced(let new):
+            var registration = stored.registration
+            registration.pushChannel = .handle(new)
+            return try put(registration, replacing: stored, isCharged: stored.charge > 0, hub: hub, at: at).change
+        }
+    }
+
+    private func apply(
+        _ change: HandleChange,
+        toPart part: InstallationPart,
+        of id: InstallationID,
+        hub: HubKey,
+        at: Timestamp
+    ) throws -> InstallationEffect? {
+        guard let current = try installation(hub: hub, id: id), current.isReadable else { return nil }
+        var installation = current.installation
+        switch (change.kind, part.tile) {
+        case (.dead, nil): installation.pushChannelExpired = true
+        case (.dead, let tile?): installation.secondaryTiles[tile]?.pushChannelExpired = true
+        case (.replaced(let new), nil): installation.pushChannel = .handle(new)
+        case (.replaced(let new), let tile?): installation.secondaryTiles[tile]?.pushChannel = .handle(new)
+        }
+        guard installation != current.installation else { return nil }
+        let isCharged = try charge(ofInstallation: current.ordinal) > 0
+        return try write(installation, replacing: current, isCharged: isCharged, hub: hub, at: at)
+    }
+}
+
+extension StoredRegistration {
+    /// The same handle on the same platform, and not registered anew since it died.
+    fileprivate func isMeant(by change: HandleChange) -> Bool {
+        guard registration.platform.rawValue.lowercased() == change.platform,
+            registration.pushChannel.isSameAddress(as: change.channel)
+        else { return false }
+        return switch change.kind {
+        case .dead(let since): updatedAt <= since
+        case .replaced: true
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import HubProtocol
+import HubRouting
+import HubStore
+import Logging
+import PushServices
+import ServiceLifecycle
+import Synchronization
+
+/// Delivers the messages of all hubs to push services: a ``DeliveryLane`` for each platform of each hub.
+final class PushDelivery: Service {
+    private struct LaneKey: Hashable {
+        let hub: HubKey
+        let platform: String
+    }
+
+    private struct RunningLane {
+        let lane: DeliveryLane
+        let task: Task<Void, Never>
+        let credential: PlatformCredential?
+    }
+
+    private struct State {
+        /// Hubs whose credentials are to be looked at.
+        var changed: Set<HubKey> = []
+        var credentials: [HubKey: [PlatformCredential]] = [:]
+        var lanes: [LaneKey: RunningLane] = [:]
+        /// When a credential was last spoken of that expires soon.
+        var warnedAt: [LaneKey: Timestamp] = [:]
+        /// The last look at changed hubs, which the next one waits for.
+        var reconciling: Task<Void, Never>?
+    }
+
+    private let hubs: @Sendable () -> [Hub]
+    private let isClockSteady: @Sendable () -> Bool
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let bell = Bell()
+
+    init(
+        hubs: @escaping @Sendable () -> [Hub],
+        isClockSteady: @escaping @Sendable () -> Bool,
+        logger: Logger
+    ) {
+        self.hubs = hubs
+        self.isClockSteady = isClockSteady
+        self.logger = logger
+    }
+
+    /// Takes over what a batch of changes has brought about.
+    func carryOut(_ output: NamespaceMachine.Output) {
+        for (hub, (status, _)) in output.hubs { note(hub, status.credentials) }
+        for hub in output.deliveries { wake(hub) }
+        for hub in output.closed { close(hub) }
+    }
+
+    /// A hub has been opened, or its description may have changed.
+    func note(_ hub: HubKey, _ credentials: [PlatformCredential]) {
+        let isNew = state.withLock { state in
+            guard state.credentials[hub] != credentials else { return false }
+            state.credentials[hub] = credentials
+            state.changed.insert(hub)
+            return true
+        }
+        if isNew { bell.ring() }
+    }
+
+    /// Looks at what is due, whatever was said before.
+    func wakeAll() {
+        for lane in state.withLock({ $0.lanes.values.map(\.lane) }) { lane.wake() }
+    }
+
+    private func wake(_ hub: HubKey) {
+        let lanes = state.withLock { $0.lanes.filter { $0.key.hub == hub }.map(\.value.lane) }
+        for lane in lanes { lane.wake() }
+    }
+
+    private func close(_ hub: HubKey) {
+        state.withLock { state in
+            state.credentials[hub] = nil
+            _ = state.changed.insert(hub)
+        }
+        bell.ring()
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                await self.reconcileChanged()
+                self.warnOfExpiry()
+                await self.bell.wait(atMost: .seconds(60))
+            }
+        }
+        let lanes = state.withLock { state in
+            defer { state.lanes = [:] }
+            return Array(state.lanes.values)
+        }
+        for lane in lanes { lane.task.cancel() }
+        for lane in lanes { await lane.task.value }
+    }
+
+    /// Says once a day which credentials end within a month.
+    private func warnOfExpiry() {
+        for hub in hubs() {
+            let now = hub.configuration.timestamp
+            for (platform, end) in hub.push.expiries where end < now + PushServiceDirectory.expiryNotice {
+                let key = LaneKey(hub: hub.record.id, platform: platform)
+                let isDue = state.withLock { state in
+                    guard state.warnedAt[key].map({ $0 + .seconds(86_400) <= now }) ?? true else { return false }
+                    state.warnedAt[key] = now
+                    return true
+                }
+                guard isDue else { continue }
+                logger.warning(
+                    "a credential for a push service expires soon: replace it",
+                    metadata: [
+                        "hub.name": "\(hub.record.name)", "push.platform": "\(platform)",
+                        "push.expires": "\(end.wholeSecond)",
+                    ]
+                )
+            }
+        }
+    }
+
+    /// Returns when all that can be sent now was sent, and its outcomes are written down.
+    func settle() async {
+        await reconcileChanged()
+        for lane in state.withLock({ $0.lanes.values.map(\.lane) }) { await lane.settle() }
+    }
+
+    /// One after the other, whoever asks.
+    private func reconcileChanged() async {
+        let task = state.withLock { state in
+            let former = state.reconciling
+            let task = Task {
+                await former?.value
+                let changed = self.state.withLock { state in
+                    defer { state.changed = [] }
+                    return state.changed
+                }
+                for hub in changed.sorted(by: { $0.rawValue < $1.rawValue }) { await self.reconcile(hub) }
+            }
+            state.reconciling = task
+            return task
+        }
+        await task.value
+    }
+
+    /// Runs the lanes that a hub needs: one for each credential, and for each platform with messages left.
+    private func reconcile(_ key: HubKey) async {
+        let hub = hubs().first { $0.record.id == key }
+        let credentials = hub.map { PushCredentials($0.status.credentials, $0.configuration) }
+        var platforms = Set(credentials?.platforms ?? [])
+        if let hub { platforms.formUnion((try? await hub.store.openPlatforms(hub: key)) ?? []) }
+        let former = state.withLock { $0.lanes.filter { $0.key.hub == key } }
+        for (laneKey, running) in former {
+            let isSame = platforms.contains(laneKey.platform) && credentials?[laneKey.platform] == running.credential
+            guard !isSame else { continue }
+            hub?.push[laneKey.platform] = nil
+            running.lane.retire()
+            running.task.cancel()
+            await running.task.value
+            state.withLock { $0.lanes[laneKey] = nil }
+        }
+        guard let hub else { return }
+        for platform in platforms.sorted() {
+            let laneKey = LaneKey(hub: key, platform: platform)
+            guard state.withLock({ $0.lanes[laneKey] == nil }) else { continue }
+            let credential = credentials?[platform]
+            let service = service(for: credential, platform, hub)
+            hub.push[platform] = service
+            let lane = DeliveryLane(
+                hub: hub,
+                platform: platform,
+                service: service,
+                audience: credential?.audience,
+                isClockSteady: isClockSteady
+            )
+            let task = Task { await lane.run() }
+            state.withLock { $0.lanes[laneKey] = RunningLane(lane: lane, task: task, credential: credential) }
+        }
+    }
+
+    private func service(
+        for credential: PlatformCredential?,
+        _ platform: String,
+        _ hub: Hub
+    ) -> (any PushService)? {
+        hub.push.set(refusal: nil, platform)
+        guard let credential else { return nil }
+        do {
+            return try hub.configuration.pushServices.service(for: credential)
+        } catch {
+            hub.push.set(refusal: error.description, platform)
+            logger.error(
+                "a credential cannot be used: messages for its push service wait until it is replaced",
+                metadata: [
+                    "hub.name": "\(hub.record.name)", "push.credential": "\(credential.kind.element)",
+                    "error.reason": "\(error)",
+                ]
+            )
+            return nil
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import Crypto
+import Foundation
+import HubProtocol
+import HubRouting
+import HubStore
+import PushServices
+
+/// What became of a target without its being sent anything.
+struct PushRefusal: Error, Sendable, Equatable {
+    let outcome: OutcomeName
+    /// One line, for people.
+    let reason: String
+}
+
+/// A message as some targets are sent it.
+struct RenderedPush: Sendable {
+    let body: [UInt8]
+    let headers: ForwardedHeaders
+    let push: any PreparedPush
+
+    func isSame(as other: RenderedPush) -> Bool { body == other.body && headers == other.headers }
+}
+
+/// Makes of one message what each target is sent, each different text once.
+struct PushRendering {
+    /// Bytes of texts and templates that are kept; with more, all are made anew.
+    private static let maximumKept = 4 << 20
+    /// Bytes that a text may take while it is rendered: no push service takes half as much.
+    private static let maximumRendered = 16 << 10
+
+    /// What a registration's text depends on.
+    private struct Text: Hashable {
+        let platform: Platform
+        let template: TemplateSource?
+        let variables: PushVariables
+    }
+
+    private struct TemplateSource: Hashable {
+        let body: String
+        let headers: [String: String]
+    }
+
+    private struct CompiledTemplate {
+        let body: Template
+        let headers: [(name: String, value: TemplateExpression)]
+        let names: Set<String>
+    }
+
+    private let sequence: LogSequence
+    let messageID: MessageID
+    /// When the hub took the message.
+    let acceptedAt: Timestamp
+    private let message: Message
+    private var templates: [TemplateSource: Result<CompiledTemplate, PushRefusal>] = [:]
+    private var texts: [Text: Result<RenderedPush, PushRefusal>] = [:]
+    /// Bytes in both.
+    private var kept = 0
+
+    init(_ accepted: AcceptedMessage) throws {
+        sequence = accepted.logged.sequence
+        messageID = try accepted.logged.id
+        acceptedAt = accepted.at
+        message = try accepted.logged.record.message
+    }
+
+    /// The handles of a direct send.
+    var handles: [PushChannel] { message.audience.handles ?? [] }
+
+    /// Decides whether a registration is still to be sent the message.
+    ///
+    /// One that changed since the message came is matched again: a device that changed hands gets nothing that was for its
+    /// former user.
+    func check(_ stored: StoredRegistration, platform: String, at now: Timestamp) throws(PushRefusal) {
+        let registration = stored.registration
+        if let end = registration.expirationTime, Timestamp(end) <= now {
+            throw PushRefusal(outcome: .skipped, reason: "the registration has expired")
+        }
+        if stored.isChannelExpired {
+            throw PushRefusal(outcome: .expiredChannel, reason: "its push service has said that the handle is dead")
+        }
+        guard stored.changedAfter >= sequence, !matches(registration, platform: platform) else { return }
+        throw PushRefusal(
+            outcome: .skipped,
+            reason: "the registration has changed since the message came, and does not match it any more"
+        )
+    }
+
+    /// True if the message is for a registration as it is.
+    func matches(_ registration: Registration, platform: String) -> Bool {
+        let tags = Set(registration.tags)
+        return registration.platform.rawValue.lowercased() == platform
+            && (registration.template != nil) == (message.format == .template)
+            && message.audience.expression?.matches(tags.contains) ?? true
+    }
+
+    /// True if a registration was among the message's targets and still is.
+    func isTarget(_ stored: StoredRegistration, platform: String, at now: Timestamp) -> Bool {
+        stored.changedAfter < sequence && matches(stored.registration, platform: platform)
+            && (try? check(stored, platform: platform, at: now)) != nil
+    }
+
+    /// The message as a registration is sent it.
+    mutating func push(
+        for registration: Registration,
+        by service: any PushService
+    ) throws(PushRefusal) -> RenderedPush {
+        let source = registration.template.map { template in
+            TemplateSource(body: template.body, headers: Self.headers(of: template))
+        }
+        var variables = PushVariables.none
+        if let source, !registration.pushVariables.isEmpty {
+            let named = try compiled(source).names
+            variables = PushVariables(registration.pushVariables).named(named)
+        }
+        return try push(Text(platform: registration.platform, template: source, variables: variables), by: service)
+    }
+
+    /// The message as a handle of a direct send is sent it.
+    mutating func push(on platform: Platform, by service: any PushService) throws(PushRefusal) -> RenderedPush {
+        try push(Text(platform: platform, template: nil, variables: .none), by: service)
+    }
+
+    private mutating func push(_ text: Text, by service: any PushService) throws(PushRefusal) -> RenderedPush {
+        if let known = texts[text] { return try known.get() }
+        let made = Result { () throws(PushRefusal) in try make(text, by: service) }
+        makeRoom(for: ((try? made.get())?.body.count ?? 0) + 1_024)
+        texts[text] = made
+        return try made.get()
+    }
+
+    private mutating func make(_ text: Text, by service: any PushService) throws(PushRefusal) -> RenderedPush {
+        var headers = message.headers
+        let body: [UInt8]
+        if let source = text.template, let properties = message.properties {
+            let template = try compiled(source)
+            var budget = RenderingBudget(bytes: Self.maximumRendered)
+            guard let rendered = template.body.render(properties, variables: text.variables, within: &budget) else {
+                throw PushRefusal(outcome: .invalidNotificationSize, reason: "the template makes too much of it")
+            }
+            body = Array(rendered.utf8)
+            for (name, expression) in template.headers {
+                guard let value = expression.render(properties, variables: text.variables, within: &budget) else {
+                    throw PushRefusal(outcome: .invalidNotificationSize, reason: "the header '\(name)' is too long")
+                }
+                if !value.isEmpty { headers.set(name, to: value) }
+            }
+        } else {
+            body = message.body
+        }
+        let format = MessageFormat(of: text.platform)
+        do {
+            let message = PushMessage(format: format, body: body, headers: headers, acceptedAt: acceptedAt)
+            return RenderedPush(body: body, headers: headers, push: try service.prepare(message))
+        } catch {
+            throw PushRefusal(
+                outcome: error.isTooLarge ? .invalidNotificationSize : .invalidNotificationFormat,
+                reason: error.description
+            )
+        }
+    }
+
+    private mutating func compiled(_ source: TemplateSource) throws(PushRefusal) -> CompiledTemplate {
+        if let known = templates[source] { return try known.get() }
+        let result: Result<CompiledTemplate, PushRefusal>
+        do throws(TemplateError) {
+            let body = try Template(parsing: source.body)
+            var headers: [(name: String, value: TemplateExpression)] = []
+            for (name, value) in source.headers.sorted(by: { $0.key < $1.key }) {
+                headers.append((name, try TemplateExpression(parsing: value)))
+            }
+            let names = headers.reduce(into: body.propertyNames) { $0.formUnion($1.value.propertyNames) }
+            result = .success(CompiledTemplate(body: body, headers: headers, names: names))
+        } catch {
+            result = .failure(PushRefusal(outcome: .invalidNotificationFormat, reason: "its template: \(error)"))
+        }
+        makeRoom(for: source.body.utf8.count * 4 + 1_024)
+        templates[source] = result
+        return try result.get()
+    }
+
+    private mutating func makeRoom(for bytes: Int) {
+        if kept + bytes > Self.maximumKept { forget() }
+        kept += bytes
+    }
+
+    /// Lets go of all that can be made anew.
+    mutating func forget() {
+        texts = [:]
+        templates = [:]
+        kept = 0
+    }
+
+    /// Names in lower case; a template's own members for APNs stand for headers.
+    private static func headers(of template: RegistrationTemplate) -> [String: String] {
+        var headers = template.headers.reduce(into: [String: String]()) { $0[$1.key.lowercased()] = $1.value }
+        if let expiry = template.expiry, headers["apns-expiration"] == nil { headers["apns-expiration"] = expiry }
+        if let priority = template.priority, headers["apns-priority"] == nil { headers["apns-priority"] = priority }
+        return headers
+    }
+}
+
+extension UUID {
+    /// The same for each attempt to send a message to a target: RFC 9562 §5.5, in a namespace of our own.
+    init(of message: MessageID, to target: String) {
+        var digest = Array(Insecure.SHA1.hash(data: Data("newswire/\(message)/\(target)".utf8)).prefix(16))
+        digest[6] = digest[6] & 0x0F | 0x50
+        digest[8] = digest[8] & 0x3F | 0x80
+        self.init(uuid: digest.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
+    }
+}

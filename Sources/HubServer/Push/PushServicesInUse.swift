@@ -1,0 +1,31 @@
+import HubProtocol
+import PushServices
+import Synchronization
+
+/// The push services that a hub's credentials speak to now, by platform in lower case.
+final class PushServicesInUse: Sendable {
+    private struct State {
+        var services: [String: any PushService] = [:]
+        var refusals: [String: String] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    subscript(platform: String) -> (any PushService)? {
+        get { state.withLock { $0.services[platform] } }
+        set { state.withLock { $0.services[platform] = newValue } }
+    }
+
+    /// Why a credential is not used; `nil` while it is.
+    func refusal(_ platform: String) -> String? { state.withLock { $0.refusals[platform] } }
+
+    func set(refusal: String?, _ platform: String) { state.withLock { $0.refusals[platform] = refusal } }
+
+    /// When credentials expire, of those that do.
+    var expiries: [String: Timestamp] {
+        state.withLock { $0.services.compactMapValues(\.credentialExpiresAt) }
+    }
+
+    /// Those that are not used, and why.
+    var refusals: [String: String] { state.withLock { $0.refusals } }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import HubProtocol
+import HubRouting
+import Hummingbird
+import PushServices
+
+/// How a hub's credentials for push services do: ours, absent in Azure.
+enum CredentialRoutes {
+    static let routes = [
+        Route(method: .get, path: "/credentials", right: .manage) { request, _ in
+            try reply(CredentialInquiry(hub: request.hub).report())
+        },
+        Route(method: .post, path: "/credentials/test", right: .manage) { request, _ in
+            if let wait = request.hub.testSends.admit(request.hub.record.id) {
+                throw ProtocolError.tooManyRequests("Push services are asked too often.", wait: wait)
+            }
+            return try reply(await CredentialInquiry(hub: request.hub).test())
+        },
+        Route(method: .get, path: "/browser-key", right: .listen) { request, _ in
+            try browserKey(of: request.hub)
+        },
+        Route(method: .post, path: "/browser-key", right: .manage) { request, _ in
+            let services = request.hub.configuration.pushServices
+            guard !(services.standing + request.hub.status.credentials).contains(where: { $0.kind == .browser }) else {
+                throw ProtocolError.conflict("The hub has a BrowserCredential: its key is changed there.")
+            }
+            try await BrowserKeys.rotate(request.hub)
+            return try browserKey(of: request.hub)
+        },
+    ]
+
+    private static func browserKey(of hub: Hub) throws -> Response {
+        guard let key = BrowserKeys.publicKey(of: hub) else {
+            throw ProtocolError.notFound("The hub has no key for browsers: it does not deliver to them.")
+        }
+        let report = BrowserKeyReport(keyID: VapidKeyID.of(publicKey: key), publicKey: Base64URL.encode(key))
+        return .json([UInt8](try JSONEncoder.sorted.encode(report)))
+    }
+
+    private static func reply(_ report: CredentialReport) throws -> Response {
+        .json([UInt8](try JSONEncoder.sorted.encode(report)))
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import HubProtocol
+import Hummingbird
+import PushEmulator
+
+/// What emulated push services were sent: ours, and there only with `newswire hub --emulate`.
+enum EmulatorRoutes {
+    static let routes = [
+        Route(method: .get, path: "/emulator/inbox", right: .manage) { request, _ in
+            let emulator = try emulator(request)
+            guard let handle = request.query.literal("handle"), !handle.isEmpty else {
+                throw ProtocolError.badRequest("'handle' must be the push handle of a device.")
+            }
+            let inbox = InboxDocument(handle: handle, deliveries: emulator.inbox(of: handle))
+            return .json(try inbox.encoded())
+        },
+        // A browser of its own, whose messages the emulator can decrypt.
+        Route(method: .post, path: "/emulator/subscription", right: .manage) { request, _ in
+            let channel = try emulator(request).makeBrowserSubscription()
+            return .json([UInt8](try JSONEncoder.sorted.encode(channel)))
+        },
+    ]
+
+    private static func emulator(_ request: HubRequest) throws(ProtocolError) -> PushEmulator {
+        guard let emulator = request.hub.configuration.emulator else {
+            throw .notFound("This hub speaks to real push services; start it with --emulate to emulate them.")
+        }
+        return emulator
+    }
+}

@@ -1,0 +1,96 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import HostSystem
+import HubProtocol
+import PushEmulator
+import PushServices
+
+/// Push services of this machine in the place of the real ones: what `newswire hub --emulate` starts.
+struct EmulatedPush {
+    /// What must be the same at the next start: browsers are bound to their keys.
+    private struct Keys: Codable {
+        /// Of the browsers that the emulator makes; 32 bytes.
+        let seed: Data
+        /// PEM.
+        let apns: String
+        let fcm: String
+        let vapid: Data
+
+        static func make() throws -> Keys {
+            Keys(
+                seed: SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) },
+                apns: P256.Signing.PrivateKey().pemRepresentation,
+                fcm: try _RSA.Signing.PrivateKey(keySize: .bits2048).pkcs8PEMRepresentation,
+                vapid: P256.Signing.PrivateKey().rawRepresentation
+            )
+        }
+    }
+
+    private static let keysName = "emulator.keys"
+    private static let authorityName = "emulator-ca.pem"
+
+    let emulator: PushEmulator
+    let services: PushServiceDirectory
+
+    /// Starts the emulator; its keys are kept in a state directory.
+    static func start(_ state: StateDirectory) async throws -> EmulatedPush {
+        let keys = try keys(state)
+        let emulator = try await PushEmulator.start(seed: [UInt8](keys.seed)) { Timestamp(Date()) }
+        let authority = state.file(authorityName)
+        try PrivateFile.write(emulator.certificateAuthority, to: authority)
+        let services = PushServiceDirectory(
+            emulation: PushServiceDirectory.Emulation(
+                origin: emulator.origin,
+                certificateAuthorities: authority,
+                credentials: try credentials(keys)
+            )
+        )
+        return EmulatedPush(emulator: emulator, services: services)
+    }
+
+    private static func keys(_ state: StateDirectory) throws -> Keys {
+        let path = state.file(keysName)
+        do {
+            return try JSONDecoder().decode(Keys.self, from: Data(try PrivateFile.read(path).utf8))
+        } catch let error as HostError where error.isMissing {
+            let keys = try Keys.make()
+            try PrivateFile.write(String(decoding: try JSONEncoder().encode(keys), as: UTF8.self), to: path)
+            return keys
+        }
+    }
+
+    /// Credentials of nobody, which every hub has here until it is given its own.
+    private static func credentials(_ keys: Keys) throws -> [PlatformCredential] {
+        let vapid = try P256.Signing.PrivateKey(rawRepresentation: keys.vapid)
+        return [
+            credential(
+                .apns,
+                ["Token": keys.apns, "KeyId": "EMULATOR01", "AppId": "EMULATOR99", "AppName": "org.example.app"]
+            ),
+            credential(
+                .fcmV1,
+                [
+                    "ProjectId": "emulated-project", "PrivateKey": keys.fcm,
+                    "ClientEmail": "hub@emulated-project.iam.gserviceaccount.com",
+                ]
+            ),
+            credential(.wns, ["PackageSid": "ms-app://s-1-15-2-1", "SecretKey": "emulated"]),
+            credential(
+                .browser,
+                [
+                    "Subject": "mailto:hub@example.org",
+                    "VapidPublicKey": Base64URL.encode([UInt8](vapid.publicKey.x963Representation)),
+                    "VapidPrivateKey": Base64URL.encode([UInt8](vapid.rawRepresentation)),
+                ]
+            ),
+        ]
+    }
+
+    private static func credential(
+        _ kind: PlatformCredential.Kind,
+        _ properties: [String: String]
+    ) -> PlatformCredential {
+        PlatformCredential(kind, properties.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) })
+    }
+}

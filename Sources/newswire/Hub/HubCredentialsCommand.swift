@@ -1,0 +1,71 @@
+import ArgumentParser
+import HostSystem
+import HubClient
+import HubProtocol
+
+struct HubCredentialsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "credentials",
+        abstract: "Tell how a hub's credentials for push services do, and try them.",
+        subcommands: [HubCredentialsListCommand.self, HubCredentialsTestCommand.self],
+        defaultSubcommand: HubCredentialsListCommand.self
+    )
+
+    /// Prints a report, and fails if a credential cannot be used.
+    static func show(_ report: CredentialReport, asJSON: Bool) throws {
+        if asJSON {
+            Console.print(try JSON.line(report))
+        } else {
+            if report.credentials.isEmpty { Console.notice("the hub has no credential for a push service") }
+            for credential in report.credentials {
+                let parts = [
+                    "\(credential.platform)", credential.isUsable ? "usable" : "not usable", credential.reason,
+                    credential.expiresAt.map { "expires \($0)" },
+                ]
+                Console.print(TerminalText.safe(parts.compactMap { $0 }.joined(separator: "  ")))
+            }
+        }
+        let unusable = report.credentials.count { !$0.isUsable }
+        guard unusable == 0 else {
+            throw Failure(.failed, "\(unusable) of \(report.credentials.count) credentials cannot be used")
+        }
+    }
+}
+
+struct HubCredentialsListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the credentials, with what their push services last said of them and when they expire.",
+        discussion: """
+            EXAMPLES
+              newswire hub credentials
+              newswire hub credentials list --json
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    func run() async throws {
+        let report = try await inquiry.ask { hub in try await hub.credentials(asking: false) }
+        try HubCredentialsCommand.show(report, asJSON: inquiry.json)
+    }
+}
+
+struct HubCredentialsTestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Ask each push service whether it takes the hub's credential; no device gets anything.",
+        discussion: """
+            EXAMPLES
+              newswire hub credentials test
+              newswire hub credentials test --hub sports
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    func run() async throws {
+        let report = try await inquiry.ask { hub in try await hub.credentials(asking: true) }
+        try HubCredentialsCommand.show(report, asJSON: inquiry.json)
+    }
+}

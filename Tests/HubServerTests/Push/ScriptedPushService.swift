@@ -1,0 +1,81 @@
+import HubProtocol
+import PushServices
+import Synchronization
+
+/// A push service that answers as it is told, and remembers what it was sent.
+final class ScriptedPushService: PushService, PushServiceMaker {
+    struct Sent: Sendable, Equatable {
+        let body: String
+        let headers: [String: String]
+        let target: PushTarget
+    }
+
+    /// What becomes of a target; called for each attempt.
+    typealias Script = @Sendable (Sent) async -> PushOutcome
+
+    private struct State {
+        var script: Script = { _ in .accepted(id: nil) }
+        var sent: [Sent] = []
+        var credentials: [PlatformCredential] = []
+        var lifetime = PushLifetime.unspecified
+        var collapseKey: String?
+    }
+
+    private let state = Mutex(State())
+
+    let kinds: Set<PlatformCredential.Kind> = [.apns, .fcmV1, .wns, .browser]
+    let standing: [PlatformCredential] = []
+    let concurrency = 100
+
+    init(_ script: @escaping Script = { _ in .accepted(id: nil) }) { answer(script) }
+
+    func answer(_ script: @escaping Script) { state.withLock { $0.script = script } }
+
+    func set(lifetime: PushLifetime = .unspecified, collapseKey: String? = nil) {
+        state.withLock { ($0.lifetime, $0.collapseKey) = (lifetime, collapseKey) }
+    }
+
+    var sent: [Sent] { state.withLock { $0.sent } }
+    var handles: [String] { sent.map(\.target.channel.handle).sorted() }
+    /// Those that services were made of.
+    var credentials: [PlatformCredential] { state.withLock { $0.credentials } }
+
+    func service(for credential: PlatformCredential) throws(BadCredential) -> any PushService {
+        state.withLock { $0.credentials.append(credential) }
+        return self
+    }
+
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
+        let body = String(decoding: message.body, as: UTF8.self)
+        if body.contains("bad") { throw BadPushMessage("it says 'bad'") }
+        let (lifetime, collapseKey) = state.withLock { ($0.lifetime, $0.collapseKey) }
+        return Prepared(
+            service: self,
+            body: body,
+            headers: message.headers.values,
+            lifetime: lifetime,
+            collapseKey: collapseKey
+        )
+    }
+
+    func tryCredential() async -> PushOutcome { .accepted(id: nil) }
+
+    func shutdown() async {}
+
+    private struct Prepared: PreparedPush {
+        let service: ScriptedPushService
+        let body: String
+        let headers: [String: String]
+        let lifetime: PushLifetime
+        let collapseKey: String?
+
+        func send(to target: PushTarget) async -> PushOutcome {
+            let sent = Sent(body: body, headers: headers, target: target)
+            let script = service.state.withLock { state in
+                state.sent.append(sent)
+                return state.script
+            }
+            return await script(sent)
+        }
+    }
+}
