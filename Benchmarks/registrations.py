@@ -35,12 +35,13 @@ def token(state, connection="full.connection"):
     return f"SharedAccessSignature sr={resource}&sig={signature}&se={expiry}&skn={parts['SharedAccessKeyName']}"
 
 
-def start(program, folder):
-    """Starts the hub; returns it with the seconds until it was ready."""
+def start(program, folder, *options, core=None):
+    """Starts the hub, on one core if that is given; returns it with the seconds until it was ready."""
     began = time.monotonic()
     hub = subprocess.Popen(
-        [program, "hub", "--state", f"{folder}/state", "--port", str(PORT)],
+        [program, "hub", "--state", f"{folder}/state", "--port", str(PORT), *options],
         env={**os.environ, "HOME": folder}, stderr=subprocess.PIPE, text=True,
+        preexec_fn=None if core is None else lambda: os.sched_setaffinity(0, {core}),
     )
     for line in hub.stderr:
         if "is ready" in line:
