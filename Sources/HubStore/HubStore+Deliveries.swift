@@ -171,10 +171,13 @@ extension HubStore {
     {
         try await pool.read { db in
             let transaction = Transaction(db)
+            let following = try db.cachedStatement(sql: DeliveryQuery.followingOfHandle)
+            let notFirst = try Ordinal.fetchSet(following, arguments: [ordinals.json])
             let statement = try db.cachedStatement(sql: DeliveryQuery.earlierOfHandle)
             return try transaction.registrations(ordinals: ordinals).map { stored in
+                guard notFirst.contains(stored.ordinal) else { return (stored, []) }
                 let earlier = try Ordinal.fetchAll(statement, arguments: [stored.ordinal, limit])
-                return (stored, earlier.isEmpty ? [] : try transaction.registrations(ordinals: earlier))
+                return (stored, try transaction.registrations(ordinals: earlier))
             }
         }
     }

@@ -175,7 +175,9 @@ enum RegistrationQuery {
         \(columns) WHERE r.hubID = ? AND r.registrationID > ? AND r.platform <> 'stream'
         ORDER BY r.registrationID LIMIT ?
         """
-    static let byOrdinal = "\(columns) WHERE r.ordinal = ?"
+    static let byOrdinals = """
+        \(columns) WHERE r.ordinal IN (SELECT value FROM json_each(?)) ORDER BY r.ordinal
+        """
     static let alone = "\(columns) WHERE r.ordinal = ? AND r.installation IS NULL"
     static let byHandle =
         "\(columns) WHERE r.hubID = ? AND r.handleKey = ? AND r.ordinal > ? ORDER BY r.ordinal LIMIT ?"

@@ -44,9 +44,7 @@ extension Transaction {
         for ordinal in finished {
             if let outcome = progress.done[ordinal] { counts[outcome, default: 0] += 1 }
         }
-        for ordinal in progress.done.keys {
-            try execute(DeliveryQuery.dropRetry, [key.sequence, key.platform, ordinal])
-        }
+        try execute(DeliveryQuery.dropRetries, [key.sequence, key.platform, progress.done.keys.json])
         for (outcome, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             try execute(DeliveryQuery.addOutcome, [key.sequence, key.platform, outcome.rawValue, count])
         }
@@ -208,7 +206,10 @@ enum DeliveryQuery {
         ORDER BY dueAt LIMIT ?
         """
     static let nextDue = "SELECT min(dueAt) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?"
-    static let dropRetry = "DELETE FROM deliveryRetry WHERE sequence = ? AND platform = ? AND ordinal = ?"
+    static let dropRetries = """
+        DELETE FROM deliveryRetry
+        WHERE sequence = ? AND platform = ? AND ordinal IN (SELECT value FROM json_each(?))
+        """
     static let addOutcome = """
         INSERT INTO deliveryOutcome VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count
         """
@@ -231,6 +232,14 @@ enum DeliveryQuery {
     static let failures = """
         SELECT ordinal, outcome, reason FROM deliveryFailure
         WHERE sequence = ? AND platform = ? AND ordinal > ? ORDER BY ordinal LIMIT ?
+        """
+    /// Of some registrations, those that are not the first ones of their handles.
+    static let followingOfHandle = """
+        SELECT later.ordinal FROM registration AS later
+        WHERE later.ordinal IN (SELECT value FROM json_each(?)) AND EXISTS (
+            SELECT 1 FROM registration AS earlier
+            WHERE earlier.hubID = later.hubID AND earlier.handleKey = later.handleKey AND earlier.ordinal < later.ordinal
+        )
         """
     /// Registrations with lower ordinals that have the same handle.
     static let earlierOfHandle = """

@@ -163,7 +163,10 @@ extension DeliveryLane {
             id: UUID(of: rendering.messageID, to: candidate.name),
             expiresAt: expiresAt
         )
-        Task { [push = candidate.push, landing] in self.land(landing, .answered(await push.send(to: target))) }
+        // Not on the lane, which has the next targets to look up.
+        Task { @concurrent [push = candidate.push, landing] in
+            self.land(landing, .answered(await push.send(to: target)))
+        }
     }
 
     nonisolated private func land(_ landing: PushLanding, _ result: PushLanding.Result) {
