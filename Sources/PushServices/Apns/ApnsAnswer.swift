@@ -22,7 +22,8 @@ struct ApnsAnswer: Sendable {
 
     init(_ response: OutboundResponse, retryAfter: Duration?) {
         status = response.status
-        let body = try? JSONReader.read(response.body, allowsRepeats: true)
+        // Most answers have none.
+        let body = response.body.isEmpty ? nil : try? JSONReader.read(response.body, allowsRepeats: true)
         reason = String((body?["reason"]?.string ?? "").withoutControls.prefix(100))
         since = body?["timestamp"]?.integer.map { Timestamp(milliseconds: $0) }
         id = response.headers.first("apns-id")
