@@ -151,6 +151,22 @@ struct SchemaTests {
         Hot(name: "forgotten creation", sql: ChangeQuery.forgetCreation),
     ]
 
+    private static let rowsOfOne = "SCAN (subquery-1)"
+
+    private static let deliveries = [
+        Hot(name: "open deliveries", sql: DeliveryQuery.open, indexes: ["delivery_open"]),
+        Hot(name: "due retries", sql: DeliveryQuery.due, indexes: ["deliveryRetry_due"]),
+        Hot(name: "next retry", sql: DeliveryQuery.nextDue, indexes: ["deliveryRetry_due"]),
+        Hot(name: "failures of a hub", sql: DeliveryQuery.allFailures, indexes: ["delivery_failed"]),
+        Hot(name: "dropped failures", sql: DroppingQuery.failures),
+        Hot(name: "dropped retries", sql: DroppingQuery.retries),
+        Hot(name: "failures of a message", sql: DroppingQuery.failureCount, allowed: [rowsOfOne]),
+        Hot(name: "retries of a message", sql: DroppingQuery.retryCount, allowed: [rowsOfOne]),
+        Hot(name: "platforms of a message", sql: DroppingQuery.platforms),
+        Hot(name: "a retry of a hub", sql: DroppingQuery.retried, indexes: ["deliveryRetry_due"]),
+        Hot(name: "a failure of a hub", sql: DroppingQuery.failed, indexes: ["delivery_failed"]),
+    ]
+
     /// Small tables: hubs, their rules, and a hundred jobs of each.
     private static let management = [
         Hot(name: "jobs", sql: JobQuery.newest), Hot(name: "job", sql: JobQuery.one),
@@ -162,7 +178,7 @@ struct SchemaTests {
         Hot(name: "rules of the namespace", sql: HubQuery.namespaceRules, allowed: ["SCAN namespaceRule"]),
     ]
 
-    @Test(arguments: hot + scheduled + registrations + changes + management)
+    @Test(arguments: hot + scheduled + registrations + changes + deliveries + management)
     func `no statement scans or sorts a table, or takes another index than the one made for it`(
         statement: Hot
     ) async throws {

@@ -147,6 +147,13 @@ extension DeliveryLane {
     }
 
     private func end(_ key: DeliveryKey, as outcome: OutcomeName) async throws {
+        // After an outage there may be a million, and others wait for the writer.
+        var hasRetries = true
+        while hasRetries {
+            hasRetries = try await hub.perform { transaction, _ in
+                (try transaction.dropRetries(of: key) == Transaction.maximumDroppedTargets, [])
+            }
+        }
         let at = hub.configuration.timestamp
         let count = try await hub.perform { transaction, _ in
             (try transaction.end(key, as: outcome, at: at), [])
