@@ -59,12 +59,25 @@ extension HubStore {
     }
 
     /// Targets of a hub's platform whose time to be tried again has come, the oldest first.
-    package func dueRetries(hub: HubKey, platform: String, at now: Timestamp, limit: Int) async throws
-        -> [DeliveryRetry]
-    {
+    ///
+    /// Those that are due after `latest` follow: no wait is so long, so a clock that was ahead has set their times.
+    package func dueRetries(
+        hub: HubKey,
+        platform: String,
+        at now: Timestamp,
+        latest: Timestamp,
+        limit: Int
+    ) async throws -> [DeliveryRetry] {
         try await pool.read { db in
-            let statement = try db.cachedStatement(sql: DeliveryQuery.due)
-            return try Row.fetchAll(statement, arguments: [hub, platform, now, limit]).map(DeliveryRetry.init(row:))
+            var retries = try Row.fetchAll(
+                try db.cachedStatement(sql: DeliveryQuery.due),
+                arguments: [hub, platform, now, limit]
+            )
+            if retries.count < limit {
+                let statement = try db.cachedStatement(sql: DeliveryQuery.dueAfter)
+                retries += try Row.fetchAll(statement, arguments: [hub, platform, latest, limit - retries.count])
+            }
+            return retries.map(DeliveryRetry.init(row:))
         }
     }
 

@@ -207,6 +207,10 @@ enum DeliveryQuery {
         SELECT \(retryColumns) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt <= ?
         ORDER BY dueAt LIMIT ?
         """
+    static let dueAfter = """
+        SELECT \(retryColumns) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?
+        ORDER BY dueAt LIMIT ?
+        """
     static let nextDue = "SELECT min(dueAt) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?"
     static let dropRetry = "DELETE FROM deliveryRetry WHERE sequence = ? AND platform = ? AND ordinal = ?"
     static let addOutcome = """

@@ -78,6 +78,27 @@ struct DeliveryTests {
         #expect(try await store.untried(of: key, afterBlock: -1)?.targets == OrdinalSet([3]))
     }
 
+    // MARK: - Retries
+
+    @Test func `retries are due by time, and those of a clock that was ahead at once`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        let key = try await deliver(store, hub, to: 5)
+        var progress = DeliveryProgress()
+        progress.retries = [
+            retry(key, 1, dueAt: 900), retry(key, 2, dueAt: 1_000), retry(key, 3, dueAt: 1_001),
+            retry(key, 4, dueAt: 2_000), retry(key, 5, dueAt: 2_001),
+        ]
+        _ = try await record(progress, of: key, store, hub)
+        func due(_ limit: Int) async throws -> [Ordinal] {
+            try await store.dueRetries(hub: hub, platform: "apns", at: 1_000, latest: 2_000, limit: limit)
+                .map(\.ordinal)
+        }
+        #expect(try await due(9) == [1, 2, 5])
+        #expect(try await due(2) == [1, 2])
+        #expect(try await store.nextRetry(hub: hub, platform: "apns", after: 1_000) == 1_001)
+    }
+
     // MARK: - Dropping
 
     /// Gives a message failures, and retries of other targets.

@@ -156,6 +156,7 @@ struct SchemaTests {
     private static let deliveries = [
         Hot(name: "open deliveries", sql: DeliveryQuery.open, indexes: ["delivery_open"]),
         Hot(name: "due retries", sql: DeliveryQuery.due, indexes: ["deliveryRetry_due"]),
+        Hot(name: "retries that are due too late", sql: DeliveryQuery.dueAfter, indexes: ["deliveryRetry_due"]),
         Hot(name: "next retry", sql: DeliveryQuery.nextDue, indexes: ["deliveryRetry_due"]),
         Hot(name: "failures of a hub", sql: DeliveryQuery.allFailures, indexes: ["delivery_failed"]),
         Hot(name: "dropped failures", sql: DroppingQuery.failures),
