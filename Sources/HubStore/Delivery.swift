@@ -30,6 +30,8 @@ package struct Delivery: Sendable, Equatable {
     package let endedAt: Timestamp?
     /// The outcome of those that were left at the end, if it came before they had one.
     package let endedAs: OutcomeName?
+    /// Why, where ``endedAs`` leaves that open.
+    let ownEndReason: String?
     /// When the hub took the message; `nil` if it was not asked for.
     package var acceptedAt: Timestamp?
 }
@@ -73,7 +75,8 @@ package struct DeliveryRetry: Sendable, Equatable {
 extension Delivery {
     /// Why the targets that were left at the end were not sent the message.
     var endReason: String {
-        switch endedAs {
+        if let ownEndReason { return ownEndReason }
+        return switch endedAs {
         case .wrongToken: "the hub's credential is for another app since then"
         case .invalidCredentials: "the credential was refused until the message expired"
         case .invalidNotificationFormat: "the message cannot be read"

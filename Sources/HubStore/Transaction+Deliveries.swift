@@ -68,15 +68,21 @@ extension Transaction {
 
     /// Gives every target that is left one outcome, as when the message has expired.
     ///
+    /// `reason` is `nil` where the outcome says all.
+    ///
     /// - Returns: Number of those targets.
-    package func end(_ key: DeliveryKey, as outcome: OutcomeName, at: Timestamp) throws -> Int {
+    @discardableResult
+    package func end(_ key: DeliveryKey, as outcome: OutcomeName, reason: String? = nil, at: Timestamp) throws -> Int {
         guard let delivery = try delivery(key), delivery.endedAt == nil else { return 0 }
         if delivery.remaining > 0 {
             try execute(DeliveryQuery.addOutcome, [key.sequence, key.platform, outcome.rawValue, delivery.remaining])
         }
         try execute(
-            "UPDATE delivery SET remaining = 0, endedAt = ?, endedAs = ? WHERE sequence = ? AND platform = ?",
-            [at, outcome.rawValue, key.sequence, key.platform]
+            """
+            UPDATE delivery SET remaining = 0, endedAt = ?, endedAs = ?, endReason = ?
+            WHERE sequence = ? AND platform = ?
+            """,
+            [at, outcome.rawValue, reason, key.sequence, key.platform]
         )
         try execute("DELETE FROM deliveryRetry WHERE sequence = ? AND platform = ?", [key.sequence, key.platform])
         return delivery.remaining
@@ -183,7 +189,9 @@ extension Transaction {
 
 /// The statements of deliveries, apart so that a test can ask for their plans.
 enum DeliveryQuery {
-    private static let columns = "sequence, platform, isDirect, audience, total, remaining, beganAt, endedAt, endedAs"
+    private static let columns = """
+        sequence, platform, isDirect, audience, total, remaining, beganAt, endedAt, endedAs, endReason
+        """
     static let one = "SELECT \(columns) FROM delivery WHERE sequence = ? AND platform = ?"
     static let ofMessage = "SELECT \(columns) FROM delivery WHERE sequence = ?"
     static let open = """
@@ -254,7 +262,8 @@ extension Delivery {
             remaining: row["remaining"],
             beganAt: row["beganAt"],
             endedAt: row["endedAt"],
-            endedAs: (row["endedAs"] as String?).map { OutcomeName(rawValue: $0) }
+            endedAs: (row["endedAs"] as String?).map { OutcomeName(rawValue: $0) },
+            ownEndReason: row["endReason"]
         )
     }
 }

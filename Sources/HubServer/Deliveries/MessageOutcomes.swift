@@ -41,8 +41,7 @@ struct MessageOutcomes: Sendable, Equatable {
     /// The most that a platform takes, where a native message is larger.
     static func excess(of record: MessageRecord, on platform: Platform) throws -> Int? {
         guard record.format.platform == platform else { return nil }
-        return NotificationSize.limit(for: record.format, headers: try record.headers)
-            .flatMap { record.body.count > $0 ? $0 : nil }
+        return NotificationSize.exceeded(by: record.body, record.format, try record.headers)
     }
 
     private mutating func add(_ count: Int, _ outcome: OutcomeName, _ platform: Platform) {

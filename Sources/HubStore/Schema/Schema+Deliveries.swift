@@ -65,4 +65,7 @@ extension Schema {
             FOREIGN KEY (sequence, platform) REFERENCES delivery ON DELETE CASCADE
         ) STRICT, WITHOUT ROWID;
         """
+
+    /// `endReason` tells what `endedAs` leaves open; NULL where that says all.
+    static let version13 = "ALTER TABLE delivery ADD COLUMN endReason TEXT;"
 }
