@@ -189,3 +189,24 @@ struct DeliveryTests {
         #expect(failures.count == 100 && failures.count { $0.outcome == .abandoned } == 90)
     }
 }
+
+/// What senders were answered to test sends.
+struct TestAnswerTests {
+    @Test func `answers go with their messages, and only so many are kept`() async throws {
+        let (store, hub) = try await Scratch().store()
+        for number in 1...5 {
+            let sequence = try await store.append(hub, at: 1)
+            try await store.change { try $0.keep(testAnswer: "\(number)", of: sequence, limit: 3) }
+        }
+        func answers() async throws -> [String?] {
+            var answers: [String?] = []
+            for sequence in 1...5 as ClosedRange<Int64> {
+                answers.append(try await store.testAnswer(of: LogSequence(rawValue: sequence)))
+            }
+            return answers
+        }
+        #expect(try await answers() == [nil, nil, "3", "4", "5"])
+        try await store.change { _ = try $0.dropOldest(expiredBefore: 2, maximumBytes: .max, limit: 4) }
+        #expect(try await answers() == [nil, nil, nil, nil, "5"])
+    }
+}

@@ -166,6 +166,8 @@ struct SchemaTests {
         Hot(name: "platforms of a message", sql: DroppingQuery.platforms),
         Hot(name: "a retry of a hub", sql: DroppingQuery.retried, indexes: ["deliveryRetry_due"]),
         Hot(name: "a failure of a hub", sql: DroppingQuery.failed, indexes: ["delivery_failed"]),
+        Hot(name: "answer of a test send", sql: TestAnswerQuery.one),
+        Hot(name: "too many answers", sql: TestAnswerQuery.forget, allowed: ["SCAN testAnswer"]),
     ]
 
     /// Small tables: hubs, their rules, and a hundred jobs of each.

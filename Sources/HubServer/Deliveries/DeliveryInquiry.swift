@@ -143,7 +143,8 @@ struct DeliveryInquiry: Sendable {
                 return outcome
             }
             let deliveries = try await hub.store.deliveryStates(of: asked.routed.sequence)
-            let progress = Progress(outcomes: outcomes, isAwaited: isAwaited, deliveries: deliveries)
+            let isTest = try asked.message.logged.record.targets?.isTest == true
+            let progress = Progress(outcomes: outcomes, isAwaited: isAwaited, deliveries: deliveries, isTest: isTest)
             reports.append(try report(asked.message, asked.routed.id, progress, recounted))
         }
         return reports
@@ -155,6 +156,7 @@ struct DeliveryInquiry: Sendable {
         /// An agent with an open stream is still to be written it.
         let isAwaited: Bool
         let deliveries: [DeliveryState]
+        let isTest: Bool
     }
 
     private func report(
@@ -212,8 +214,10 @@ struct DeliveryInquiry: Sendable {
         guard let matched else { return .unknown }
         if matched.total == 0 { return .noTargetFound }
         let delivered = Set(deliveries.map(\.delivery.key.platform) + [Platform.stream.rawValue])
+        let isLacking = matched.platforms.keys.contains { !delivered.contains($0.lowercased()) }
+        if isLacking, progress.isTest { return .unknown }
         let isGivenUp =
-            matched.platforms.keys.contains { !delivered.contains($0.lowercased()) }
+            isLacking
             || deliveries.contains { ($0.outcomes[.abandoned] ?? 0) + ($0.outcomes[.invalidCredentials] ?? 0) > 0 }
         if isGivenUp { return .abandoned }
         return streams.matched == 0 && deliveries.isEmpty ? .unknown : .completed

@@ -54,19 +54,19 @@ enum MessageRoutes {
         _ hubs: HubDirectory
     ) async throws -> Response {
         let incoming = try await incoming(request, kind)
-        if incoming.isTest, let wait = request.hub.testSends.admit(request.hub.record.id) {
+        guard incoming.isTest else {
+            return created(request, "messages", try await request.hub.messages.accept(incoming))
+        }
+        if let wait = request.hub.testSends.rate.admit(request.hub.record.id) {
             throw ProtocolError.tooManyRequests(
-                "A hub takes \(TestSend.limit.burst) test sends a minute, each of which calls push services at once.",
+                "A hub takes \(TestSends.limit.burst) test sends a minute, each of which calls push services at once.",
                 wait: wait
             )
         }
-        let id = try await request.hub.messages.accept(incoming)
-        var response = created(request, "messages", id)
-        if incoming.isTest {
-            let outcome = try await TestSend(request.inquiry(hubs)).outcome(of: id)
-            response.headers[.contentType] = Response.xmlType
-            response.body = .init(byteBuffer: ByteBuffer(string: outcome.xml))
-        }
+        let answer = try await request.hub.testSends.answer(to: incoming, request.inquiry(hubs))
+        var response = created(request, "messages", answer.id)
+        response.headers[.contentType] = Response.xmlType
+        response.body = .init(byteBuffer: ByteBuffer(string: answer.xml))
         return response
     }
 

@@ -19,7 +19,10 @@ struct MessageIntake {
     /// - Returns: The message's id; for a repeat, the first one's.
     /// - Throws: 422 when the idempotency key was used for other content; 400 for a time that is not ahead, 403 when too
     ///   much waits for its time.
-    func accept(_ incoming: IncomingMessage) async throws -> MessageID {
+    func accept(_ incoming: IncomingMessage) async throws -> MessageID { try await receive(incoming).id }
+
+    /// The same, and whether the message is a repeat.
+    func receive(_ incoming: IncomingMessage) async throws -> (id: MessageID, isRepeat: Bool) {
         let at = hub.configuration.timestamp
         let key = hub.record.id
         let acceptance = try await hub.perform(bytes: incoming.bytes) { transaction, view in
@@ -50,9 +53,9 @@ struct MessageIntake {
         case .scheduled: break
         case .repeated(let first):
             hub.counters.repeated.add(1)
-            return first
+            return (first, true)
         }
-        return incoming.id
+        return (incoming.id, false)
     }
 
     private func take(

@@ -68,4 +68,12 @@ extension Schema {
 
     /// `endReason` tells what `endedAs` leaves open; NULL where that says all.
     static let version13 = "ALTER TABLE delivery ADD COLUMN endReason TEXT;"
+
+    /// What a sender was answered to a test send that had an idempotency key.
+    static let version14 = """
+        CREATE TABLE testAnswer (
+            sequence INTEGER PRIMARY KEY REFERENCES log ON DELETE CASCADE,
+            answer TEXT NOT NULL
+        ) STRICT;
+        """
 }

@@ -29,6 +29,7 @@ enum Schema {
         add("11 small tables are strict", "", then: makeStrict)
         add("12 messages on their way to push services", version12)
         add("13 why deliveries ended", version13)
+        add("14 answers of test sends", version14)
         return migrator
     }
 
