@@ -91,12 +91,26 @@ package struct DeliveryFailure: Sendable, Equatable {
     package let outcome: OutcomeName
     /// One line, for people.
     package let reason: String
+    /// What the push service has reported dead; `nil` if that is not why.
+    package var deadHandle: String?
 
-    package init(ordinal: Ordinal, outcome: OutcomeName, reason: String) {
+    package init(ordinal: Ordinal, outcome: OutcomeName, reason: String, deadHandle: String? = nil) {
         self.ordinal = ordinal
         self.outcome = outcome
         self.reason = reason
+        self.deadHandle = deadHandle
     }
+}
+
+/// A target that was not sent a message, with what is known of it now.
+package struct FailedTarget: Sendable, Equatable {
+    package let failure: DeliveryFailure
+    package let at: Timestamp
+    /// `nil` for a handle of a direct send, and for what has gone without a trace.
+    package var registration: RegistrationID?
+    package var installation: InstallationID?
+    /// The one that is dead, else that of the registration as it is, or as it was before it went.
+    package var handle: String?
 }
 
 /// What has become of a message at one target of a push service.

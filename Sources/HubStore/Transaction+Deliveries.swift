@@ -146,8 +146,11 @@ extension Transaction {
         let kept = failures.prefix(max(0, Self.maximumFailures - known))
         for failure in kept {
             try execute(
-                "INSERT OR REPLACE INTO deliveryFailure VALUES (?, ?, ?, ?, ?, ?)",
-                [key.sequence, key.platform, failure.ordinal, failure.outcome.rawValue, failure.reason, at]
+                "INSERT OR REPLACE INTO deliveryFailure VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    key.sequence, key.platform, failure.ordinal, failure.outcome.rawValue, failure.reason, at,
+                    failure.deadHandle == nil ? nil : hub, failure.deadHandle,
+                ]
             )
         }
         try execute(
@@ -237,11 +240,12 @@ enum DeliveryQuery {
     static let outcomes = "SELECT outcome, count FROM deliveryOutcome WHERE sequence = ? AND platform = ?"
     static let retryCount = "SELECT count(*) FROM deliveryRetry WHERE sequence = ? AND platform = ?"
     static let failure = """
-        SELECT outcome, reason FROM deliveryFailure WHERE sequence = ? AND platform = ? AND ordinal = ?
+        SELECT ordinal, outcome, reason, handle FROM deliveryFailure
+        WHERE sequence = ? AND platform = ? AND ordinal = ?
         """
     static let retry = "SELECT \(retryColumns) FROM deliveryRetry WHERE sequence = ? AND platform = ? AND ordinal = ?"
     static let failures = """
-        SELECT ordinal, outcome, reason FROM deliveryFailure
+        SELECT ordinal, outcome, reason, at, handle FROM deliveryFailure
         WHERE sequence = ? AND platform = ? AND ordinal > ? ORDER BY ordinal LIMIT ?
         """
     /// Registrations with lower ordinals that have the same handle.

@@ -43,19 +43,18 @@ struct DeliveryInquiry: Sendable {
         }
     }
 
-    /// The protocol's telemetry of a message.
+    /// The protocol's telemetry of a message, and whether a target of a push service has failed.
     ///
     /// - Throws: 404 when the hub does not hold the message.
-    func details(_ id: MessageID) async throws -> NotificationDetails {
+    func details(_ id: MessageID) async throws -> (NotificationDetails, hasFailures: Bool) {
         switch try await find(id) {
         case .sent(let message):
-            return NotificationDetails(
-                try await reports([message])[0],
-                message,
-                endedAt: try await hub.store.deliveryStates(of: message.logged.sequence).compactMap(\.delivery.endedAt)
-                    .max()
-            )
-        case .scheduled(let message): return NotificationDetails(try scheduledReport(message), message)
+            let report = try await reports([message])[0]
+            let states = try await hub.store.deliveryStates(of: message.logged.sequence)
+            let endedAt = states.compactMap(\.delivery.endedAt).max()
+            let hasFailures = states.contains { $0.outcomes.contains { $0.key != .success && $0.value > 0 } }
+            return (NotificationDetails(report, message, endedAt: endedAt), hasFailures)
+        case .scheduled(let message): return (NotificationDetails(try scheduledReport(message), message), false)
         }
     }
 

@@ -11,25 +11,14 @@ import NIOCore
 /// The service answers with the address of a storage container whose query is a signature, and clients list it with a
 /// storage SDK, which sends no `Authorization`. Ours is a listing of our own, whose query is a token.
 enum FeedbackRoutes {
-    /// How long the address is good, in seconds.
-    static let lifetime: Int64 = 3_600
     private static let container = "feedback"
 
     static let routes = [
         Route(method: .get, path: "/feedbackcontainer", right: .manage) { request, _ in
-            let address = "\(request.root)/\(request.hub.record.name)/\(container)"
-            let credential = request.grant.credential
-            let token = SharedAccessToken.sign(
-                resource: address,
-                keyName: credential.rule,
-                key: credential.key,
-                expiresAt: request.hub.configuration.timestamp.seconds + lifetime
-            )
-            let query = token.drop { $0 != " " }.dropFirst()
-            return Response(
+            Response(
                 status: .ok,
                 headers: [.contentType: "text/plain; charset=utf-8"],
-                body: .init(byteBuffer: ByteBuffer(string: "\(address)?\(query)"))
+                body: .init(byteBuffer: ByteBuffer(string: request.signedAddress(container)))
             )
         },
         // Nothing is written here until push services are delivered to.

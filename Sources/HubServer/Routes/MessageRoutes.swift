@@ -22,9 +22,32 @@ enum MessageRoutes {
         },
         Route(method: .get, path: "/messages/:id", right: .send) { request, hubs in
             let id = try MessageID(try request.parameter("id"))
-            var details = try await request.inquiry(hubs).details(id)
+            var (details, hasFailures) = try await request.inquiry(hubs).details(id)
             details.location = request.address("messages").item(id.text)
+            if hasFailures { details.errorDetailsURI = request.signedAddress("messages/\(id.text)/\(errorDetails)") }
             return .xml(details.xml)
+        },
+        // What `PnsErrorDetailsUri` leads to, which clients get without `Authorization`.
+        Route(method: .get, path: "/messages/:id/\(errorDetails)", right: .send, takesTokenInQuery: true) {
+            request,
+            _ in
+            let failures = FailureInquiry(hub: request.hub)
+            let message = try await failures.message(try MessageID(try request.parameter("id")))
+            let first = try await failures.lines(message, from: nil)
+            return Response(
+                status: .ok,
+                headers: [.contentType: Response.blobType],
+                body: .init { writer in
+                    var page = first
+                    try await writer.write(ByteBuffer(string: page.text))
+                    for _ in 1..<FailureInquiry.maximumPages {
+                        guard let next = page.next else { break }
+                        page = try await failures.lines(message, from: next)
+                        try await writer.write(ByteBuffer(string: page.text))
+                    }
+                    try await writer.finish(nil)
+                }
+            )
         },
         Route(method: .post, path: "/schedulednotifications", right: .send) { request, _ in
             let id = try await request.hub.messages.accept(try await incoming(request, .scheduledNotifications))
@@ -44,6 +67,8 @@ enum MessageRoutes {
             return .json([UInt8](try JSONEncoder.sorted.encode(counts)))
         },
     ]
+
+    private static let errorDetails = "errordetails"
 
     /// Bytes of a `/recipients` body.
     private static let maximumQuery = 16 << 10
@@ -103,6 +128,8 @@ enum MessageRoutes {
 
 extension Response {
     static let xmlType = "application/xml; charset=utf-8"
+    /// What Azure's storage says of a file.
+    static let blobType = "application/octet-stream"
 
     static func xml(_ text: String) -> Response {
         Response(

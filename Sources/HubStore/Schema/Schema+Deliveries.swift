@@ -76,4 +76,14 @@ extension Schema {
             answer TEXT NOT NULL
         ) STRICT;
         """
+
+    /// Handles that push services have reported dead.
+    ///
+    /// They are kept with the failure, since the registration goes then, and the installation may be given another handle.
+    /// `hubID` is there for the index alone, NULL without a handle.
+    static let version15 = """
+        ALTER TABLE deliveryFailure ADD COLUMN hubID INTEGER;
+        ALTER TABLE deliveryFailure ADD COLUMN handle TEXT;
+        CREATE INDEX deliveryFailure_dead ON deliveryFailure (hubID, at) WHERE handle IS NOT NULL;
+        """
 }

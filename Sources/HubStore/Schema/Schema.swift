@@ -30,6 +30,7 @@ enum Schema {
         add("12 messages on their way to push services", version12)
         add("13 why deliveries ended", version13)
         add("14 answers of test sends", version14)
+        add("15 handles that push services have reported dead", version15)
         return migrator
     }
 
