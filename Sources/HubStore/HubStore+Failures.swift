@@ -41,6 +41,72 @@ extension HubStore {
     }
 }
 
+// MARK: - Dead handles
+
+/// A day in UTC on which push services reported handles dead.
+package struct DeadHandleDay: Sendable, Equatable {
+    /// Since 1970.
+    package let day: Int64
+    package let count: Int
+}
+
+/// A handle that its push service reported dead when it was sent a message.
+package struct DeadHandleReport: Sendable, Equatable {
+    package let message: MessageID
+    /// In lower case.
+    package let platform: String
+    package let target: FailedTarget
+}
+
+extension HubStore {
+    /// The last days with reports of a hub, the newest first; reports go with their messages.
+    package func deadHandleDays(hub: HubKey, limit: Int) async throws -> [DeadHandleDay] {
+        try await pool.read { db in
+            try Row.fetchAll(try db.cachedStatement(sql: FailureQuery.deadDays), arguments: [hub, limit])
+                .map { DeadHandleDay(day: $0["day"], count: $0["count"]) }
+        }
+    }
+
+    /// Reports of a hub between two instants, without the second one, in the order in which they came.
+    package func deadHandles(
+        hub: HubKey,
+        from start: Timestamp,
+        to end: Timestamp,
+        offset: Int,
+        limit: Int
+    ) async throws -> [DeadHandleReport] {
+        try await pool.read { db in
+            let transaction = Transaction(db)
+            let arguments: StatementArguments = [hub, start, end, limit, offset]
+            let rows = try Row.fetchAll(try db.cachedStatement(sql: FailureQuery.dead), arguments: arguments)
+            return try rows.map { row in
+                let target = FailedTarget(failure: DeliveryFailure(row: row), at: row["at"], handle: row["handle"])
+                return DeadHandleReport(
+                    message: try MessageID(row["messageID"]),
+                    platform: row["platform"],
+                    target: row["isDirect"] ? target : try transaction.identified(target)
+                )
+            }
+        }
+    }
+}
+
+/// The statements of failures, apart so that a test can ask for their plans.
+enum FailureQuery {
+    static let deadDays = """
+        SELECT at / 86400000 AS day, count(*) AS count FROM deliveryFailure
+        WHERE hubID = ? AND handle IS NOT NULL GROUP BY day ORDER BY day DESC LIMIT ?
+        """
+    static let dead = """
+        SELECT failure.ordinal, outcome, reason, failure.at, handle, failure.platform, messageID, isDirect
+        FROM deliveryFailure AS failure
+        JOIN delivery ON delivery.sequence = failure.sequence AND delivery.platform = failure.platform
+        JOIN log ON log.sequence = failure.sequence
+        WHERE failure.hubID = ? AND handle IS NOT NULL AND failure.at >= ? AND failure.at < ?
+        ORDER BY failure.at, failure.sequence, failure.platform, failure.ordinal LIMIT ? OFFSET ?
+        """
+}
+
 extension Transaction {
     /// Targets that had no outcome of their own when the delivery was ended.
     fileprivate func left(of delivery: Delivery, after ordinal: Ordinal, limit: Int) throws -> [FailedTarget] {

@@ -99,6 +99,38 @@ struct DeliveryTests {
         #expect(try await store.nextRetry(hub: hub, platform: "apns", after: 1_000) == 1_001)
     }
 
+    // MARK: - Dead handles
+
+    @Test func `dead handles are kept for each hub, with the registrations that went with them`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        let name = try HubName("other")
+        let other = try await store.change { try $0.insertHub(name, rules: [], at: 0) }.id
+        let registration = Registration(id: try RegistrationID("1-1-1"), platform: .apns, pushChannel: .handle("aa"))
+        let stored = try await store.change { try $0.put(registration, replacing: nil, hub: hub, at: 1).stored }
+        let key = try await deliver(store, hub)
+        var progress = DeliveryProgress()
+        progress.done = [1: .expiredChannel, 2: .wrongToken]
+        progress.failures = [
+            DeliveryFailure(ordinal: stored.ordinal, outcome: .expiredChannel, reason: "410", deadHandle: "aa"),
+            DeliveryFailure(ordinal: 2, outcome: .wrongToken, reason: "no"),
+        ]
+        _ = try await record(progress, of: key, store, hub)
+        try await store.change { _ = try $0.delete(stored, tombstone: true, hub: hub, at: 8) }
+
+        #expect(try await store.deadHandleDays(hub: hub, limit: 9) == [DeadHandleDay(day: 0, count: 1)])
+        #expect(try await store.deadHandleDays(hub: other, limit: 9) == [])
+        let reports = try await store.deadHandles(hub: hub, from: 0, to: 8, offset: 0, limit: 9)
+        #expect(reports.map(\.target.handle) == ["aa"] && reports.map(\.target.at) == [7])
+        #expect(reports.map(\.target.registration) == [registration.id])
+        #expect(try await store.deadHandles(hub: hub, from: 0, to: 7, offset: 0, limit: 9).isEmpty)
+        #expect(try await store.deadHandles(hub: hub, from: 0, to: 8, offset: 1, limit: 9).isEmpty)
+        let failed = try await store.failedTargets(of: key, limit: 9)
+        #expect(failed.map(\.registration) == [registration.id, nil] && failed.map(\.handle) == ["aa", nil])
+        try await store.change { _ = try $0.dropOldest(expiredBefore: 1, maximumBytes: .max, limit: 9) }
+        #expect(try await store.deadHandleDays(hub: hub, limit: 9) == [], "they go with their messages")
+    }
+
     // MARK: - Dropping
 
     /// Gives a message failures, and retries of other targets.

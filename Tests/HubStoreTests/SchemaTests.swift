@@ -159,6 +159,14 @@ struct SchemaTests {
         Hot(name: "retries that are due too late", sql: DeliveryQuery.dueAfter, indexes: ["deliveryRetry_due"]),
         Hot(name: "next retry", sql: DeliveryQuery.nextDue, indexes: ["deliveryRetry_due"]),
         Hot(name: "failures of a hub", sql: DeliveryQuery.allFailures, indexes: ["delivery_failed"]),
+        Hot(
+            name: "days with dead handles",
+            sql: FailureQuery.deadDays,
+            indexes: ["deliveryFailure_dead"],
+            allowed: ["USE TEMP B-TREE FOR GROUP BY"]
+        ),
+        Hot(name: "dead handles", sql: FailureQuery.dead, indexes: ["deliveryFailure_dead"]),
+        Hot(name: "former state of a registration", sql: RegistrationQuery.lastFormer),
         Hot(name: "dropped failures", sql: DroppingQuery.failures),
         Hot(name: "dropped retries", sql: DroppingQuery.retries),
         Hot(name: "failures of a message", sql: DroppingQuery.failureCount, allowed: [rowsOfOne]),
