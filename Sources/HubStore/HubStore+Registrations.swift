@@ -198,6 +198,10 @@ enum RegistrationQuery {
         WHERE hubID = ?1 AND handleKey = ?2 AND throughSequence >= ?3 AND afterSequence < ?3
         ORDER BY ordinal LIMIT ?4
         """
+    static let lastFormer = """
+        SELECT registrationID, platform, tags, record FROM formerRegistration
+        WHERE ordinal = ? ORDER BY throughSequence DESC LIMIT 1
+        """
     static let boundFormer = """
         DELETE FROM formerRegistration WHERE ordinal = ?1 AND throughSequence NOT IN (
             SELECT throughSequence FROM formerRegistration WHERE ordinal = ?1 ORDER BY throughSequence DESC LIMIT ?2)

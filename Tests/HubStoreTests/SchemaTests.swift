@@ -156,6 +156,8 @@ struct SchemaTests {
         Hot(name: "forgotten creation", sql: ChangeQuery.forgetCreation),
     ]
 
+    private static let rowsOfOne = "SCAN (subquery-1)"
+
     /// The scans are of the lists that are asked for.
     private static let deliveries = [
         Hot(name: "open deliveries", sql: DeliveryQuery.open, indexes: ["delivery_open"]),
@@ -180,6 +182,25 @@ struct SchemaTests {
             allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
         ),
         Hot(name: "earlier ones of a handle", sql: DeliveryQuery.earlierOfHandle, indexes: ["registration_handle"]),
+        Hot(name: "retries that are due too late", sql: DeliveryQuery.dueAfter, indexes: ["deliveryRetry_due"]),
+        Hot(name: "failures of a hub", sql: DeliveryQuery.allFailures, indexes: ["delivery_failed"]),
+        Hot(
+            name: "days with dead handles",
+            sql: FailureQuery.deadDays,
+            indexes: ["deliveryFailure_dead"],
+            allowed: ["USE TEMP B-TREE FOR GROUP BY"]
+        ),
+        Hot(name: "dead handles", sql: FailureQuery.dead, indexes: ["deliveryFailure_dead"]),
+        Hot(name: "former state of a registration", sql: RegistrationQuery.lastFormer),
+        Hot(name: "failures that go with their message", sql: DroppingQuery.failures),
+        Hot(name: "retries that go with their message", sql: DroppingQuery.retries),
+        Hot(name: "failures of a message", sql: DroppingQuery.failureCount, allowed: [rowsOfOne]),
+        Hot(name: "retries of a message", sql: DroppingQuery.retryCount, allowed: [rowsOfOne]),
+        Hot(name: "platforms of a message", sql: DroppingQuery.platforms),
+        Hot(name: "a retry of a hub", sql: DroppingQuery.retried, indexes: ["deliveryRetry_due"]),
+        Hot(name: "a failure of a hub", sql: DroppingQuery.failed, indexes: ["delivery_failed"]),
+        Hot(name: "answer of a test send", sql: TestAnswerQuery.one),
+        Hot(name: "too many answers", sql: TestAnswerQuery.forget, allowed: ["SCAN testAnswer"]),
     ]
 
     /// Small tables: hubs, their rules, and a hundred jobs of each.

@@ -34,8 +34,13 @@ extension DeliveryLane {
     private func sendSome(at now: Timestamp, isProbe: Bool) async throws -> Bool {
         let limit = isProbe ? 1 : Self.chunk
         let window = Self.chunk + pending.count
-        var due = try await hub.store.dueRetries(hub: hub.record.id, platform: platform, at: now, limit: window)
-            .filter { !pending.contains(TargetKey(key: $0.key, ordinal: $0.ordinal)) }
+        var due = try await hub.store.dueRetries(
+            hub: hub.record.id,
+            platform: platform,
+            at: now,
+            latest: now + Self.longestRetry,
+            limit: window
+        ).filter { !pending.contains(TargetKey(key: $0.key, ordinal: $0.ordinal)) }
         due = isProbe ? due.randomElement().map { [$0] } ?? [] : Array(due.prefix(limit))
         var count = 0
         for (key, retries) in Dictionary(grouping: due, by: \.key).sorted(by: { $0.key.sequence < $1.key.sequence }) {
@@ -147,6 +152,13 @@ extension DeliveryLane {
     }
 
     private func end(_ key: DeliveryKey, as outcome: OutcomeName) async throws {
+        // After an outage there may be a million, and others wait for the writer.
+        var hasRetries = true
+        while hasRetries {
+            hasRetries = try await hub.perform { transaction, _ in
+                (try transaction.dropRetries(of: key) == Transaction.maximumDroppedTargets, [])
+            }
+        }
         let at = hub.configuration.timestamp
         let count = try await hub.perform { transaction, _ in
             (try transaction.end(key, as: outcome, at: at), [])

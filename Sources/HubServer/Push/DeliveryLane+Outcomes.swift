@@ -93,8 +93,9 @@ extension DeliveryLane {
             noteWorking(landing)
             let isBelieved = dead.isCertain || doubts.noteDoubtful()
             if dead.isCertain { doubts.noteOther() }
-            unwritten.fail(landing, isBelieved ? .expiredChannel : .badChannel, dead.reason)
-            if isBelieved { unwritten.remove(landing, since: dead.since) }
+            guard isBelieved else { return unwritten.fail(landing, .badChannel, dead.reason) }
+            unwritten.fail(landing, .expiredChannel, dead.reason, deadHandle: landing.channel?.handle)
+            unwritten.remove(landing, since: dead.since)
         case .badMessage(let reason):
             doubts.noteOther()
             noteWorking(landing)
@@ -219,10 +220,20 @@ struct PushBatch: Sendable {
         if let key = landing.collapseKey { progress[landing.key]?.collapsed[landing.ordinal] = key }
     }
 
-    mutating func fail(_ landing: PushLanding, _ outcome: OutcomeName, _ reason: String) {
+    mutating func fail(
+        _ landing: PushLanding,
+        _ outcome: OutcomeName,
+        _ reason: String,
+        deadHandle: String? = nil
+    ) {
         progress[landing.key, default: DeliveryProgress()].done[landing.ordinal] = outcome
         progress[landing.key]?.failures.append(
-            DeliveryFailure(ordinal: landing.ordinal, outcome: outcome, reason: String(reason.prefix(300)))
+            DeliveryFailure(
+                ordinal: landing.ordinal,
+                outcome: outcome,
+                reason: String(reason.prefix(300)),
+                deadHandle: deadHandle
+            )
         )
     }
 

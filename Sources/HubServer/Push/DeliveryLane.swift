@@ -27,6 +27,9 @@ actor DeliveryLane {
     static let maximumRefused = 1_024
     /// No wait is longer; a clock that was set back must not make it so.
     static let longestPause = Duration.seconds(3_600)
+    /// A retry that is due later was written by a clock that was ahead; a clock that is set back by a little, as often
+    /// happens, makes no wait shorter than its service asked for.
+    static let longestRetry = longestPause + .seconds(60)
 
     /// What every target of a message that is on its way needs.
     struct Course {
