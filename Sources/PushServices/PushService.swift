@@ -11,7 +11,9 @@ package protocol PushService: Sendable {
     /// - Throws: ``BadPushMessage`` if no target can ever be sent it.
     func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush
 
-    /// How many targets may be in flight now; it changes with what the service allows.
+    /// Number of targets that may be in flight now; it changes with what the service allows.
+    ///
+    /// Where handles name hosts, this is the number for one host.
     var concurrency: Int { get }
 
     /// Asks the service whether it takes the credential, without a message to a device.

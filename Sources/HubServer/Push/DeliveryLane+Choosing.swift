@@ -32,6 +32,7 @@ extension DeliveryLane {
     ///
     /// - Returns: False if there was nothing to send.
     private func sendSome(at now: Timestamp, isProbe: Bool) async throws -> Bool {
+        giveBackWaiting()
         let limit = isProbe ? 1 : Self.chunk
         let window = Self.chunk + pending.count
         var due = try await hub.store.dueRetries(hub: hub.record.id, platform: platform, at: now, limit: window)
@@ -69,12 +70,23 @@ extension DeliveryLane {
         if !reading.contains(key) { reading.append(key) }
     }
 
+    /// Lets targets be chosen again whose slow hosts have room now.
+    private func giveBackWaiting() {
+        for host in slowHosts.names {
+            for target in slowHosts.take(host, atMost: slots.room(for: host, limit: limit)) {
+                giveBack([target.ordinal], of: target.key)
+            }
+        }
+    }
+
     // MARK: - Courses
 
     /// Opens the next messages with targets left, as many as are read at a time.
     private func openCourses() async throws {
         reading.removeAll { courses[$0]?.isReading != true }
-        let idle = courses.filter { !$0.value.isReading && $0.value.outstanding == 0 }.map(\.key)
+        let idle = courses.filter { key, course in
+            !course.isReading && course.outstanding == 0 && !slowHosts.hasTargets(of: key)
+        }.map(\.key)
         if idle.count > Self.maximumIdle { for key in idle { courses[key] = nil } }
         while hasNews, reading.count < Self.maximumReading {
             hasNews = false
@@ -141,6 +153,7 @@ extension DeliveryLane {
             guard courses[delivery.key].map({ $0.outstanding == 0 }) ?? true else { continue }
             try await end(delivery.key, as: circuit.reason == nil ? .abandoned : .invalidCredentials)
             courses[delivery.key] = nil
+            slowHosts.forget(delivery.key)
             count += 1
         }
         nextExpiryLook = count == Self.maximumReading ? now : now + .seconds(1)
@@ -154,18 +167,14 @@ extension DeliveryLane {
         hub.counters.push.add(count, outcome, platform)
     }
 
+    /// Takes the targets that were given back, and then those that were not read before.
     private func nextTargets(of key: DeliveryKey, limit: Int) async throws -> [Ordinal] {
-        guard let returned = courses[key]?.returned else { return [] }
-        if !returned.isEmpty {
-            let some = Array(returned.prefix(limit))
-            courses[key]?.returned.removeFirst(some.count)
-            return some
-        }
-        while let course = courses[key], !course.hasReadAll {
-            let next = course.rest.ordinals(above: course.position, limit: limit)
+        while let course = courses[key], course.returned.count < limit, !course.hasReadAll {
+            let next = course.rest.ordinals(above: course.position, limit: limit - course.returned.count)
             if let last = next.last {
                 courses[key]?.position = last
-                return next
+                courses[key]?.returned += next
+                break
             }
             // Only what this changes is set: answers may have given targets back meanwhile.
             guard let block = try await hub.store.untried(of: key, afterBlock: course.block) else {
@@ -178,6 +187,9 @@ extension DeliveryLane {
             courses[key]?.rest = block.targets
             courses[key]?.position = Ordinal(rawValue: block.block << 16 - 1)
         }
-        return []
+        guard let returned = courses[key]?.returned else { return [] }
+        let some = Array(returned.prefix(limit))
+        courses[key]?.returned.removeFirst(some.count)
+        return some
     }
 }

@@ -68,10 +68,10 @@ extension DeliveryLane {
             switch landing.result {
             case .refused(let refusal): unwritten.fail(landing, refusal.outcome, refusal.reason)
             case .givenBack: giveBack(landing)
-            case .deferred(let until):
+            case .deferred(let until, let reason):
                 var landing = landing
                 landing.attempt -= 1
-                unwritten.retry(landing, dueAt: until, "its host fails again and again, and is left alone for a while")
+                unwritten.retry(landing, dueAt: until, reason)
             case .answered(let outcome): judge(outcome, of: landing)
             }
         }

@@ -25,6 +25,8 @@ actor DeliveryLane {
     static let latestOnce = Duration.seconds(600)
     /// Targets for which a refusal of the credential is remembered.
     static let maximumRefused = 1_024
+    /// How long a chunk waits for hosts that have as much in flight as they may.
+    static let patience = Duration.seconds(1)
     /// No wait is longer; a clock that was set back must not make it so.
     static let longestPause = Duration.seconds(3_600)
 
@@ -36,7 +38,7 @@ actor DeliveryLane {
         var block: Int64 = -1
         var rest = OrdinalSet()
         var position = Ordinal(rawValue: -1)
-        /// Targets that were not sent after all, in the order in which they came back.
+        /// Targets to be chosen next; most of them were chosen before and not sent.
         var returned: [Ordinal] = []
         var hasReadAll = false
         /// Targets that were sent and are not written down.
@@ -74,6 +76,7 @@ actor DeliveryLane {
     var circuit = CredentialCircuit()
     var doubts = HandleDoubts()
     var troubles = HostTroubles()
+    var slowHosts = SlowHosts()
     /// Targets for which the credential was refused, and how many answers had been good until then.
     var refusedFor: [TargetKey: Int] = [:]
     var goodAnswers = 0
@@ -158,7 +161,8 @@ actor DeliveryLane {
         await flush()
         let isStopped = service == nil || hub.status.isDisabled
         let isHeldUp = isPaused(at: hub.configuration.timestamp) || circuit.reason != nil
-        let hasMore = hasNews || !isHeldUp && courses.values.contains(where: \.isReading)
+        let hasTargets = !slowHosts.isEmpty || courses.values.contains(where: \.isReading)
+        let hasMore = hasNews || !isHeldUp && hasTargets
         guard isStopped || !hasMore else { return true }
         for settler in settlers { settler.resume() }
         settlers = []

@@ -67,10 +67,10 @@ struct HostTroubles: Sendable {
     }
 }
 
-extension PushLanding {
-    /// The host that the channel names; empty where it names none.
+extension PushChannel {
+    /// The host that the handle names; empty where it names none.
     var host: String {
-        guard let handle = channel?.handle, handle.hasPrefix("https://") else { return "" }
+        guard handle.hasPrefix("https://") else { return "" }
         return handle.dropFirst(8).prefix { $0 != "/" && $0 != ":" && $0 != "?" }.lowercased()
     }
 }

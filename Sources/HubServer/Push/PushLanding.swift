@@ -12,8 +12,8 @@ struct PushLanding: Sendable {
         case refused(PushRefusal)
         /// Nothing was sent, and nothing is said of the target.
         case givenBack
-        /// Nothing was sent: its host is left alone.
-        case deferred(until: Timestamp)
+        /// Nothing was sent, because of its host.
+        case deferred(until: Timestamp, String)
     }
 
     let key: DeliveryKey
@@ -24,6 +24,8 @@ struct PushLanding: Sendable {
     var isRetry = false
     /// What it was sent to.
     var channel: PushChannel?
+    /// The host that the channel names; empty where it names none.
+    var host = ""
     var collapseKey: String?
     var startedAt = Timestamp.distantPast
     /// No attempt begins after this.

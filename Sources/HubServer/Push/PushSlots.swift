@@ -3,20 +3,41 @@ import Synchronization
 /// Bounds how many targets are in flight at a push service, and how many are sent and not yet written down.
 ///
 /// A crash repeats what was sent and not written down, and no more than that.
+///
+/// Browsers' endpoints and WNS channels name hosts. All hosts together have twice the slots of one, and none gets a slot
+/// while it holds as many as are free. One host alone has all that the service takes at once, and any number of hosts
+/// that do not answer leave some slots to the next one. A service with a host of its own counts as one, with an empty
+/// name.
 final class PushSlots: Sendable {
     /// Targets of one credential that may be sent and not written down.
     static let maximumUnwritten = 4_000
+    /// A limit for targets that are written down without being sent.
+    static let unlimited = Int.max / 2
+
+    /// The answer to a request for a slot.
+    enum Turn: Equatable {
+        case taken
+        /// The host still holds its share of slots.
+        case hostIsFull
+        /// There are no more slots because of ``PushSlots/close()``.
+        case closed
+    }
 
     private struct State {
         var inFlight = 0
+        /// Targets in flight by host.
+        var hosts: [String: Int] = [:]
         /// In flight, or done and not written down.
         var unwritten = 0
+        /// Slots of one host.
         var limit = 1
         var isClosed = false
-        var waiting: CheckedContinuation<Void, Never>?
+        var waiting: (host: String, task: CheckedContinuation<Void, Never>)?
         var idle: CheckedContinuation<Void, Never>?
 
-        var isFree: Bool { inFlight < limit && unwritten < PushSlots.maximumUnwritten }
+        func hasRoom(_ host: String) -> Bool { hosts[host, default: 0] < min(limit, 2 * limit - inFlight) }
+
+        func isFree(for host: String) -> Bool { hasRoom(host) && unwritten < PushSlots.maximumUnwritten }
     }
 
     private let state = Mutex(State())
@@ -25,41 +46,76 @@ final class PushSlots: Sendable {
 
     /// Takes a slot, waiting until one is free; only one task waits at a time.
     ///
-    /// - Parameter limit: How many the service takes at once now, at least 1.
-    /// - Returns: False when there are no more slots because of ``close()``.
-    func take(limit: Int) async -> Bool {
+    /// - Parameters:
+    ///   - limit: How many targets the service takes at once now, at least 1.
+    ///   - host: Empty for a service with a host of its own.
+    ///   - deadline: When to give up waiting for the host's share; `nil` to wait for as long as it takes.
+    /// - Returns: ``Turn/taken``, or why there is no slot.
+    func take(
+        limit: Int,
+        for host: String = "",
+        waitingUntil deadline: ContinuousClock.Instant? = nil
+    ) async -> Turn {
+        var timer: Task<Void, Never>?
+        defer { timer?.cancel() }
         while true {
-            let hasTaken: Bool? = state.withLock { state in
-                guard !state.isClosed else { return false }
+            let turn: Turn? = state.withLock { state in
+                guard !state.isClosed else { return .closed }
                 state.limit = max(1, limit)
-                guard state.isFree else { return nil }
+                guard state.hasRoom(host) else { return Self.isOver(deadline) ? .hostIsFull : nil }
+                guard state.isFree(for: host) else { return nil }
                 state.inFlight += 1
+                state.hosts[host, default: 0] += 1
                 state.unwritten += 1
-                return true
+                return .taken
             }
-            if let hasTaken { return hasTaken }
+            if let turn { return turn }
+            if timer == nil, let deadline {
+                timer = Task {
+                    try? await Task.sleep(until: deadline, clock: .continuous)
+                    self.wake()
+                }
+            }
             await withCheckedContinuation { continuation in
-                let isFree = state.withLock { state in
-                    if state.isFree || state.isClosed { return true }
-                    state.waiting = continuation
+                let isOver = state.withLock { state in
+                    // The timer may have ended before there was anybody to wake.
+                    if state.isClosed || state.isFree(for: host) || !state.hasRoom(host) && Self.isOver(deadline) {
+                        return true
+                    }
+                    state.waiting = (host, continuation)
                     return false
                 }
-                if isFree { continuation.resume() }
+                if isOver { continuation.resume() }
             }
+        }
+    }
+
+    private static func isOver(_ deadline: ContinuousClock.Instant?) -> Bool {
+        deadline.map { $0 <= .now } ?? false
+    }
+
+    /// Returns the number of slots that a host can take now.
+    func room(for host: String, limit: Int) -> Int {
+        state.withLock { state in
+            let held = state.hosts[host, default: 0]
+            return max(0, min(limit - held, (2 * limit - state.inFlight - held + 1) / 2))
         }
     }
 
     /// Gives no more slots; who waits for one gets none.
     func close() {
-        let waiting = state.withLock { state in
-            state.isClosed = true
-            return state.waiting.take()
-        }
-        waiting?.resume()
+        state.withLock { $0.isClosed = true }
+        wake()
     }
 
     /// A target has an outcome, which waits to be written down.
-    func land() { change { $0.inFlight -= 1 } }
+    func land(_ host: String = "") {
+        change { state in
+            state.inFlight -= 1
+            let held = state.hosts[host, default: 0] - 1
+            state.hosts[host] = held > 0 ? held : nil
+        }
+    }
 
     /// The outcomes of so many targets were written down.
     func write(_ count: Int) { change { $0.unwritten -= count } }
@@ -76,11 +132,16 @@ final class PushSlots: Sendable {
         }
     }
 
+    /// Lets the task that waits for a slot look again.
+    private func wake() { state.withLock { $0.waiting.take() }?.task.resume() }
+
     private func change(_ body: (inout State) -> Void) {
         let woken = state.withLock { state in
             body(&state)
             var woken: [CheckedContinuation<Void, Never>] = []
-            if state.isFree, let waiting = state.waiting.take() { woken.append(waiting) }
+            if let host = state.waiting?.host, state.isFree(for: host), let waiting = state.waiting.take() {
+                woken.append(waiting.task)
+            }
             if state.inFlight == 0, let idle = state.idle.take() { woken.append(idle) }
             return woken
         }
