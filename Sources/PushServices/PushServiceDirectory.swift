@@ -1,6 +1,7 @@
 import Foundation
 package import HubProtocol
 package import NetworkAddresses
+package import OutboundHTTP
 
 /// The push services that this program speaks to.
 package struct PushServiceDirectory: PushServiceMaker {
@@ -30,6 +31,7 @@ package struct PushServiceDirectory: PushServiceMaker {
     ///   - browserAddresses: Where those may be beside public addresses.
     ///   - tokens: Keeps APNs' provider tokens over a restart.
     ///   - userAgent: As RFC 9110 §10.1.5 has it.
+    ///   - proxies: For the hosts of Apple, Google and Microsoft; browsers' endpoints are reached directly.
     ///   - now: The wall clock.
     package init(
         emulation: Emulation? = nil,
@@ -37,6 +39,7 @@ package struct PushServiceDirectory: PushServiceMaker {
         browserAddresses: [AddressBlock] = [],
         tokens: any ProviderTokenStore = NoProviderTokenStore(),
         userAgent: String = "newswire",
+        proxies: ProxySettings = .environment,
         now: @escaping @Sendable () -> Timestamp = { Timestamp(Date()) }
     ) {
         surroundings = ServiceSurroundings(
@@ -44,7 +47,8 @@ package struct PushServiceDirectory: PushServiceMaker {
             browserHosts: browserHosts.map { $0.lowercased() },
             browserAddresses: browserAddresses,
             userAgent: userAgent,
-            now: now
+            now: now,
+            proxies: proxies
         )
         self.tokens = ProviderTokens(tokens, now: now)
         pace = FcmPaces()

@@ -1,5 +1,6 @@
 import HubProtocol
 import NetworkAddresses
+import OutboundHTTP
 
 /// What all push services of this program have in common.
 struct ServiceSurroundings: Sendable {
@@ -12,6 +13,8 @@ struct ServiceSurroundings: Sendable {
     /// In `User-Agent`.
     let userAgent: String
     let now: @Sendable () -> Timestamp
+    /// For requests to hosts that no device chooses.
+    var proxies = ProxySettings.environment
 
     /// The origin of one of a service's own hosts.
     func origin(_ host: String) -> String { emulation?.origin ?? "https://\(host)" }

@@ -26,7 +26,9 @@ struct WebPushService: PushService {
         default: throw BadCredential("Declarative is not true or false")
         }
         rules = PushEndpointRules(surroundings)
-        channel = ServiceChannel(surroundings, connections: Self.connections)
+        // A proxy resolves names itself, so that the addresses that devices make this program connect to would go
+        // unchecked.
+        channel = ServiceChannel(surroundings, connections: Self.connections, isDirect: true)
         now = surroundings.now
     }
 
