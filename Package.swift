@@ -196,7 +196,7 @@ let package = Package(
             name: "PushServicesTests",
             dependencies: [
                 "PushServices", "PushEmulator", "OutboundHTTP", "HubProtocol", "NetworkAddresses", "HubTestServer",
-                "Certificates", "HostSystem", .crypto, .cryptoExtras, .x509,
+                "Certificates", "HostSystem", .crypto, .cryptoExtras, .x509, .asn1,
             ]
         ),
         .testTarget(

@@ -70,4 +70,11 @@ package struct PushServiceDirectory: PushServiceMaker {
         default: throw BadCredential("nothing is delivered with a \(credential.kind.element)")
         }
     }
+
+    package func audience(of credential: PlatformCredential) -> String? {
+        guard credential.kind == .apns, credential["Token"]?.isEmpty ?? true,
+            credential["ApnsCertificate"]?.isEmpty == false
+        else { return credential.audience }
+        return try? ApnsCredential(credential).audience
+    }
 }

@@ -12,6 +12,15 @@ package protocol PushServiceMaker: Sendable {
     ///
     /// - Throws: ``BadCredential``.
     func service(for credential: PlatformCredential) throws(BadCredential) -> any PushService
+
+    /// The app, project or team whose handles a credential reaches; `nil` if it is not known.
+    ///
+    /// The same for every call with the same credential. Opening a certificate takes milliseconds: keep the answer.
+    func audience(of credential: PlatformCredential) -> String?
+}
+
+extension PushServiceMaker {
+    package func audience(of credential: PlatformCredential) -> String? { credential.audience }
 }
 
 /// Why a credential can be used for nothing.

@@ -128,7 +128,7 @@ extension DeliveryLane {
             try await end(delivery.key, as: .abandoned)
             return nil
         }
-        if let audience, let former = delivery.audience, audience != former {
+        if let audience, let former = delivery.audience, !PlatformCredential.isSameAudience(audience, former) {
             try await end(delivery.key, as: .wrongToken)
             return nil
         }

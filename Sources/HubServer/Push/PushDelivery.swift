@@ -172,7 +172,9 @@ final class PushDelivery: Service {
                 hub: hub,
                 platform: platform,
                 service: service,
-                audience: credential?.audience,
+                audience: credential.flatMap {
+                    hub.push.audience(of: $0, on: platform, by: hub.configuration.pushServices)
+                },
                 isClockSteady: isClockSteady
             )
             let task = Task { await lane.run() }

@@ -119,7 +119,7 @@ struct MessageIntake {
                 hub: hub.record.id,
                 targets: set,
                 isDirect: targets != nil,
-                audience: credential.audience
+                audience: hub.push.audience(of: credential, on: platform, by: hub.configuration.pushServices)
             )
             effects = [.delivery]
         }

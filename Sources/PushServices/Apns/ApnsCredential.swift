@@ -22,6 +22,8 @@ struct ApnsCredential: Sendable {
     let bundle: String
     /// Topics beside the bundle id and those made of it, which the operator has allowed.
     let topics: Set<String>
+    /// Empty where a certificate does not name it.
+    private let team: String
 
     private static let production = "api.push.apple.com"
     private static let sandbox = "api.sandbox.push.apple.com"
@@ -35,7 +37,7 @@ struct ApnsCredential: Sendable {
         host = try Self.host(credential["Endpoint"])
         topics = Set((credential["Topics"] ?? "").split { $0 == "," || $0.isWhitespace }.map(String.init))
         if let token = credential["Token"], !token.isEmpty {
-            let team = try Self.id(credential["AppId"], "AppId", "the team id")
+            team = try Self.id(credential["AppId"], "AppId", "the team id")
             let keyID = try Self.id(credential["KeyId"], "KeyId", "the key's id")
             bundle = try Self.bundle(credential["AppName"])
             proof = .key(ProviderKey(team: team, keyID: keyID, key: try Self.key(token)))
@@ -55,8 +57,14 @@ struct ApnsCredential: Sendable {
             } else {
                 throw BadCredential("ApnsCertificate names no app (no UID): AppName is missing")
             }
+            team = certificate.team
             proof = .certificate(certificate.client, expiresAt: certificate.expiresAt)
         }
+    }
+
+    /// Tells whose handles the credential reaches, in the form that credentials with a key have (``PlatformCredential``).
+    var audience: String {
+        PlatformCredential.apnsAudience(team: team, bundle: bundle, isSandbox: host == Self.sandbox)
     }
 
     private static func host(_ endpoint: String?) throws(BadCredential) -> String {
@@ -107,10 +115,13 @@ struct ApnsCertificate {
     let bundle: String?
     /// The apps that it is for.
     let topics: Set<String>
+    /// The subject's organizational unit, where Apple writes the team id; empty without one.
+    let team: String
 
     /// Source: Apple, "Sending notification requests to APNs": the topics of a certificate.
     private static let topicsExtension: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 3, 6]
     private static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
+    private static let organizationalUnit: ASN1ObjectIdentifier = [2, 5, 4, 11]
 
     /// Reads the base64 of a PKCS #12 file, or PEM with certificate and key.
     ///
@@ -135,6 +146,7 @@ struct ApnsCertificate {
         let names = leaf.subject.flatMap { $0 }
         let bundle = names.first { $0.type == Self.userID }.map { "\($0.value)" }
         self.bundle = bundle
+        team = names.first { $0.type == Self.organizationalUnit }.map { "\($0.value)" } ?? ""
         var topics = Set(bundle.map { [$0] } ?? [])
         if let field = leaf.extensions[oid: Self.topicsExtension] {
             topics.formUnion(Self.topics([UInt8](field.value)))
