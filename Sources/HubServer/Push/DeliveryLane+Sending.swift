@@ -10,9 +10,9 @@ extension DeliveryLane {
     private struct Candidate {
         let ordinal: Ordinal
         let channel: PushChannel
-        /// The host that the channel names; empty where it names none.
+        /// The host in the channel; empty if it names none.
         let host: String
-        /// What the target is called in the id of the attempt.
+        /// Name of the target in the id of the attempt.
         let name: String
         let push: any PreparedPush
 
@@ -25,10 +25,10 @@ extension DeliveryLane {
         }
     }
 
-    /// Targets that may be in flight now, to one host.
+    /// Number of targets of one host that may be in flight now.
     var limit: Int { circuit.reason == nil ? service?.concurrency ?? 1 : 1 }
 
-    /// True while nothing says that the service is to be left alone.
+    /// True unless the service is paused, the credential refused, or the hub disabled.
     private var mayGoOn: Bool {
         let now = hub.configuration.timestamp
         guard !isPaused(at: now), !Task.isCancelled, !hub.status.isDisabled else { return false }
@@ -38,9 +38,9 @@ extension DeliveryLane {
         }
     }
 
-    /// Sends a message to some targets; those of retries say how often they were tried.
+    /// Sends a message to some targets; `attempts` has the attempts so far of those that are retries.
     ///
-    /// - Returns: Number of targets that were sent it or have a final outcome.
+    /// - Returns: Number of targets that were sent, were put off, or have a final outcome.
     func send(_ key: DeliveryKey, _ ordinals: [Ordinal], _ attempts: [Ordinal: Int]) async throws -> Int {
         guard let service, var course = courses[key] else { return 0 }
         var candidates: [Candidate] = []
@@ -62,7 +62,7 @@ extension DeliveryLane {
             let found = try await hub.store.pushTargets(ordinals, earlier: Self.maximumOfHandle)
             let there = Set(found.map(\.stored.ordinal))
             for ordinal in ordinals where !there.contains(ordinal) {
-                refused.append((ordinal, PushRefusal(outcome: .skipped, reason: "the registration is gone")))
+                refused.append((ordinal, PushRefusal(outcome: .skipped, reason: "the registration no longer exists")))
             }
             for (stored, earlier) in found {
                 do {
@@ -79,7 +79,7 @@ extension DeliveryLane {
 
     /// Sends a message to prepared targets, each when there is a slot for it, or puts them off.
     ///
-    /// - Returns: Number of targets that were sent it or put off.
+    /// - Returns: Number of targets that were sent or put off.
     private func send(
         _ candidates: [Candidate],
         of key: DeliveryKey,
@@ -91,10 +91,10 @@ extension DeliveryLane {
             let host = candidate.host
             let now = hub.configuration.timestamp
             let isSlow = slowHosts.isSlow(host, at: now)
-            // Nothing is sent to a host that is left alone, so that nobody needs to wait for its slots.
-            let isAlone = troubles.pausedUntil(host, at: now) != nil
+            // Nothing is sent to a paused host, so there is no need to wait for its slots.
+            let isPaused = hostFailures.pausedUntil(host, at: now) != nil
             let turn = await slots.take(
-                limit: isAlone ? PushSlots.unlimited : limit,
+                limit: isPaused ? PushSlots.unlimited : limit,
                 for: host,
                 waitingUntil: host.isEmpty ? nil : isSlow ? .now : deadline
             )
@@ -117,7 +117,7 @@ extension DeliveryLane {
         return candidates.count
     }
 
-    /// Lets a target wait until its host has room; a retry waits in the store, where it is already.
+    /// Lets a target wait until its host has room; a retry waits in the store, where it already is.
     private func putOff(
         _ candidate: Candidate,
         of key: DeliveryKey,
@@ -146,7 +146,7 @@ extension DeliveryLane {
         try rendering.check(stored, platform: platform, at: now)
         let registration = stored.registration
         let rendered = try rendering.push(for: registration, by: service)
-        // Only those that are sent the message themselves count.
+        // Only registrations that get the message count.
         let others = earlier.filter { other in
             other.registration.pushChannel.isSameAddress(as: registration.pushChannel)
                 && rendering.isTarget(other, platform: platform, at: now)
@@ -154,12 +154,12 @@ extension DeliveryLane {
         guard others.count < Self.maximumOfHandle else {
             throw PushRefusal(
                 outcome: .skipped,
-                reason: "\(Self.maximumOfHandle) registrations of the handle come before it, which is the most"
+                reason: "\(Self.maximumOfHandle) earlier registrations have the same handle, which is the maximum"
             )
         }
         for other in others
         where (try? rendering.push(for: other.registration, by: service))?.isSame(as: rendered) == true {
-            throw PushRefusal(outcome: .skipped, reason: "another registration of the handle is sent the same")
+            throw PushRefusal(outcome: .skipped, reason: "another registration with the same handle gets the same text")
         }
         return Candidate(stored.ordinal, registration.pushChannel, name: registration.id.text, rendered.push)
     }
@@ -175,7 +175,7 @@ extension DeliveryLane {
         courses[target.key]?.outstanding += 1
     }
 
-    /// What every outcome of an attempt names; `attempts` says how often a retry was tried.
+    /// Returns the facts that every outcome of an attempt carries; `attempts` is the number of attempts before a retry.
     private func landing(
         _ candidate: Candidate,
         of key: DeliveryKey,
@@ -196,7 +196,7 @@ extension DeliveryLane {
         )
     }
 
-    /// When the last attempt may begin, and until when the service may keep the message.
+    /// Returns the latest start of an attempt, and the time until which the service may keep the message.
     private func end(
         of push: any PreparedPush,
         _ rendering: PushRendering
@@ -209,7 +209,7 @@ extension DeliveryLane {
         }
     }
 
-    /// Sends a message to a target; `attempts` says how often a retry was tried.
+    /// Sends a message to a target; `attempts` is the number of attempts before a retry.
     private func start(_ candidate: Candidate, of key: DeliveryKey, _ attempts: Int?, _ rendering: PushRendering) {
         begin(TargetKey(key: key, ordinal: candidate.ordinal))
         let now = hub.configuration.timestamp
@@ -224,10 +224,10 @@ extension DeliveryLane {
             }
             return land(landing, .refused(.expired))
         }
-        if let until = troubles.pausedUntil(landing.host, at: now) {
+        if let until = hostFailures.pausedUntil(landing.host, at: now) {
             return land(
                 landing,
-                .deferred(until: until, "its host fails again and again, and is left alone for a while")
+                .deferred(until: until, "its host keeps failing and is paused")
             )
         }
         if circuit.reason != nil {
@@ -239,7 +239,7 @@ extension DeliveryLane {
             id: UUID(of: rendering.messageID, to: candidate.name),
             expiresAt: end(of: candidate.push, rendering).expiresAt
         )
-        // Not on the lane, which has the next targets to look up.
+        // Not on the lane's actor, which has to look up the next targets.
         Task { @concurrent [push = candidate.push, landing] in
             self.land(landing, .answered(await push.send(to: target)))
         }

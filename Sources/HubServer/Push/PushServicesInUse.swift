@@ -2,7 +2,7 @@ import HubProtocol
 import PushServices
 import Synchronization
 
-/// The push services that a hub's credentials speak to now, by platform in lower case.
+/// A hub's push services that are in use, by platform in lower case.
 final class PushServicesInUse: Sendable {
     private struct State {
         var services: [String: any PushService] = [:]
@@ -17,7 +17,7 @@ final class PushServicesInUse: Sendable {
         set { state.withLock { $0.services[platform] = newValue } }
     }
 
-    /// Why a credential is not used; `nil` while it is.
+    /// Returns the reason why a credential is not used; `nil` while it is.
     func refusal(_ platform: String) -> String? { state.withLock { $0.refusals[platform] } }
 
     func set(refusal: String?, _ platform: String) { state.withLock { $0.refusals[platform] = refusal } }
@@ -31,11 +31,11 @@ final class PushServicesInUse: Sendable {
         return audience
     }
 
-    /// When credentials expire, of those that do.
+    /// Expiry of the credentials that expire.
     var expiries: [String: Timestamp] {
         state.withLock { $0.services.compactMapValues(\.credentialExpiresAt) }
     }
 
-    /// Those that are not used, and why.
+    /// Credentials that are not used, with the reason.
     var refusals: [String: String] { state.withLock { $0.refusals } }
 }

@@ -1,17 +1,16 @@
 import Synchronization
 
-/// Bounds how many targets are in flight at a push service, and how many are sent and not yet written down.
+/// Limits the number of targets in flight at a push service, and of targets that were sent and are not recorded yet.
 ///
-/// A crash repeats what was sent and not written down, and no more than that.
+/// A crash repeats no more than the targets that are not recorded.
 ///
-/// Browsers' endpoints and WNS channels name hosts. All hosts together have twice the slots of one, and none gets a slot
-/// while it holds as many as are free. One host alone has all that the service takes at once, and any number of hosts
-/// that do not answer leave some slots to the next one. A service with a host of its own counts as one, with an empty
-/// name.
+/// Browsers' endpoints and WNS channels name hosts. There are twice as many slots as one host may hold. A host gets no
+/// further slot while it holds as many as are free. A single host therefore gets the full number, and any number of hosts
+/// that do not answer leave slots for the next one. A service with hosts of its own counts as one host with an empty name.
 final class PushSlots: Sendable {
-    /// Targets of one credential that may be sent and not written down.
+    /// Targets of one credential that may be sent and not recorded.
     static let maximumUnwritten = 4_000
-    /// A limit for targets that are written down without being sent.
+    /// Limit for targets that are recorded without being sent.
     static let unlimited = Int.max / 2
 
     /// The answer to a request for a slot.
@@ -19,7 +18,7 @@ final class PushSlots: Sendable {
         case taken
         /// The host still holds its share of slots.
         case hostIsFull
-        /// There are no more slots because of ``PushSlots/close()``.
+        /// ``PushSlots/close()`` was called.
         case closed
     }
 
@@ -27,7 +26,7 @@ final class PushSlots: Sendable {
         var inFlight = 0
         /// Targets in flight by host.
         var hosts: [String: Int] = [:]
-        /// In flight, or done and not written down.
+        /// Targets in flight, or done and not recorded.
         var unwritten = 0
         /// Slots of one host.
         var limit = 1
@@ -47,10 +46,10 @@ final class PushSlots: Sendable {
     /// Takes a slot, waiting until one is free; only one task waits at a time.
     ///
     /// - Parameters:
-    ///   - limit: How many targets the service takes at once now, at least 1.
-    ///   - host: Empty for a service with a host of its own.
-    ///   - deadline: When to give up waiting for the host's share; `nil` to wait for as long as it takes.
-    /// - Returns: ``Turn/taken``, or why there is no slot.
+    ///   - limit: Number of targets that one host may have in flight now, at least 1.
+    ///   - host: Empty for a service with hosts of its own.
+    ///   - deadline: Time to stop waiting for the host's share; `nil` to wait without limit.
+    /// - Returns: ``Turn/taken``, or the reason why there is no slot.
     func take(
         limit: Int,
         for host: String = "",
@@ -78,7 +77,7 @@ final class PushSlots: Sendable {
             }
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    // The timer may have ended before there was anybody to wake.
+                    // The timer may have ended before this task was waiting.
                     if state.isClosed || state.isFree(for: host) || !state.hasRoom(host) && Self.isOver(deadline) {
                         return true
                     }
@@ -102,13 +101,13 @@ final class PushSlots: Sendable {
         }
     }
 
-    /// Gives no more slots; who waits for one gets none.
+    /// Refuses further slots, also to a task that waits for one.
     func close() {
         state.withLock { $0.isClosed = true }
         wake()
     }
 
-    /// A target has an outcome, which waits to be written down.
+    /// Releases the slot of a target whose outcome waits to be recorded.
     func land(_ host: String = "") {
         change { state in
             state.inFlight -= 1
@@ -117,7 +116,7 @@ final class PushSlots: Sendable {
         }
     }
 
-    /// The outcomes of so many targets were written down.
+    /// Notes that the outcomes of `count` targets were recorded.
     func write(_ count: Int) { change { $0.unwritten -= count } }
 
     /// Returns when nothing is in flight; only one task waits at a time.
@@ -132,7 +131,7 @@ final class PushSlots: Sendable {
         }
     }
 
-    /// Lets the task that waits for a slot look again.
+    /// Lets the task that waits for a slot try again.
     private func wake() { state.withLock { $0.waiting.take() }?.task.resume() }
 
     private func change(_ body: (inout State) -> Void) {
@@ -149,7 +148,7 @@ final class PushSlots: Sendable {
     }
 }
 
-/// Wakes one waiting task, or the next one that waits.
+/// Wakes the waiting task, or the next one to wait.
 final class Bell: Sendable {
     private struct State {
         var hasRung = false
@@ -167,11 +166,11 @@ final class Bell: Sendable {
         waiting?.resume()
     }
 
-    /// Waits until it rings, a time has passed, or the task is cancelled; only one task waits at a time.
+    /// Waits until the bell rings, `limit` has passed, or the task is cancelled; only one task waits at a time.
     func wait(atMost limit: Duration) async {
         let timer = Task {
             try? await Task.sleep(for: limit)
-            // A timer that was cancelled was not needed.
+            // A cancelled timer has nobody to wake.
             if !Task.isCancelled { ring() }
         }
         await withTaskCancellationHandler {

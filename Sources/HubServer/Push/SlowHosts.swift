@@ -2,18 +2,18 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// Hosts that answer too slowly for all that is to be sent to them, and the targets that wait for them.
+/// Hosts that answer too slowly for the messages to them, and the targets that wait for them.
 ///
-/// Those targets wait in memory until their host has room, while targets of other hosts are sent. A crash loses none:
-/// in the store they were never tried.
+/// Targets wait in memory until their host has room, while targets of other hosts are sent. A crash loses none of them:
+/// the store has them as never tried.
 struct SlowHosts: Sendable {
-    /// Targets that wait in memory; the store holds the others, as it holds retries.
+    /// Targets that wait in memory; further ones wait in the store, as retries do.
     static let maximumWaiting = 100_000
-    /// Messages that those belong to; each takes memory for its texts.
+    /// Messages with targets that wait in memory; each takes memory for its texts.
     static let maximumMessages = 64
-    /// How long a host counts as slow after the hub has waited for it in vain.
+    /// Time that a host counts as slow after the hub waited for it without success.
     static let memory = Duration.seconds(10)
-    /// The longest time for which a target is put off that the store holds.
+    /// Longest wait of a target that waits in the store.
     static let longestPause = Duration.seconds(30)
 
     private struct SlowHost {
@@ -35,11 +35,11 @@ struct SlowHosts: Sendable {
     }
 
     private static func isSlow(_ host: SlowHost, at now: Timestamp) -> Bool {
-        // A time in the future is one from before the clock was set back.
+        // A time in the future means that the clock was set back.
         host.noticedAt <= now && now < host.noticedAt + memory
     }
 
-    /// A host had no room for a target within the time that the hub waits.
+    /// Notes that a host had no room for a target in the time that the hub waits.
     mutating func note(_ host: String, at now: Timestamp) {
         hosts = hosts.filter { !$0.value.waiting.isEmpty || Self.isSlow($0.value, at: now) }
         hosts[host, default: SlowHost()].noticedAt = now
@@ -47,7 +47,7 @@ struct SlowHosts: Sendable {
 
     /// Lets a target wait for its host.
     ///
-    /// - Returns: False if too many wait already.
+    /// - Returns: False if too many targets wait already.
     mutating func add(_ target: DeliveryLane.TargetKey, _ host: String) -> Bool {
         guard count < Self.maximumWaiting,
             messages[target.key] != nil || messages.count < Self.maximumMessages
@@ -58,7 +58,7 @@ struct SlowHosts: Sendable {
         return true
     }
 
-    /// Returns the targets that have waited longest for a host, which wait no more.
+    /// Removes and returns the targets that have waited longest for a host.
     mutating func take(_ host: String, atMost limit: Int) -> [DeliveryLane.TargetKey] {
         guard let some = hosts[host]?.waiting.prefix(limit), !some.isEmpty else { return [] }
         let targets = Array(some)
@@ -71,7 +71,7 @@ struct SlowHosts: Sendable {
         return targets
     }
 
-    /// True if targets of a message wait.
+    /// True if a message has waiting targets.
     func hasTargets(of key: DeliveryKey) -> Bool { messages[key] != nil }
 
     /// Forgets the targets of a message that has ended.
