@@ -54,7 +54,8 @@ enum BrowserKeys {
         )
     }
 
-    /// The credential for messages to browsers: the operator's key if there is one, otherwise the hub's own, then older keys.
+    /// The credential for messages to browsers: the operator's key if there is one, otherwise the hub's own, then older
+    /// keys.
     ///
     /// A hub's own keys cannot be used without a contact address for the push services.
     static func credential(of all: [PlatformCredential], contact: String?) -> PlatformCredential? {
@@ -81,8 +82,8 @@ enum BrowserKeys {
 }
 
 extension PushChannel {
-    /// The channel with the id of the key that its browser subscribed with: the key that is current when the hub first sees
-    /// the channel.
+    /// The channel with the id of the key that its browser subscribed with: the key that is current when the hub first
+    /// sees the channel.
     func stamped(with keyID: @autoclosure () -> String?, after former: PushChannel?) -> PushChannel {
         guard case .browser(var browser) = self else { return self }
         if case .browser(let old) = former, old.endpoint == browser.endpoint, let kept = old.senderKeyID {

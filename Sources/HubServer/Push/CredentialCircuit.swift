@@ -2,8 +2,8 @@ import HubProtocol
 
 /// Decides whether a credential may be used.
 ///
-/// A push service that refuses a credential refuses it for every target. Targets wait, and one probe at a time finds out
-/// whether the service accepts the credential again.
+/// A push service that refuses a credential refuses it for every target. Targets wait, and one probe at a time finds
+/// out whether the service accepts the credential again.
 struct CredentialCircuit: Sendable, Equatable {
     /// Waits between probes; the last one repeats.
     static let waits = [1, 2, 4, 8, 15].map { Duration.seconds($0 * 60) }

@@ -149,7 +149,8 @@ extension DeliveryLane {
 
     // MARK: - The credential and the service
 
-    /// Treats the credential as refused for all targets, unless others were served since its last refusal for this target.
+    /// Treats the credential as refused for all targets, unless others were served since its last refusal for this
+    /// target.
     private func noteRefusal(_ landing: PushLanding, _ reason: String) {
         let target = TargetKey(key: landing.key, ordinal: landing.ordinal)
         if let former = refusedFor[target], former < goodAnswers {

@@ -1,5 +1,5 @@
-/// Decides whether to believe a push service that calls a handle wrong, if a wrong environment or project gives the same
-/// answer.
+/// Decides whether to believe a push service that calls a handle wrong, if a wrong environment or project gives the
+/// same answer.
 ///
 /// A wrong endpoint must not empty a hub. Such answers remove nothing before the credential's first success, nor while
 /// there are many of them.

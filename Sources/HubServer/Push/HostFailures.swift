@@ -2,8 +2,8 @@ import HubProtocol
 
 /// Hosts of a push service that keep failing and are paused.
 ///
-/// Channels and endpoints name hosts, and one host must not hold up another. A service with hosts of its own counts as one
-/// host with an empty name.
+/// Channels and endpoints name hosts, and one host must not hold up another. A service with hosts of its own counts as
+/// one host with an empty name.
 struct HostFailures: Sendable {
     /// Failures in a row after which a host is paused.
     static let failuresInRow = 64

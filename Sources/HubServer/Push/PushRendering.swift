@@ -68,8 +68,8 @@ struct PushRendering {
 
     /// Checks that a registration is still to be sent the message.
     ///
-    /// A registration that changed since the message came is matched again: a device that changed hands does not get its
-    /// former user's messages.
+    /// A registration that changed since the message came is matched again: a device that changed hands does not get
+    /// its former user's messages.
     func check(_ stored: StoredRegistration, platform: String, at now: Timestamp) throws(PushRefusal) {
         let registration = stored.registration
         if let end = registration.expirationTime, Timestamp(end) <= now {
@@ -200,7 +200,8 @@ struct PushRendering {
 }
 
 extension UUID {
-    /// Makes an id that is the same for each attempt to send a message to a target (RFC 9562 §5.5, in a private namespace).
+    /// Makes an id that is the same for each attempt to send a message to a target (RFC 9562 §5.5, in a private
+    /// namespace).
     init(of message: MessageID, to target: String) {
         var digest = Array(Insecure.SHA1.hash(data: Data("newswire/\(message)/\(target)".utf8)).prefix(16))
         digest[6] = digest[6] & 0x0F | 0x50

@@ -5,8 +5,9 @@ import Synchronization
 /// A crash repeats no more than the targets that are not recorded.
 ///
 /// Browsers' endpoints and WNS channels name hosts. There are twice as many slots as one host may hold. A host gets no
-/// further slot while it holds as many as are free. A single host therefore gets the full number, and any number of hosts
-/// that do not answer leave slots for the next one. A service with hosts of its own counts as one host with an empty name.
+/// further slot while it holds as many as are free. A single host therefore gets the full number, and any number of
+/// hosts that do not answer leave slots for the next one. A service with hosts of its own counts as one host with an
+/// empty name.
 final class PushSlots: Sendable {
     /// Targets of one credential that may be sent and not recorded.
     static let maximumUnwritten = 4_000

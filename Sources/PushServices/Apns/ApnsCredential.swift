@@ -8,26 +8,26 @@ import OutboundHTTP
 import SwiftASN1
 import X509
 
-/// What a hub proves itself to APNs with, checked.
+/// A hub's credential for APNs, checked.
 struct ApnsCredential: Sendable {
     enum Proof: Sendable {
         case key(ProviderKey)
         case certificate(ClientCertificate, expiresAt: Timestamp)
     }
 
-    /// Production or sandbox.
+    /// APNs' production or sandbox host.
     let host: String
     let proof: Proof
-    /// The bundle id that messages are for, in the spelling of the credential.
+    /// The bundle id that messages are for, as the credential spells it.
     let bundle: String
-    /// Topics beside the bundle id and those made of it, which the operator has allowed.
+    /// Topics that the operator allows in addition to the bundle id and its suffixed forms.
     let topics: Set<String>
-    /// Empty where a certificate does not name it.
+    /// The team id; empty if a certificate does not name it.
     private let team: String
 
     private static let production = "api.push.apple.com"
     private static let sandbox = "api.sandbox.push.apple.com"
-    /// How Apple and Azure have named the two over the years.
+    /// Names that Apple and Azure have used for the two hosts.
     private static let hosts = [
         production: production, "gateway.push.apple.com": production,
         sandbox: sandbox, "api.development.push.apple.com": sandbox, "gateway.sandbox.push.apple.com": sandbox,
@@ -62,7 +62,7 @@ struct ApnsCredential: Sendable {
         }
     }
 
-    /// Tells whose handles the credential reaches, in the form that credentials with a key have (``PlatformCredential``).
+    /// The team, app and environment whose handles the credential reaches, in the form of ``PlatformCredential``.
     var audience: String {
         PlatformCredential.apnsAudience(team: team, bundle: bundle, isSandbox: host == Self.sandbox)
     }
@@ -101,7 +101,7 @@ struct ApnsCredential: Sendable {
         let isRSA = (try? Certificate.PrivateKey(pemEncoded: pem)) != nil
         throw BadCredential(
             isRSA
-                ? "Token is a private key of another kind: APNs wants the P-256 key of a .p8 file"
+                ? "Token is a private key of another kind: APNs needs the P-256 key of a .p8 file"
                 : "Token is not the private key of a .p8 file (PEM, or its base64)"
         )
     }
@@ -113,9 +113,9 @@ struct ApnsCertificate {
     let expiresAt: Timestamp
     /// The subject's UID; `nil` without one.
     let bundle: String?
-    /// The apps that it is for.
+    /// Topics that the certificate is for.
     let topics: Set<String>
-    /// The subject's organizational unit, where Apple writes the team id; empty without one.
+    /// The subject's organizational unit, which is the team id in Apple's certificates; empty without one.
     let team: String
 
     /// Source: Apple, "Sending notification requests to APNs": the topics of a certificate.
@@ -125,14 +125,14 @@ struct ApnsCertificate {
 
     /// Reads the base64 of a PKCS #12 file, or PEM with certificate and key.
     ///
-    /// - Throws: ``BadCredential`` that says what is wrong with it.
+    /// - Throws: ``BadCredential`` with the reason.
     init(_ text: String, password: String) throws(BadCredential) {
         let (chain, key) = try Self.open(text, password: password)
         let leaf: Certificate
         do {
             let certificates = try chain.map { try Certificate(derEncoded: $0) }
             guard let first = certificates.first else {
-                throw BadCredential("ApnsCertificate has no certificate in it")
+                throw BadCredential("ApnsCertificate contains no certificate")
             }
             leaf = first
             let pem = try certificates.map { try $0.serializeAsPEM().pemString }.joined(separator: "\n")
@@ -140,7 +140,7 @@ struct ApnsCertificate {
         } catch let error as BadCredential {
             throw error
         } catch {
-            throw BadCredential("ApnsCertificate holds a certificate that cannot be read: \(error)")
+            throw BadCredential("ApnsCertificate contains a certificate that cannot be read: \(error)")
         }
         expiresAt = Timestamp(leaf.notValidAfter)
         let names = leaf.subject.flatMap { $0 }
@@ -177,13 +177,13 @@ struct ApnsCertificate {
         }
     }
 
-    /// BoringSSL gives a key in the form of its kind.
+    /// BoringSSL exports a key in the format of its kind, not in PKCS #8.
     private static func pem(ofKey der: [UInt8]) -> String {
         let isRSA = (try? _RSA.Signing.PrivateKey(derRepresentation: der)) != nil
         return PEMDocument(type: isRSA ? "RSA PRIVATE KEY" : "EC PRIVATE KEY", derBytes: der).pemString
     }
 
-    /// Every second value is the kind of a topic, in a sequence of its own.
+    /// Topics alternate with sequences that hold their kinds.
     private static func topics(_ bytes: [UInt8]) -> [String] {
         guard let node = try? DER.parse(bytes), case .constructed(let children) = node.content else { return [] }
         return children.compactMap { try? ASN1UTF8String(derEncoded: $0) }.map {

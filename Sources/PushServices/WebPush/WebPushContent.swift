@@ -7,29 +7,29 @@ import Foundation
 enum WebPushContent {
     /// Bytes of a body that every push service has to accept (RFC 8030 §7.2).
     private static let maximumBody = 4_096
-    /// Bytes; written into the header, and larger than any record here.
+    /// Record size in the header, in bytes; larger than any record here.
     private static let recordSize = 4_096
     private static let saltBytes = 16
     private static let tagBytes = 16
-    /// Salt, record size, length of the key id, key id.
+    /// Bytes of salt, record size, length of the key id, and key id.
     static let headerBytes = saltBytes + 4 + 1 + BrowserReceiver.keyBytes
-    /// Ends the last record (RFC 8188 §2).
+    /// Delimiter of the last record (RFC 8188 §2).
     private static let delimiter: UInt8 = 0x02
 
-    /// Bytes of the longest message: the header, the delimiter and the tag are added to it.
+    /// Bytes of the longest message: the body also holds the header, the delimiter and the tag.
     static let maximumPlaintext = maximumBody - headerBytes - 1 - tagBytes
 
     /// Bytes to which a message and its delimiter are padded, so that the length tells a push service less about the
     /// content (RFC 8188 §4.8).
     ///
-    /// Longer messages are not padded: bridges to Android devices carry less than 2.7 KiB, and Mozilla's refused messages
-    /// that were padded to 3,052 bytes (web-push-php, issue 108). Larger padding would also cost data and battery.
+    /// Longer messages are not padded: bridges to Android devices carry less than 2.7 KiB, and Mozilla's refused
+    /// messages that were padded to 3,052 bytes (web-push-php, issue 108). Larger padding would also cost data and
+    /// battery.
     static let paddedSizes = [256, 512, 1_024, 2_048]
 
-    /// Encrypts a message with a key pair and a salt that are used for no other.
+    /// Encrypts a message and returns the whole body of a request.
     ///
-    /// Tests give their own `sender`, `salt` and `sizes`; the first two are new for each message otherwise. Returns the
-    /// whole body of a request.
+    /// Only tests pass `sender`, `salt` and `sizes`; key pair and salt must be new for each message.
     static func encrypt(
         _ plaintext: [UInt8],
         for receiver: BrowserReceiver,
