@@ -1,7 +1,7 @@
 import HubProtocol
 import PushServices
 
-/// The credentials that a hub delivers with, by platform.
+/// The credentials with which a hub delivers, by platform.
 struct PushCredentials: Sendable, Equatable {
     private let credentials: [String: PlatformCredential]
 

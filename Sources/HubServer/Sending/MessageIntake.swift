@@ -125,7 +125,9 @@ struct MessageIntake {
                 hub: hub.record.id,
                 targets: set,
                 isDirect: targets != nil,
-                audience: credential?.audience
+                audience: credential.flatMap {
+                    hub.push.audience(of: $0, on: platform, by: hub.configuration.pushServices)
+                }
             )
             if credential != nil {
                 effects = [.delivery]

@@ -331,6 +331,32 @@ struct PushDeliveryTests {
         }
     }
 
+    @Test func `a certificate for another app ends queued messages, and a renewed one or a key does not`() async throws
+    {
+        let service = ScriptedPushService { _ in .retry(after: .seconds(10), "503") }
+        @Sendable func certificate(_ app: String, password: String) -> PlatformCredential {
+            PlatformCredential(
+                .apns,
+                [.init(name: "ApnsCertificate", value: app), .init(name: "CertificateKey", value: password)]
+            )
+        }
+        try await run(service) { hub in
+            try await hub.set { $0.credentials = [certificate("org.example.news", password: "1")] }
+            try await phones(2, hub)
+            let id = try await hub.send(format: "template", #"{"title":"x"}"#)
+            await hub.service.push.settle()
+            for credential in [certificate("org.example.news", password: "2"), Self.credential] {
+                try await hub.set { $0.credentials = [credential] }
+                await hub.service.push.settle()
+                #expect(try await hub.report(id).outcomes == nil)
+                #expect(try await state(id, hub)?.delivery.remaining == 2)
+            }
+            try await hub.set { $0.credentials = [certificate("org.example.other", password: "3")] }
+            await hub.service.push.settle()
+            #expect(try await hub.report(id).outcomes == ["apns": ["WrongToken": 2]])
+        }
+    }
+
     @Test func `a later message with the same key makes a retry superfluous`() async throws {
         let service = ScriptedPushService { _ in .retry(after: .seconds(10), "503") }
         service.set(collapseKey: "score")
