@@ -10,10 +10,10 @@ package struct FailedTargets: Sendable, Equatable, Codable {
         package let outcome: String
         /// One line, for people.
         package let reason: String
-        /// Absent for a handle of a direct send, and for what is there no longer.
+        /// Absent for a handle of a direct send, and for what has gone without a trace.
         package var registration: RegistrationID?
         package var installation: InstallationID?
-        /// As it is now; absent for what is there no longer.
+        /// The one that its push service reported dead, else as it is now, or was before the registration went.
         package var handle: String?
 
         package init(platform: Platform, outcome: OutcomeName, reason: String) {

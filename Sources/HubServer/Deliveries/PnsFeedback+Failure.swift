@@ -1,3 +1,4 @@
+import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
@@ -6,7 +7,7 @@ extension PnsFeedback {
     /// What is said of a target that was not sent a message.
     init(_ target: FailedTarget, on platform: Platform, of message: MessageID) {
         self.init(
-            feedbackTime: target.at.date,
+            feedbackTime: Date(timeIntervalSince1970: Double(target.at.seconds)),
             notificationSystemError: target.failure.outcome,
             platform: MessageFormat(of: platform),
             pnsHandle: target.handle ?? ""

@@ -31,23 +31,7 @@ enum MessageRoutes {
         Route(method: .get, path: "/messages/:id/\(errorDetails)", right: .send, takesTokenInQuery: true) {
             request,
             _ in
-            let failures = FailureInquiry(hub: request.hub)
-            let message = try await failures.message(try MessageID(try request.parameter("id")))
-            let first = try await failures.lines(message, from: nil)
-            return Response(
-                status: .ok,
-                headers: [.contentType: Response.blobType],
-                body: .init { writer in
-                    var page = first
-                    try await writer.write(ByteBuffer(string: page.text))
-                    for _ in 1..<FailureInquiry.maximumPages {
-                        guard let next = page.next else { break }
-                        page = try await failures.lines(message, from: next)
-                        try await writer.write(ByteBuffer(string: page.text))
-                    }
-                    try await writer.finish(nil)
-                }
-            )
+            try await errors(of: try MessageID(try request.parameter("id")), FailureInquiry(hub: request.hub))
         },
         Route(method: .post, path: "/schedulednotifications", right: .send) { request, _ in
             let id = try await request.hub.messages.accept(try await incoming(request, .scheduledNotifications))
@@ -93,6 +77,24 @@ enum MessageRoutes {
         response.headers[.contentType] = Response.xmlType
         response.body = .init(byteBuffer: ByteBuffer(string: answer.xml))
         return response
+    }
+
+    private static func errors(of id: MessageID, _ failures: FailureInquiry) async throws -> Response {
+        let message = try await failures.message(id)
+        let first = try await failures.lines(message, from: nil)
+        return Response(
+            status: .ok,
+            headers: [.contentType: Response.blobType],
+            body: .init { writer in
+                var page = first
+                for number in 1...FailureInquiry.maximumPages {
+                    if !page.text.isEmpty { try await writer.write(ByteBuffer(string: page.text)) }
+                    guard let next = page.next, number < FailureInquiry.maximumPages else { break }
+                    page = try await failures.lines(message, from: next)
+                }
+                try await writer.finish(nil)
+            }
+        )
     }
 
     private static func incoming(_ request: HubRequest, _ kind: SendRequest.Kind) async throws -> IncomingMessage {
