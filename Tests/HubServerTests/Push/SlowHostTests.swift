@@ -146,6 +146,7 @@ import class HubTestServer.Gate
                 hub: hub.hub.record.id,
                 platform: "wns",
                 at: Timestamp(clock.now) + SlowHosts.longestPause,
+                latest: .distantFuture,
                 limit: 1_000
             )
             #expect(waiting.count == 50 && waiting.allSatisfy { $0.attempts == 1 })
