@@ -97,6 +97,15 @@ let package = Package(
             ]
         ),
 
+        // People.
+        .target(
+            name: "AppBackend",
+            dependencies: [
+                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "NetworkAddresses", .crypto, .cryptoExtras,
+                .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
+            ]
+        ),
+
         // The publisher and the agent.
         .target(
             name: "FeedLists",
@@ -216,6 +225,13 @@ let package = Package(
             name: "HubStreamsTests",
             dependencies: [
                 "HubStreams", "HubRouting", "HubProtocol", "ServerSentEvents", "StreamProbe", .nioCore, .nioEmbedded,
+            ]
+        ),
+        .testTarget(
+            name: "AppBackendTests",
+            dependencies: [
+                "AppBackend", "HubClient", "HubProtocol", "HubServer", "OutboundHTTP", "HubTestServer", .crypto, .grdb,
+                .httpTypes, .hummingbird, .log, .nioCore,
             ]
         ),
         .testTarget(
