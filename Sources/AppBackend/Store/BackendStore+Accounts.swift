@@ -1,0 +1,4 @@
+import GRDB
+extension BackendStore {
+    static func createAccounts(_ db: Database) throws {}
+}
