@@ -25,11 +25,21 @@ package struct TrustedProxies: Sendable {
         return source
     }
 
-    /// The value of `for` in one element of `Forwarded` (RFC 7239 §5.2).
-    private static func forwardedFor(_ element: Substring) -> Substring? {
+    /// Host and port that a client called, by the report of the nearest proxy; `nil` if a proxy is not between.
+    package func authority(peer: NetworkAddress?, field: (_ name: String) -> String?) -> String? {
+        guard let peer = peer?.unmapped, contains(peer) else { return nil }
+        let plain = field("X-Forwarded-Host")?.split(separator: ",").last.map(Self.trimmed)
+        let last = field("Forwarded")?.split(separator: ",").last
+        return (plain ?? last.flatMap { Self.value("host", in: $0) }).map(String.init)
+    }
+
+    private static func forwardedFor(_ element: Substring) -> Substring? { value("for", in: element) }
+
+    /// The value of a parameter in one element of `Forwarded` (RFC 7239 §4).
+    private static func value(_ name: String, in element: Substring) -> Substring? {
         for pair in element.split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, trimmed(parts[0]).lowercased() == "for" else { continue }
+            guard parts.count == 2, trimmed(parts[0]).lowercased() == name else { continue }
             return trimmed(parts[1]).filter { $0 != "\"" }[...]
         }
         return nil
