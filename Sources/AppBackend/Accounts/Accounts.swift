@@ -21,10 +21,15 @@ package struct Accounts: Sendable {
     /// - Throws: ``AccountError`` when the name is taken.
     package func add(_ name: UserName, password: Password, mayNotifyOthers: Bool = false) async throws {
         // Before the hash, which takes a while.
-        try await store.checkFree(name, at: clock.now())
+        try await checkFree(name)
         let hash = try await hasher.hash(password)
         try await store.insertAccount(name, hash, mayNotifyOthers: mayNotifyOthers, at: clock.now())
     }
+
+    /// Tells whether an account can be added under a name.
+    ///
+    /// - Throws: ``AccountError`` when the name is taken.
+    package func checkFree(_ name: UserName) async throws { try await store.checkFree(name, at: clock.now()) }
 
     /// Replaces a password; ends remembered sign-ins and revokes all tokens, in running servers too.
     ///
