@@ -231,8 +231,9 @@ let package = Package(
         .testTarget(
             name: "AppBackendTests",
             dependencies: [
-                "AppBackend", "HubClient", "HubProtocol", "HubServer", "OutboundHTTP", "HubTestServer", .crypto, .grdb,
-                .httpTypes, .hummingbird, .log, .nioCore,
+                "AppBackend", "HubClient", "HubProtocol", "HubServer", "OutboundHTTP", "NetworkAddresses",
+                "HubTestServer",
+                .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
         .testTarget(
