@@ -240,6 +240,9 @@ struct SignInTests {
             }
             var refusals: [SignInRefusal?] = []
             for _ in 0..<7 { refusals.append(await tasks.next() ?? nil) }
+            for number in 0..<6 {
+                await #expect(throws: SignInRefusal.overloaded) { try await bench.caller("alice", "guess \(number)") }
+            }
             gate.open()
             for await refusal in tasks { refusals.append(refusal) }
             return refusals
@@ -247,7 +250,9 @@ struct SignInTests {
         #expect(refusals.prefix(7).allSatisfy { $0 == .overloaded })
         #expect(refusals.dropFirst(7).allSatisfy { $0 == .wrongCredentials })
         #expect(refusals.count == 40)
+        let caller = try await bench.caller("alice")
+        #expect(caller.name == UserName("alice"))
         let records = try await bench.auditRecords()
-        #expect(records.filter { $0.what == "sign-in" }.map(\.count) == [33])
+        #expect(records.filter { $0.what == "sign-in" && $0.outcome == "refused" }.map(\.count) == [33])
     }
 }
