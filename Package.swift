@@ -97,6 +97,15 @@ let package = Package(
             ]
         ),
 
+        // People.
+        .target(
+            name: "AppBackend",
+            dependencies: [
+                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "NetworkAddresses", "HostSystem", .crypto,
+                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
+            ]
+        ),
+
         // The publisher and the agent.
         .target(
             name: "FeedLists",
@@ -146,7 +155,8 @@ let package = Package(
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
-                "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser, .crypto, .cryptoExtras,
+                "AppBackend", "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser, .crypto,
+                .cryptoExtras,
                 .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
@@ -216,6 +226,14 @@ let package = Package(
             name: "HubStreamsTests",
             dependencies: [
                 "HubStreams", "HubRouting", "HubProtocol", "ServerSentEvents", "StreamProbe", .nioCore, .nioEmbedded,
+            ]
+        ),
+        .testTarget(
+            name: "AppBackendTests",
+            dependencies: [
+                "AppBackend", "HubClient", "HubProtocol", "HubServer", "OutboundHTTP", "NetworkAddresses",
+                "HubTestServer",
+                .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
         .testTarget(

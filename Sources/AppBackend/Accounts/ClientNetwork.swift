@@ -1,0 +1,19 @@
+package import NetworkAddresses
+
+/// The network that a client calls from: 24 bits of an IPv4 address, 64 of an IPv6 address.
+///
+/// Guesses from it count together: whoever has one address of it can usually have the others.
+package struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
+    /// In CIDR notation, as in `192.0.2.0/24`; `local` for a client without an address.
+    package let description: String
+
+    package init(_ address: NetworkAddress?) {
+        guard let bytes = address?.unmapped.bytes else {
+            description = "local"
+            return
+        }
+        let kept = bytes.count == 4 ? 3 : 8
+        let network = Array(bytes.prefix(kept)) + [UInt8](repeating: 0, count: bytes.count - kept)
+        description = "\(NetworkAddress(octets: network).map(\.description) ?? "local")/\(kept * 8)"
+    }
+}

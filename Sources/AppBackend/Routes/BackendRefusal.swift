@@ -1,0 +1,67 @@
+import Foundation
+package import HTTPTypes
+package import Hummingbird
+import NIOCore
+
+/// A refusal as the app backend's clients see it: a status, and one sentence in `{"error":"…"}`.
+package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvertible {
+    package let status: HTTPResponse.Status
+    /// One sentence that holds no credentials, payload or push handle.
+    package let reason: String
+    package let headers: HTTPFields
+
+    package init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:]) {
+        self.status = status
+        self.reason = reason
+        self.headers = headers
+    }
+
+    package var description: String { reason }
+
+    package func response(from request: Request, context: some RequestContext) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        let body = ByteBuffer(bytes: try encoder.encode(["error": reason]))
+        var headers = headers
+        headers[.contentType] = "application/json; charset=utf-8"
+        headers[.cacheControl] = "no-store"
+        return Response(status: status, headers: headers, body: .init(byteBuffer: body))
+    }
+}
+
+extension BackendRefusal {
+    package static func badRequest(_ reason: String) -> BackendRefusal { BackendRefusal(.badRequest, reason) }
+
+    package static func forbidden(_ reason: String) -> BackendRefusal { BackendRefusal(.forbidden, reason) }
+
+    package static func notFound(_ reason: String) -> BackendRefusal { BackendRefusal(.notFound, reason) }
+
+    package static func gone(_ reason: String) -> BackendRefusal { BackendRefusal(.gone, reason) }
+
+    package static func conflict(_ reason: String) -> BackendRefusal { BackendRefusal(.conflict, reason) }
+
+    package static func tooLarge(_ reason: String) -> BackendRefusal { BackendRefusal(.contentTooLarge, reason) }
+
+    /// Names both ways to sign in; `isToken` if the request has a token, which is not valid.
+    ///
+    /// Source: RFC 7617 §2.1 (`charset`), RFC 6750 §3.
+    package static func unauthorized(_ reason: String, isToken: Bool = false) -> BackendRefusal {
+        var headers: HTTPFields = [.wwwAuthenticate: #"Basic realm="newswire", charset="UTF-8""#]
+        let bearer = #"Bearer realm="newswire""# + (isToken ? #", error="invalid_token""# : "")
+        headers.append(HTTPField(name: .wwwAuthenticate, value: bearer))
+        return BackendRefusal(.unauthorized, reason, headers: headers)
+    }
+
+    package static func tooManyRequests(_ reason: String, retryAfter: Duration) -> BackendRefusal {
+        BackendRefusal(.tooManyRequests, reason, headers: [.retryAfter: "\(wholeSeconds(retryAfter))"])
+    }
+
+    package static func unavailable(_ reason: String, retryAfter: Duration) -> BackendRefusal {
+        BackendRefusal(.serviceUnavailable, reason, headers: [.retryAfter: "\(wholeSeconds(retryAfter))"])
+    }
+
+    /// Rounded up, and at least 1: a client that returns a moment too early is refused again.
+    private static func wholeSeconds(_ time: Duration) -> Int64 {
+        max(1, time.components.seconds + (time.components.attoseconds > 0 ? 1 : 0))
+    }
+}

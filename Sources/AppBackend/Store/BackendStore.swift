@@ -1,0 +1,64 @@
+package import GRDB
+import SQLiteFiles
+
+/// The app backend's memory: one SQLite file beside the hub's. SQL of this module is in extensions of it.
+package final class BackendStore: Sendable {
+    private static let busyTimeout: Double = 10
+
+    private let database: DatabaseQueue
+
+    /// Opens or makes the file, migrates it, and makes sure that a commit survives a power cut.
+    ///
+    /// - Throws: ``BackendStoreError``; also when the file was made by a newer version.
+    package init(path: String) throws(BackendStoreError) {
+        do {
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(Self.busyTimeout)
+            database = try DatabaseQueue(path: path, configuration: configuration)
+            let mode = try database.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA synchronous = FULL")
+                return try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+            }
+            guard mode == "wal" else {
+                throw BackendStoreError(reason: "'\(path)': its file system does not take write-ahead logging")
+            }
+            guard try !database.read(Self.migrator.hasBeenSuperseded) else {
+                throw BackendStoreError(reason: "'\(path)' was written by a newer newswire")
+            }
+            try Self.migrator.migrate(database)
+        } catch let error as BackendStoreError {
+            throw error
+        } catch let error as DatabaseError {
+            throw BackendStoreError(reason: "'\(path)': \(error.reason)")
+        } catch {
+            throw BackendStoreError(reason: "'\(path)': \(error)")
+        }
+    }
+
+    package static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            try createAccounts(db)
+            try createDevices(db)
+            try createPayloads(db)
+        }
+        return migrator
+    }
+
+    /// Reads, in a transaction of its own.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await database.read(body)
+    }
+
+    /// Changes, all or nothing.
+    func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await database.write(body)
+    }
+}
+
+/// Why the app backend's database cannot be used.
+package struct BackendStoreError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(reason: String) { description = reason }
+}
