@@ -230,8 +230,11 @@ let package = Package(
         .testTarget(
             name: "AppBackendTests",
             dependencies: [
-                "AppBackend", "HubClient", "HubProtocol", "HubServer", "OutboundHTTP", "HubTestServer", .crypto, .grdb,
-                .httpTypes, .hummingbird, .log, .nioCore,
+                "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore", "PushEmulator",
+                "PushServices",
+                "OutboundHTTP", "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log,
+                .nioCore,
+                .serviceLifecycle,
             ]
         ),
         .testTarget(
