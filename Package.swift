@@ -101,8 +101,8 @@ let package = Package(
         .target(
             name: "AppBackend",
             dependencies: [
-                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "NetworkAddresses", .crypto, .cryptoExtras,
-                .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "NetworkAddresses", "HostSystem", .crypto,
+                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
 
@@ -155,7 +155,8 @@ let package = Package(
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
-                "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser, .crypto, .cryptoExtras,
+                "AppBackend", "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser, .crypto,
+                .cryptoExtras,
                 .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),

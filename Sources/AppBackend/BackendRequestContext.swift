@@ -6,9 +6,10 @@ package import NetworkAddresses
 ///
 /// Routes of the app backend are added to a `Router` of this context, behind these middlewares in this order:
 ///
-/// - ``IdentifyClient`` sets ``client`` to the address that trusted proxies report.
-/// - ``RequireCaller`` sets ``caller``, or answers 401, 403 (another site's `Origin`), 429 or 503. A route behind it calls
-///   ``signedIn()`` and names ``network`` in audit events.
+/// - ``IdentifyClient``, first of all, sets ``client`` to the address that trusted proxies report.
+/// - ``RequireCaller``, on the group of routes that need a signed-in user, sets ``caller``, or answers 401, 403 (another
+///   site's `Origin`), 429 or 503. A route behind it calls ``signedIn()`` and names ``network`` in audit events.
+///   ``LoginRoutes`` are not behind it.
 ///
 /// A route throws ``BackendRefusal`` to refuse a request; a responder of Hummingbird turns it into the response. Other
 /// errors are failures of the server.
@@ -17,6 +18,8 @@ package struct BackendRequestContext: RequestContext {
     package let channel: any Channel
     /// The address of the client; `nil` behind a Unix socket.
     package var client: NetworkAddress?
+    /// Host and port that the client called, as the request says; trusted proxies report another one.
+    var authority: String?
     /// `nil` where no middleware asks for a signed-in user.
     package var caller: Caller?
 

@@ -6,6 +6,8 @@ package import HubProtocol
 package enum HubFiles {
     package static let database = "hub.sqlite"
     package static let lock = "hub.lock"
+    /// Accounts, devices and payloads of the app backend.
+    package static let backend = "backend.sqlite"
     /// Counts along with the database, and is not to be copied with it.
     package static let generation = "generation"
     /// Tokens for APNs, encrypted.

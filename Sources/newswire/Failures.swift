@@ -1,3 +1,4 @@
+import AppBackend
 import ArgumentParser
 import Certificates
 import Demonstration
@@ -51,6 +52,8 @@ extension Failure {
             self.init(.usage, "\(error)", hint: hint)
         case let error as FeedChoiceError:
             self.init(.usage, "\(error)", hint: error.isFile ? "pass --local for a file of your own" : nil)
+        case let error as AccountError: self.init(.usage, "\(error)")
+        case let error as BackendStoreError: self.init(.badConfiguration, "cannot use the app backend's file \(error)")
         case let error as FeedSearchError: self.init(.failed, TerminalText.safe("\(error)"))
         default: self.init(.failed, "\(error)")
         }

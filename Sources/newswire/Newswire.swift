@@ -16,7 +16,7 @@ struct Newswire: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, HubCommand.self, PublishCommand.self, FeedsCommand.self, SendCommand.self,
             MessagesCommand.self, RegistrationsCommand.self, SubscribeCommand.self, UnsubscribeCommand.self,
-            CategoriesCommand.self, InboxCommand.self, CheckCommand.self,
+            CategoriesCommand.self, InboxCommand.self, UserCommand.self, CheckCommand.self,
         ]
     )
 

@@ -42,12 +42,13 @@ extension BackendRefusal {
 
     package static func tooLarge(_ reason: String) -> BackendRefusal { BackendRefusal(.contentTooLarge, reason) }
 
-    /// Names both ways to sign in.
+    /// Names both ways to sign in; `isToken` if the request has a token, which is not valid.
     ///
     /// Source: RFC 7617 §2.1 (`charset`), RFC 6750 §3.
-    package static func unauthorized(_ reason: String) -> BackendRefusal {
+    package static func unauthorized(_ reason: String, isToken: Bool = false) -> BackendRefusal {
         var headers: HTTPFields = [.wwwAuthenticate: #"Basic realm="newswire", charset="UTF-8""#]
-        headers.append(HTTPField(name: .wwwAuthenticate, value: #"Bearer realm="newswire""#))
+        let bearer = #"Bearer realm="newswire""# + (isToken ? #", error="invalid_token""# : "")
+        headers.append(HTTPField(name: .wwwAuthenticate, value: bearer))
         return BackendRefusal(.unauthorized, reason, headers: headers)
     }
 

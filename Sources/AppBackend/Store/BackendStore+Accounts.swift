@@ -1,4 +1,254 @@
+import Foundation
 import GRDB
+import HubProtocol
+import SQLiteFiles
+
 extension BackendStore {
-    static func createAccounts(_ db: Database) throws {}
+    /// Accounts, their tokens and the audit log; times are milliseconds since 1970.
+    ///
+    /// `account.key` is ``UserName/key``; rows of other tables can refer to it and go with the account. `version` changes
+    /// with the password: a sign-in that was proven under another version is void. Ids are never used again, so that
+    /// nothing remembered of a removed account fits a new one. `removedAccount` keeps names from being taken over by
+    /// somebody else (``Accounts/nameRetention``). A row of `audit` stands for `count` equal events from `at` to `lastAt`.
+    static func createAccounts(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE account (
+                    accountID INTEGER PRIMARY KEY AUTOINCREMENT,
+                    key TEXT NOT NULL UNIQUE,
+                    name TEXT NOT NULL,
+                    rounds INTEGER NOT NULL,
+                    blockSize INTEGER NOT NULL,
+                    parallelism INTEGER NOT NULL,
+                    salt BLOB NOT NULL,
+                    hash BLOB NOT NULL,
+                    version INTEGER NOT NULL DEFAULT 1,
+                    mayNotifyOthers INTEGER NOT NULL,
+                    createdAt INTEGER NOT NULL,
+                    passwordAt INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE removedAccount (
+                    key TEXT PRIMARY KEY,
+                    name TEXT NOT NULL,
+                    removedAt INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE token (
+                    tokenID INTEGER PRIMARY KEY AUTOINCREMENT,
+                    accountID INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
+                    hash BLOB NOT NULL UNIQUE,
+                    device TEXT,
+                    createdAt INTEGER NOT NULL,
+                    expiresAt INTEGER NOT NULL,
+                    usedAt INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX token_account ON token (accountID);
+                CREATE TABLE audit (
+                    auditID INTEGER PRIMARY KEY AUTOINCREMENT,
+                    at INTEGER NOT NULL,
+                    lastAt INTEGER NOT NULL,
+                    count INTEGER NOT NULL,
+                    who TEXT,
+                    what TEXT NOT NULL,
+                    outcome TEXT NOT NULL,
+                    network TEXT
+                ) STRICT;
+                CREATE INDEX audit_same ON audit (what, who, outcome, network, at);
+                CREATE INDEX audit_outcome ON audit (outcome);
+                CREATE INDEX audit_lastAt ON audit (lastAt);
+                CREATE INDEX audit_who ON audit (who) WHERE who IS NOT NULL;
+                """
+        )
+    }
+}
+
+// MARK: Accounts
+
+extension BackendStore {
+    /// The account that has a name.
+    func account(named name: UserName) async throws -> Account? {
+        try await read { db in
+            try Row.fetchOne(
+                db.cachedStatement(sql: "\(Self.accountColumns) WHERE key = ?"),
+                arguments: [name.key]
+            ).flatMap(Account.init)
+        }
+    }
+
+    /// The account with an id, unless its password has changed since it had this version.
+    func account(_ id: Int64, version: Int64) async throws -> Account? {
+        try await read { db in try Self.account(id, version: version, in: db) }
+    }
+
+    /// Every account, by name.
+    func accounts() async throws -> [Account] {
+        try await read { db in
+            try Row.fetchAll(db, sql: "\(Self.accountColumns) ORDER BY key").compactMap(Account.init)
+        }
+    }
+
+    /// An account together with its password's hash.
+    func storedPassword(of name: UserName) async throws -> (account: Account, hash: PasswordHash)? {
+        try await read { db in
+            guard
+                let row = try Row.fetchOne(
+                    db.cachedStatement(sql: "SELECT * FROM account WHERE key = ?"),
+                    arguments: [name.key]
+                ), let account = Account(row)
+            else { return nil }
+            return (account, PasswordHash(row))
+        }
+    }
+
+    /// Stores a new account.
+    ///
+    /// - Throws: ``AccountError`` when the name is taken.
+    func insertAccount(_ name: UserName, _ hash: PasswordHash, mayNotifyOthers: Bool, at now: Timestamp) async throws {
+        try await write { db in
+            try Self.checkFree(name, at: now, in: db)
+            try db.execute(sql: "DELETE FROM removedAccount WHERE key = ?", arguments: [name.key])
+            try db.execute(
+                sql: """
+                    INSERT INTO account
+                        (key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, createdAt, passwordAt)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [name.key, name.text] + hash.columns + [mayNotifyOthers, now, now]
+            )
+            try AuditEvent(name, .accountAdded, .done, nil).insert(at: now, in: db)
+        }
+    }
+
+    /// - Throws: ``AccountError`` when a name is taken.
+    func checkFree(_ name: UserName, at now: Timestamp) async throws {
+        try await read { db in try Self.checkFree(name, at: now, in: db) }
+    }
+
+    /// Replaces a password, and revokes all tokens.
+    ///
+    /// - Throws: ``AccountError/unknown`` when there is no such account.
+    func setPassword(of name: UserName, to hash: PasswordHash, at now: Timestamp) async throws {
+        try await write { db in
+            try db.execute(
+                sql: """
+                    UPDATE account
+                    SET rounds = ?, blockSize = ?, parallelism = ?, salt = ?, hash = ?, version = version + 1, passwordAt = ?
+                    WHERE key = ?
+                    """,
+                arguments: hash.columns + [now, name.key]
+            )
+            guard db.changesCount == 1 else { throw AccountError.unknown(name) }
+            try db.execute(
+                sql: "DELETE FROM token WHERE accountID = (SELECT accountID FROM account WHERE key = ?)",
+                arguments: [name.key]
+            )
+            try AuditEvent(name, .passwordChanged, .done, nil).insert(at: now, in: db)
+        }
+    }
+
+    /// Replaces the hash of a password that stays the same; not if the password has changed since.
+    func refreshHash(of account: Account, _ hash: PasswordHash) async throws {
+        try await write { db in
+            try db.execute(
+                sql: """
+                    UPDATE account SET rounds = ?, blockSize = ?, parallelism = ?, salt = ?, hash = ?
+                    WHERE accountID = ? AND version = ?
+                    """,
+                arguments: hash.columns + [account.id, account.version]
+            )
+        }
+    }
+
+    /// - Throws: ``AccountError/unknown`` when there is no such account.
+    func setRights(of name: UserName, mayNotifyOthers: Bool, at now: Timestamp) async throws {
+        try await write { db in
+            try db.execute(
+                sql: "UPDATE account SET mayNotifyOthers = ? WHERE key = ?",
+                arguments: [mayNotifyOthers, name.key]
+            )
+            guard db.changesCount == 1 else { throw AccountError.unknown(name) }
+            try AuditEvent(name, .rightsChanged, .done, nil).insert(at: now, in: db)
+        }
+    }
+
+    /// Removes an account with its tokens and keeps its name from being used again for a while.
+    ///
+    /// - Throws: ``AccountError/unknown`` when there is no such account.
+    func removeAccount(_ name: UserName, at now: Timestamp) async throws {
+        try await write { db in
+            try db.execute(
+                sql: """
+                    INSERT OR REPLACE INTO removedAccount (key, name, removedAt)
+                    SELECT key, name, ? FROM account WHERE key = ?
+                    """,
+                arguments: [now, name.key]
+            )
+            try db.execute(sql: "DELETE FROM account WHERE key = ?", arguments: [name.key])
+            guard db.changesCount == 1 else { throw AccountError.unknown(name) }
+            try AuditEvent(name, .accountRemoved, .done, nil).insert(at: now, in: db)
+        }
+    }
+
+    /// Forgets the names of accounts that were removed before `time`.
+    func releaseNames(before time: Timestamp) async throws {
+        try await write { db in
+            try db.execute(sql: "DELETE FROM removedAccount WHERE removedAt < ?", arguments: [time])
+        }
+    }
+
+    static func account(_ id: Int64, version: Int64, in db: Database) throws -> Account? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "\(accountColumns) WHERE accountID = ? AND version = ?"),
+            arguments: [id, version]
+        ).flatMap(Account.init)
+    }
+
+    private static let accountColumns =
+        "SELECT accountID, name, version, mayNotifyOthers, createdAt, passwordAt FROM account"
+
+    private static func checkFree(_ name: UserName, at now: Timestamp, in db: Database) throws {
+        guard try Row.fetchOne(db, sql: "SELECT 1 FROM account WHERE key = ?", arguments: [name.key]) == nil else {
+            throw AccountError.taken(name)
+        }
+        let removedAt = try Timestamp.fetchOne(
+            db,
+            sql: "SELECT removedAt FROM removedAccount WHERE key = ?",
+            arguments: [name.key]
+        )
+        guard let removedAt else { return }
+        let end = removedAt + Accounts.nameRetention
+        if now < end { throw AccountError.retained(name, until: end) }
+    }
+}
+
+extension Account {
+    /// `nil` for a name that a newer version has stored and this one cannot read.
+    init?(_ row: Row) {
+        guard let name = UserName(row["name"]) else { return nil }
+        self.init(
+            id: row["accountID"],
+            version: row["version"],
+            name: name,
+            mayNotifyOthers: row["mayNotifyOthers"],
+            createdAt: row["createdAt"],
+            passwordAt: row["passwordAt"]
+        )
+    }
+}
+
+extension PasswordHash {
+    fileprivate init(_ row: Row) {
+        self.init(
+            parameters: ScryptParameters(
+                rounds: row["rounds"],
+                blockSize: row["blockSize"],
+                parallelism: row["parallelism"]
+            ),
+            salt: [UInt8](row["salt"] as Data),
+            key: [UInt8](row["hash"] as Data)
+        )
+    }
+
+    fileprivate var columns: StatementArguments {
+        [parameters.rounds, parameters.blockSize, parameters.parallelism, Data(salt), Data(key)]
+    }
 }

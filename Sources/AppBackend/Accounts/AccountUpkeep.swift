@@ -1,0 +1,71 @@
+import HostSystem
+import HubProtocol
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Writes the audit log every second, and deletes every hour what is no longer needed.
+package final class AccountUpkeep: Service {
+    private static let flushInterval = Duration.seconds(1)
+    static let purgeInterval = Duration.seconds(3_600)
+    /// How far wall clock and monotonic clock may drift apart in that time.
+    ///
+    /// Beyond it nothing is deleted: a wrong clock must not empty the audit log.
+    static let clockTolerance = Duration.seconds(60)
+
+    private struct Look {
+        let wall: Timestamp
+        let monotonic: Duration
+    }
+
+    private let store: BackendStore
+    private let audit: AuditLog
+    private let clock: BackendClock
+    private let logger: Logger
+    private let lastLook: Mutex<Look>
+
+    package init(store: BackendStore, audit: AuditLog, clock: BackendClock = .system, logger: Logger) {
+        self.store = store
+        self.audit = audit
+        self.clock = clock
+        self.logger = logger
+        lastLook = Mutex(Look(wall: clock.now(), monotonic: clock.monotonic()))
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: Self.flushInterval)) != nil {
+                await self.audit.flush()
+                await self.purgeIfDue()
+            }
+        }
+        // Not in this task, which may have been cancelled: the database would not commit.
+        await Task { await audit.flush() }.value
+    }
+
+    /// Purges an hour after the start and every hour, if the wall clock has gone as fast as the monotonic one since.
+    func purgeIfDue() async {
+        let look = Look(wall: clock.now(), monotonic: clock.monotonic())
+        let isDue = lastLook.withLock { last in
+            let elapsed = look.monotonic - last.monotonic
+            guard elapsed >= Self.purgeInterval else { return false }
+            let drift = (look.wall - last.wall) - elapsed
+            last = look
+            return drift <= Self.clockTolerance && drift >= .zero - Self.clockTolerance
+        }
+        guard isDue else { return }
+        do {
+            try await purge(at: look.wall)
+        } catch {
+            let reason = BackendStore.reason(error)
+            logger.warning("old tokens and audit entries stay for now", metadata: ["error.reason": "\(reason)"])
+        }
+    }
+
+    private func purge(at now: Timestamp) async throws {
+        try await store.boundAudit()
+        try await store.deleteAudit(before: now - AuditLog.retention)
+        try await store.deleteTokens(expiredBefore: now)
+        try await store.releaseNames(before: now - Accounts.nameRetention)
+    }
+}

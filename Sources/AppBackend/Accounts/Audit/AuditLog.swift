@@ -1,0 +1,106 @@
+import HubProtocol
+package import Logging
+import Synchronization
+
+/// An event as often as it happened between two writes.
+struct CountedEvent: Sendable {
+    let event: AuditEvent
+    let first: Timestamp
+    var last: Timestamp
+    var count: Int
+}
+
+/// Collects events of requests and writes them together, so that wrong passwords do not make the disk busy.
+///
+/// Equal events become one row with their number. ``AccountUpkeep`` writes them every second; an event that belongs to a
+/// change is stored in the change's own transaction (``AuditEvent/insert(at:in:)``).
+package final class AuditLog: Sendable {
+    /// Rows whose last event is older are deleted.
+    package static let retention = Duration.seconds(90 * 86_400)
+    /// Some 50 MB; the oldest go first.
+    package static let maximumRows = 500_000
+    /// Of each kind of refusal, so that nobody can push out other events with wrong passwords.
+    package static let maximumRefusals = 100_000
+    /// Different events between two writes; those above are counted without user and network.
+    static let maximumPending = 1_000
+    /// New rows after which the bounds are enforced.
+    static let rowsBetweenBounds = 10_000
+
+    /// How long equal events share a row: a day for what users do all the time, an hour for refusals.
+    static func span(of outcome: AuditEvent.Outcome) -> Duration { .seconds(outcome == .done ? 86_400 : 3_600) }
+
+    private struct State {
+        var pending: [AuditEvent: CountedEvent] = [:]
+        var newRows = 0
+        var isFailing = false
+    }
+
+    private let store: BackendStore
+    private let clock: BackendClock
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    package init(store: BackendStore, clock: BackendClock = .system, logger: Logger) {
+        self.store = store
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Notes an event, to be written soon.
+    package func note(_ event: AuditEvent) {
+        let now = clock.now()
+        state.withLock { state in
+            let isFull = state.pending.count >= Self.maximumPending && state.pending[event] == nil
+            let event = isFull ? AuditEvent(nil, event.what, event.outcome, nil) : event
+            Self.merge(CountedEvent(event: event, first: now, last: now, count: 1), into: &state.pending)
+        }
+    }
+
+    /// Writes what was noted.
+    ///
+    /// If that fails, the events stay for the next time, and the log says so once.
+    package func flush() async {
+        let events = state.withLock { state in
+            defer { state.pending = [:] }
+            return Array(state.pending.values)
+        }
+        guard !events.isEmpty else { return }
+        do {
+            let newRows = try await store.insert(events.sorted { $0.first < $1.first })
+            let isDue = state.withLock { state in
+                state.isFailing = false
+                state.newRows += newRows
+                defer { if state.newRows >= Self.rowsBetweenBounds { state.newRows = 0 } }
+                return state.newRows >= Self.rowsBetweenBounds
+            }
+            // If it fails, ``AccountUpkeep`` does it within the hour.
+            if isDue { try? await store.boundAudit() }
+        } catch {
+            putBack(events, error)
+        }
+    }
+
+    private func putBack(_ events: [CountedEvent], _ error: any Error) {
+        let isFirst = state.withLock { state in
+            for event in events { Self.merge(event, into: &state.pending) }
+            defer { state.isFailing = true }
+            return !state.isFailing
+        }
+        guard isFirst else { return }
+        let reason = BackendStore.reason(error)
+        logger.error("the audit log cannot be written", metadata: ["error.reason": "\(reason)"])
+    }
+
+    private static func merge(_ new: CountedEvent, into pending: inout [AuditEvent: CountedEvent]) {
+        guard let old = pending[new.event] else {
+            pending[new.event] = new
+            return
+        }
+        pending[new.event] = CountedEvent(
+            event: new.event,
+            first: min(old.first, new.first),
+            last: max(old.last, new.last),
+            count: old.count + new.count
+        )
+    }
+}

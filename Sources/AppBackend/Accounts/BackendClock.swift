@@ -1,0 +1,19 @@
+import Foundation
+package import HubProtocol
+
+/// The time, as the app backend asks for it.
+package struct BackendClock: Sendable {
+    /// The wall clock.
+    package let now: @Sendable () -> Timestamp
+    /// A clock that never jumps, from any beginning.
+    package let monotonic: @Sendable () -> Duration
+
+    package init(now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> Duration) {
+        self.now = now
+        self.monotonic = monotonic
+    }
+
+    package static let system = BackendClock(now: { Timestamp(Date()) }, monotonic: { start.duration(to: .now) })
+
+    private static let start = ContinuousClock.now
+}

@@ -1,0 +1,110 @@
+import FoundationEssentials
+import HTTPTypes
+import HostSystem
+import HubProtocol
+package import Hummingbird
+import NIOCore
+
+/// `POST /api/login` and `POST /api/logout`.
+package enum LoginRoutes {
+    private static let maximumBody = 8_192
+    /// Longest name of a device, in characters.
+    static let maximumDevice = 100
+
+    /// What a login's body may say; all of it may be left away, and the body itself, if the header has the password.
+    private struct LoginRequest: Decodable {
+        var user: String?
+        var password: String?
+        /// What the user calls the device, for lists of tokens.
+        var device: String?
+    }
+
+    private struct LoginReply: Encodable {
+        let token: String
+        /// In ISO 8601.
+        let expires: String
+    }
+
+    package static func add(to router: some RouterMethods<BackendRequestContext>, signIn: SignIn) {
+        router.group().add(middleware: RefuseCrossSite())
+            .post("/api/login") { request, context in
+                try await refusing { try await logIn(request, context, signIn) }
+            }
+            .post("/api/logout") { request, context in
+                try await refusing { try await logOut(request, context, signIn) }
+            }
+    }
+
+    private static func logIn(
+        _ request: Request,
+        _ context: BackendRequestContext,
+        _ signIn: SignIn
+    ) async throws -> Response {
+        let body = try await loginRequest(request)
+        let login: PasswordLogin
+        switch Credentials(header: request.headers[.authorization]) {
+        case .password(let presented): login = presented
+        case .unusable: throw SignInRefusal.wrongCredentials
+        // A token does not log in: the body may.
+        case .none, .token:
+            guard let user = body.user, let password = body.password else { throw SignInRefusal.noCredentials }
+            guard let presented = PasswordLogin(name: user, password: password) else {
+                throw SignInRefusal.wrongCredentials
+            }
+            login = presented
+        }
+        let issued = try await signIn.logIn(login, device: try device(body), context.network)
+        let reply = LoginReply(token: issued.token.text, expires: issued.expiresAt.wholeSecond)
+        return Response(
+            status: .ok,
+            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(bytes: try JSONEncoder().encode(reply)))
+        )
+    }
+
+    private static func logOut(
+        _ request: Request,
+        _ context: BackendRequestContext,
+        _ signIn: SignIn
+    ) async throws -> Response {
+        switch Credentials(header: request.headers[.authorization]) {
+        case .token(let token): try await signIn.logOut(token, context.network)
+        case .none: throw SignInRefusal.noCredentials
+        case .password: throw BackendRefusal.badRequest("Only a token can be logged out.")
+        case .unusable: throw SignInRefusal.wrongCredentials
+        }
+        return Response(status: .ok)
+    }
+
+    private static func loginRequest(_ request: Request) async throws -> LoginRequest {
+        let body: ByteBuffer
+        do {
+            body = try await request.body.collect(upTo: maximumBody)
+        } catch is NIOTooManyBytesError {
+            throw BackendRefusal.tooLarge("The request body is larger than \(maximumBody) bytes.")
+        }
+        guard body.readableBytes > 0 else { return LoginRequest() }
+        do {
+            return try JSONDecoder().decode(LoginRequest.self, from: Data(body.readableBytesView))
+        } catch {
+            // Nothing of the body, which holds a password.
+            throw BackendRefusal.badRequest(#"The body is not a JSON object with "user", "password" and "device"."#)
+        }
+    }
+
+    private static func device(_ body: LoginRequest) throws(BackendRefusal) -> String? {
+        let name = TerminalText.safe(body.device ?? "")
+        guard name.count <= maximumDevice else {
+            throw .badRequest("The name of the device is longer than \(maximumDevice) characters.")
+        }
+        return name.allSatisfy { $0 == " " } ? nil : name
+    }
+
+    private static func refusing(_ work: () async throws -> Response) async throws -> Response {
+        do {
+            return try await work()
+        } catch let refusal as SignInRefusal {
+            throw BackendRefusal(refusal)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Crypto
+import Foundation
+import Synchronization
+
+/// Passwords that were right a moment ago, so that Basic credentials do not cost a derivation with every request.
+///
+/// Neither passwords nor hashes of them are kept: an entry is found by an HMAC under a key of this process. Whoever uses an
+/// entry asks the store whether the account still has that password.
+final class RememberedSignIns: Sendable {
+    /// What stands for a name and password.
+    typealias Mark = [UInt8]
+
+    struct Entry: Sendable {
+        let accountID: Int64
+        let version: Int64
+    }
+
+    static let lifetime = Duration.seconds(300)
+    /// Some 1 MB.
+    static let maximumEntries = 4_096
+
+    private struct Stored {
+        let entry: Entry
+        let expiresAt: Duration
+    }
+
+    private let key = SymmetricKey(size: .bits256)
+    private let clock: @Sendable () -> Duration
+    private let table = Mutex<[Mark: Stored]>([:])
+
+    init(clock: @escaping @Sendable () -> Duration) { self.clock = clock }
+
+    func mark(of login: PasswordLogin) -> Mark {
+        // A name has no colon.
+        Array(HMAC<SHA256>.authenticationCode(for: Array("\(login.name.key):".utf8) + login.password.bytes, using: key))
+    }
+
+    /// `nil` for a password that was not seen, or not lately.
+    func entry(_ mark: Mark) -> Entry? {
+        let now = clock()
+        return table.withLock { table in
+            guard let stored = table[mark] else { return nil }
+            guard now < stored.expiresAt else {
+                table[mark] = nil
+                return nil
+            }
+            return stored.entry
+        }
+    }
+
+    func remember(_ mark: Mark, _ account: Account) {
+        let now = clock()
+        let entry = Entry(accountID: account.id, version: account.version)
+        table.withLock { table in
+            if table[mark] == nil { Self.makeRoom(in: &table, now) }
+            table[mark] = Stored(entry: entry, expiresAt: now + Self.lifetime)
+        }
+    }
+
+    func forget(_ mark: Mark) { table.withLock { $0[mark] = nil } }
+
+    var count: Int { table.withLock { $0.count } }
+
+    /// Drops what has expired when the table is full; then the quarter that expires first.
+    private static func makeRoom(in table: inout [Mark: Stored], _ now: Duration) {
+        guard table.count >= maximumEntries else { return }
+        table = table.filter { now < $0.value.expiresAt }
+        let room = maximumEntries / 4
+        guard table.count > maximumEntries - room else { return }
+        let first = table.sorted { $0.value.expiresAt < $1.value.expiresAt }
+        for (mark, _) in first.prefix(table.count - maximumEntries + room) { table[mark] = nil }
+    }
+}

@@ -1,0 +1,161 @@
+import HubProtocol
+import Synchronization
+
+/// Tells who makes a request.
+///
+/// Every answer rests on what the store holds at that moment, so that a password that another process has changed and a
+/// token that it has revoked are refused at once.
+package final class SignIn: Sendable {
+    private struct Flight: Hashable {
+        let mark: RememberedSignIns.Mark
+        let network: ClientNetwork
+    }
+
+    private let store: BackendStore
+    private let hasher: PasswordHasher
+    private let audit: AuditLog
+    private let clock: BackendClock
+    private let guesses: GuessLimiter
+    private let remembered: RememberedSignIns
+    /// Passwords that are being checked: a client that sends several requests at once has its password checked once.
+    private let flights = Mutex<[Flight: Task<Account, any Error>]>([:])
+
+    package init(
+        store: BackendStore,
+        audit: AuditLog,
+        hasher: PasswordHasher = PasswordHasher(),
+        clock: BackendClock = .system
+    ) {
+        self.store = store
+        self.hasher = hasher
+        self.audit = audit
+        self.clock = clock
+        guesses = GuessLimiter(clock: clock.monotonic)
+        remembered = RememberedSignIns(clock: clock.monotonic)
+    }
+
+    /// The user who presents an `Authorization` header.
+    ///
+    /// - Throws: ``SignInRefusal``; a `DatabaseError` or `HostError` for failures of the server.
+    package func caller(authorization: String?, network: ClientNetwork) async throws -> Caller {
+        switch Credentials(header: authorization) {
+        case .none: throw SignInRefusal.noCredentials
+        case .unusable: throw SignInRefusal.wrongCredentials
+        case .token(let token): try await account(token, network).caller
+        case .password(let login): try await account(login, network).caller
+        }
+    }
+
+    /// Exchanges a password for a token; `device` is what the user calls the device, for lists of tokens.
+    ///
+    /// - Throws: As ``caller(authorization:network:)``.
+    func logIn(_ login: PasswordLogin, device: String?, _ network: ClientNetwork) async throws -> IssuedToken {
+        let account = try await account(login, network)
+        let token = AccessToken.random()
+        let now = clock.now()
+        guard try await store.insertToken(token, of: account, device: device, network, at: now) else {
+            throw SignInRefusal.wrongCredentials
+        }
+        return IssuedToken(token: token, expiresAt: now + AccessToken.lifetime)
+    }
+
+    /// Revokes a token that a client presents.
+    ///
+    /// - Throws: ``SignInRefusal/wrongToken`` if it is not valid.
+    func logOut(_ token: AccessToken, _ network: ClientNetwork) async throws {
+        guard try await store.revoke(token, network, at: clock.now()) else { throw SignInRefusal.wrongToken }
+    }
+
+    // MARK: Tokens
+
+    private func account(_ token: AccessToken, _ network: ClientNetwork) async throws -> Account {
+        let now = clock.now()
+        guard let (account, use) = try await store.account(token: token, at: now) else {
+            audit.note(AuditEvent(nil, .token, .refused, network))
+            throw SignInRefusal.wrongToken
+        }
+        if now - use.lastAt >= TokenUse.precision {
+            // The token is valid all the same, whether that can be written or not.
+            try? await store.noteUse(of: use.tokenID, at: now)
+        }
+        return account
+    }
+
+    // MARK: Passwords
+
+    private func account(_ login: PasswordLogin, _ network: ClientNetwork) async throws -> Account {
+        let mark = remembered.mark(of: login)
+        if let entry = remembered.entry(mark) {
+            if let account = try await store.account(entry.accountID, version: entry.version) { return account }
+            remembered.forget(mark)
+        }
+        let flight = Flight(mark: mark, network: network)
+        let task = flights.withLock { flights in
+            if let task = flights[flight] { return task }
+            let task = Task {
+                defer { self.flights.withLock { $0[flight] = nil } }
+                return try await self.check(login, mark, network)
+            }
+            flights[flight] = task
+            return task
+        }
+        return try await task.value
+    }
+
+    private func check(
+        _ login: PasswordLogin,
+        _ mark: RememberedSignIns.Mark,
+        _ network: ClientNetwork
+    ) async throws -> Account {
+        let key = GuessLimiter.Key(login.name, network)
+        if case .refused(let wait) = guesses.begin(key) {
+            audit.note(AuditEvent(nil, .signIn, .slowed, network))
+            throw SignInRefusal.tooManyAttempts(retryAfter: wait)
+        }
+        let verdict: Account?
+        let who: UserName?
+        do {
+            (verdict, who) = try await judge(login, network)
+        } catch {
+            guesses.cancel(key)
+            throw error is PasswordHasherBusy ? SignInRefusal.overloaded : error
+        }
+        guard let account = verdict else {
+            audit.note(AuditEvent(who, .signIn, .refused, network))
+            throw SignInRefusal.wrongCredentials
+        }
+        guesses.succeed(key)
+        remembered.remember(mark, account)
+        audit.note(AuditEvent(account.name, .signIn, .done, network))
+        return account
+    }
+
+    /// Checks a password, which takes the same time for a name without an account.
+    ///
+    /// - Returns: The account if the password is right, and the name if there is such an account.
+    private func judge(_ login: PasswordLogin, _ network: ClientNetwork) async throws -> (Account?, UserName?) {
+        let stored = try await store.storedPassword(of: login.name)
+        let isRight = try await hasher.verify(login.password, stored?.hash, for: network)
+        guard isRight, let stored else { return (nil, stored?.account.name) }
+        if stored.hash.parameters != hasher.parameters, let hash = try? await hasher.hash(login.password) {
+            // If it fails, the next sign-in does it.
+            try? await store.refreshHash(of: stored.account, hash)
+        }
+        // The password may have been changed while it was checked.
+        let account = try await store.account(stored.account.id, version: stored.account.version)
+        return (account, stored.account.name)
+    }
+}
+
+/// Why a request has no signed-in user.
+package enum SignInRefusal: Error, Sendable, Equatable {
+    case noCredentials
+    /// An unknown user, a wrong password or a malformed header; which one is not told.
+    case wrongCredentials
+    /// A token that is not valid: unknown, expired or revoked.
+    case wrongToken
+    /// Wrong passwords came before, for this user and from this network.
+    case tooManyAttempts(retryAfter: Duration)
+    /// Too many passwords are being checked.
+    case overloaded
+}

@@ -1,0 +1,23 @@
+import HTTPTypes
+package import Hummingbird
+package import NetworkAddresses
+
+/// Finds out where a request comes from and what it was addressed to, through proxies that the operator trusts.
+package struct IdentifyClient: RouterMiddleware {
+    private let proxies: TrustedProxies
+
+    package init(trustedProxies: TrustedProxies) { proxies = trustedProxies }
+
+    package func handle(
+        _ request: Request,
+        context: BackendRequestContext,
+        next: (Request, BackendRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let field = { (name: String) in HTTPField.Name(name).flatMap { request.headers[$0] } }
+        var context = context
+        let peer = context.peer
+        context.client = proxies.client(peer: peer, field: field)
+        context.authority = proxies.authority(peer: peer, field: field)
+        return try await next(request, context)
+    }
+}

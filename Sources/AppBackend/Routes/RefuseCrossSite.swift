@@ -1,0 +1,42 @@
+import HTTPTypes
+package import Hummingbird
+
+/// Refuses requests that a browser makes for a page of another site, which would use the credentials it remembers.
+///
+/// Browsers name the page's origin in every request of another site that can change anything; apps name none.
+///
+/// Source: Fetch Standard, `Origin` header; RFC 6454 §7.
+package struct RefuseCrossSite: RouterMiddleware {
+    package init() {}
+
+    package func handle(
+        _ request: Request,
+        context: BackendRequestContext,
+        next: (Request, BackendRequestContext) async throws -> Response
+    ) async throws -> Response {
+        try Self.check(request, context)
+        return try await next(request, context)
+    }
+
+    static func check(_ request: Request, _ context: BackendRequestContext) throws(BackendRefusal) {
+        guard let origin = request.headers[.origin] else { return }
+        let authority = context.authority ?? request.head.authority
+        guard let authority, isOwn(origin, authority: authority) else {
+            throw .forbidden("Requests of other sites' pages are refused.")
+        }
+    }
+
+    /// True if `origin` is the host and port that the request was sent to.
+    static func isOwn(_ origin: String, authority: String) -> Bool {
+        let text = origin.lowercased()
+        for (scheme, port) in [("https://", ":443"), ("http://", ":80")] where text.hasPrefix(scheme) {
+            let own = authority.lowercased()
+            return without(port, String(text.dropFirst(scheme.count))) == without(port, own)
+        }
+        return false
+    }
+
+    private static func without(_ port: String, _ authority: String) -> String {
+        authority.hasSuffix(port) ? String(authority.dropLast(port.count)) : authority
+    }
+}

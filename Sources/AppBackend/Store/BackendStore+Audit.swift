@@ -1,0 +1,104 @@
+package import GRDB
+package import HubProtocol
+import SQLiteFiles
+
+extension AuditEvent {
+    /// Stores the event in the transaction that it belongs to.
+    package func insert(at now: Timestamp, in db: Database) throws {
+        try insert(at: now, until: now, count: 1, in: db)
+    }
+
+    fileprivate func insert(at first: Timestamp, until last: Timestamp, count: Int, in db: Database) throws {
+        try db.cachedStatement(
+            sql: "INSERT INTO audit (at, lastAt, count, who, what, outcome, network) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [first, last, count, who?.key, what.text, outcome.text, network?.description])
+    }
+
+    /// Adds to a row of equal events that is not older than `time`, if there is one.
+    fileprivate func add(count: Int, until last: Timestamp, since time: Timestamp, in db: Database) throws -> Bool {
+        try db.cachedStatement(
+            sql: """
+                UPDATE audit SET count = count + ?, lastAt = max(lastAt, ?)
+                WHERE auditID = (
+                    SELECT auditID FROM audit
+                    WHERE what = ? AND who IS ? AND outcome = ? AND network IS ? AND at > ?
+                    ORDER BY at DESC LIMIT 1
+                )
+                """
+        ).execute(arguments: [count, last, what.text, who?.key, outcome.text, network?.description, time])
+        return db.changesCount == 1
+    }
+}
+
+extension BackendStore {
+    /// Stores collected events: each in a row of equal ones that is recent enough, else in one of its own.
+    ///
+    /// - Returns: The number of new rows.
+    func insert(_ events: [CountedEvent]) async throws -> Int {
+        try await write { db in
+            var newRows = 0
+            for counted in events {
+                let (event, count) = (counted.event, counted.count)
+                let since = counted.first - AuditLog.span(of: event.outcome)
+                if try event.add(count: count, until: counted.last, since: since, in: db) { continue }
+                try event.insert(at: counted.first, until: counted.last, count: count, in: db)
+                newRows += 1
+            }
+            return newRows
+        }
+    }
+
+    /// Deletes the oldest rows above the bounds.
+    func boundAudit() async throws {
+        try await write { db in
+            for outcome in [AuditEvent.Outcome.refused, .slowed] {
+                try db.execute(
+                    sql: """
+                        DELETE FROM audit WHERE outcome = ? AND auditID <= (
+                            SELECT auditID FROM audit WHERE outcome = ? ORDER BY auditID DESC LIMIT 1 OFFSET ?
+                        )
+                        """,
+                    arguments: [outcome.text, outcome.text, AuditLog.maximumRefusals]
+                )
+            }
+            try db.execute(
+                sql: """
+                    DELETE FROM audit WHERE auditID <= (
+                        SELECT auditID FROM audit ORDER BY auditID DESC LIMIT 1 OFFSET ?
+                    )
+                    """,
+                arguments: [AuditLog.maximumRows]
+            )
+        }
+    }
+
+    /// Deletes rows whose last event was before `time`.
+    func deleteAudit(before time: Timestamp) async throws {
+        try await write { db in
+            try db.execute(sql: "DELETE FROM audit WHERE lastAt < ?", arguments: [time])
+        }
+    }
+
+    /// The last rows, of one user or of all, the oldest first.
+    func audit(of name: UserName?, limit: Int) async throws -> [AuditRecord] {
+        try await read { db in
+            let condition = name == nil ? "" : "WHERE who = ?"
+            let rows = try Row.fetchAll(
+                db,
+                sql: "SELECT * FROM audit \(condition) ORDER BY auditID DESC LIMIT ?",
+                arguments: (name.map { [$0.key] } ?? []) + [limit]
+            )
+            return rows.reversed().map { row in
+                AuditRecord(
+                    at: row["at"],
+                    lastAt: row["lastAt"],
+                    count: row["count"],
+                    who: row["who"],
+                    what: row["what"],
+                    outcome: row["outcome"],
+                    network: row["network"]
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import GRDB
+import HubProtocol
+import SQLiteFiles
+
+extension BackendStore {
+    /// The account of a valid token.
+    ///
+    /// Each call asks the file, so that a token is void the moment that another process has revoked it.
+    func account(token: AccessToken, at now: Timestamp) async throws -> (account: Account, use: TokenUse)? {
+        let hash = Data(token.hash)
+        return try await read { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT tokenID, usedAt, account.* FROM token JOIN account USING (accountID)
+                        WHERE token.hash = ? AND expiresAt > ?
+                        """
+                ),
+                arguments: [hash, now]
+            )
+            guard let row, let account = Account(row) else { return nil }
+            return (account, TokenUse(tokenID: row["tokenID"], lastAt: row["usedAt"]))
+        }
+    }
+
+    /// Notes when a token was last used.
+    func noteUse(of tokenID: Int64, at now: Timestamp) async throws {
+        try await write { db in
+            try db.execute(sql: "UPDATE token SET usedAt = ? WHERE tokenID = ?", arguments: [now, tokenID])
+        }
+    }
+
+    /// Stores a token of an account, in place of its oldest if it has too many.
+    ///
+    /// - Returns: False if the account's password has changed, or the account is gone.
+    func insertToken(
+        _ token: AccessToken,
+        of account: Account,
+        device: String?,
+        _ network: ClientNetwork,
+        at now: Timestamp
+    ) async throws -> Bool {
+        let hash = Data(token.hash)
+        return try await write { db in
+            guard try Self.account(account.id, version: account.version, in: db) != nil else { return false }
+            try db.execute(
+                sql: """
+                    DELETE FROM token WHERE accountID = ? AND tokenID NOT IN (
+                        SELECT tokenID FROM token WHERE accountID = ? ORDER BY tokenID DESC LIMIT ?
+                    )
+                    """,
+                arguments: [account.id, account.id, AccessToken.maximumPerUser - 1]
+            )
+            try db.execute(
+                sql: """
+                    INSERT INTO token (accountID, hash, device, createdAt, expiresAt, usedAt) VALUES (?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [account.id, hash, device, now, now + AccessToken.lifetime, now]
+            )
+            try AuditEvent(account.name, .logIn, .done, network).insert(at: now, in: db)
+            return true
+        }
+    }
+
+    /// Revokes the token that a client presents.
+    ///
+    /// - Returns: False if it is not valid.
+    func revoke(_ token: AccessToken, _ network: ClientNetwork, at now: Timestamp) async throws -> Bool {
+        let hash = Data(token.hash)
+        return try await write { db in
+            let name = try String.fetchOne(
+                db,
+                sql: """
+                    SELECT account.name FROM token JOIN account USING (accountID) WHERE token.hash = ? AND expiresAt > ?
+                    """,
+                arguments: [hash, now]
+            )
+            guard let name else { return false }
+            try db.execute(sql: "DELETE FROM token WHERE hash = ?", arguments: [hash])
+            try AuditEvent(UserName(name), .logOut, .done, network).insert(at: now, in: db)
+            return true
+        }
+    }
+
+    /// Revokes one of a user's tokens by its id.
+    ///
+    /// - Returns: False if the user has no such token.
+    func revokeToken(_ id: Int64, of name: UserName, at now: Timestamp) async throws -> Bool {
+        try await write { db in
+            try db.execute(
+                sql: """
+                    DELETE FROM token
+                    WHERE tokenID = ? AND accountID = (SELECT accountID FROM account WHERE key = ?)
+                    """,
+                arguments: [id, name.key]
+            )
+            guard db.changesCount == 1 else { return false }
+            try AuditEvent(name, .tokenRevoked, .done, nil).insert(at: now, in: db)
+            return true
+        }
+    }
+
+    /// The valid tokens of a user, the oldest first.
+    func tokens(of name: UserName, at now: Timestamp) async throws -> [TokenRecord] {
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT tokenID, device, token.createdAt, expiresAt, usedAt
+                    FROM token JOIN account USING (accountID) WHERE key = ? AND expiresAt > ? ORDER BY tokenID
+                    """,
+                arguments: [name.key, now]
+            )
+            return rows.map { row in
+                TokenRecord(
+                    id: row["tokenID"],
+                    device: row["device"],
+                    createdAt: row["createdAt"],
+                    expiresAt: row["expiresAt"],
+                    usedAt: row["usedAt"]
+                )
+            }
+        }
+    }
+
+    /// Deletes tokens that expired before `time`.
+    func deleteTokens(expiredBefore time: Timestamp) async throws {
+        try await write { db in
+            try db.execute(sql: "DELETE FROM token WHERE expiresAt < ?", arguments: [time])
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import AppBackend
+import ArgumentParser
+import Foundation
+import HostSystem
+
+/// Where the password of a user comes from; never from an argument, which other users of the machine can see.
+struct NewPasswordOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The file that holds the password; '-' is standard input. Without it you are asked at the terminal.",
+            valueName: "path"
+        )
+    )
+    var passwordFile: String?
+
+    /// Of the longest password and a line break.
+    private static let maximumBytes = Password.maximumBytes + 2
+
+    /// The password of the file; `nil` without one.
+    ///
+    /// To be called before a command of root takes on the rights of the hub's user: the file may be root's.
+    func read() throws -> Password? {
+        guard let path = passwordFile else { return nil }
+        var text = path == "-" ? try Self.standardInput() : try PrivateFile.read(path, limit: Self.maximumBytes)
+        if text.last?.isNewline ?? false { text.removeLast() }
+        return try Self.password(text, path == "-" ? "standard input" : "'\(path)'")
+    }
+
+    /// Asks for the password at the terminal, twice.
+    static func ask(for name: UserName) throws -> Password {
+        let first = try line("New password for \(name): ")
+        let password = try password(first, "what you typed")
+        guard try line("Again: ") == first else {
+            throw Failure(.failed, "the two passwords differ", hint: "nothing was changed: run the command again")
+        }
+        return password
+    }
+
+    private static func line(_ prompt: String) throws -> String {
+        let typed: String?
+        do {
+            typed = try HiddenInput.line(prompt: prompt, limit: maximumBytes)
+        } catch {
+            throw Failure(.usage, "\(error)", hint: "pass --password-file PATH, or '-' for standard input")
+        }
+        guard let typed else { throw Failure(.failed, "no password was given; nothing was changed") }
+        return typed
+    }
+
+    private static func password(_ text: String, _ source: String) throws -> Password {
+        do {
+            return try Password(new: text)
+        } catch {
+            throw Failure(.usage, "\(source) is not a valid password: \(error)")
+        }
+    }
+
+    private static func standardInput() throws -> String {
+        let data = try FileHandle.standardInput.read(upToCount: maximumBytes + 1) ?? Data()
+        guard data.count <= maximumBytes else {
+            throw Failure(.usage, "standard input is not a valid password: \(PasswordProblem.tooLong)")
+        }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            throw Failure(.usage, "standard input is not a valid password: not UTF-8 text")
+        }
+        return text
+    }
+}

@@ -1,0 +1,167 @@
+import AppBackend
+import ArgumentParser
+import HostSystem
+import HubProtocol
+
+struct UserListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the users and who of them may notify others.",
+        discussion: """
+            EXAMPLES
+              newswire user list
+              newswire user list --json | jq -r 'select(.mayNotify) | .name'
+            """
+    )
+
+    @OptionGroup var users: UserOptions
+
+    @Flag(help: "Print one line of JSON for each.")
+    var json = false
+
+    private struct Row: Encodable {
+        let name: String
+        let mayNotify: Bool
+        let createdAt: String
+        let passwordSetAt: String
+    }
+
+    func run() async throws {
+        for account in try await users.run({ try await $0.list() }) {
+            let row = Row(
+                name: account.name.text,
+                mayNotify: account.mayNotifyOthers,
+                createdAt: account.createdAt.wholeSecond,
+                passwordSetAt: account.passwordAt.wholeSecond
+            )
+            let rights = row.mayNotify ? "  may notify others" : ""
+            Console.print(json ? try JSON.line(row) : "\(row.name)  added \(row.createdAt)\(rights)")
+        }
+    }
+}
+
+struct UserTokensCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tokens",
+        abstract: "List the tokens that a user's devices sign in with, or revoke one.",
+        discussion: """
+            A token is handed out by a login and valid for 30 days. It is not stored itself and cannot be shown. When it \
+            was last used is known to the hour.
+
+            EXAMPLES
+              newswire user tokens alice
+              newswire user tokens alice --revoke 17
+            """
+    )
+
+    @OptionGroup var users: UserOptions
+
+    @Argument(help: "The user's name.", transform: UserName.argument)
+    var name: UserName
+
+    @Option(help: ArgumentHelp("Revoke this token.", valueName: "id"))
+    var revoke: Int64?
+
+    @Flag(help: "Print one line of JSON for each.")
+    var json = false
+
+    private struct Row: Encodable {
+        let id: Int64
+        /// Absent if the login named none.
+        let device: String?
+        let createdAt: String
+        let usedAt: String
+        let expiresAt: String
+    }
+
+    func validate() throws {
+        if revoke != nil, json { throw ValidationError("--revoke and --json exclude each other") }
+    }
+
+    func run() async throws {
+        if let revoke {
+            try await users.run { try await $0.revokeToken(revoke, of: name) }
+            return Console.notice("token \(revoke) of user '\(name)' is revoked")
+        }
+        for token in try await users.run({ try await $0.tokens(of: name) }) {
+            let row = Row(
+                id: token.id,
+                device: token.device,
+                createdAt: token.createdAt.wholeSecond,
+                usedAt: token.usedAt.wholeSecond,
+                expiresAt: token.expiresAt.wholeSecond
+            )
+            Console.print(json ? try JSON.line(row) : Self.line(row))
+        }
+    }
+
+    private static func line(_ row: Row) -> String {
+        let device = row.device.map { "'\($0)'" } ?? "unnamed device"
+        let times = "logged in \(row.createdAt)  last used \(row.usedAt)  expires \(row.expiresAt)"
+        return TerminalText.safe("\(row.id)  \(device)  \(times)")
+    }
+}
+
+struct UserAuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Show who signed in, who was refused, and what was changed, for the last 90 days.",
+        discussion: """
+            Equal events within a while are one line with their number. Names that no user has are not kept.
+
+            EXAMPLES
+              newswire user audit
+              newswire user audit --user alice --last 500 --json
+            """
+    )
+
+    @OptionGroup var users: UserOptions
+
+    @Option(help: ArgumentHelp("Of this user only.", valueName: "name"), transform: UserName.argument)
+    var user: UserName?
+
+    @Option(help: "How many of the newest to show.")
+    var last = 50
+
+    @Flag(help: "Print one line of JSON for each.")
+    var json = false
+
+    private struct Row: Encodable {
+        let at: String
+        /// When the last of `count` equal events happened.
+        let lastAt: String
+        let count: Int
+        /// Absent where a name was given that no user has.
+        let who: String?
+        let what: String
+        let outcome: String
+        /// Absent for what was done at the command line.
+        let network: String?
+    }
+
+    func validate() throws {
+        guard last > 0 else { throw ValidationError("--last must be at least 1, not \(last)") }
+    }
+
+    func run() async throws {
+        for record in try await users.run({ try await $0.audit(of: user, limit: last) }) {
+            let row = Row(
+                at: record.at.wholeSecond,
+                lastAt: record.lastAt.wholeSecond,
+                count: record.count,
+                who: record.who,
+                what: record.what,
+                outcome: record.outcome,
+                network: record.network
+            )
+            Console.print(json ? try JSON.line(row) : Self.line(row))
+        }
+    }
+
+    private static func line(_ row: Row) -> String {
+        let isRequest = row.outcome != AuditEvent.Outcome.done.text
+        let place = row.network.map { "from \($0)" } ?? (isRequest ? "from several networks" : "at the command line")
+        let number = row.count > 1 ? "  \(row.count) times until \(row.lastAt)" : ""
+        return TerminalText.safe("\(row.at)  \(row.who ?? "-")  \(row.what)  \(row.outcome)  \(place)\(number)")
+    }
+}
