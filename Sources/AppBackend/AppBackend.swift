@@ -2,44 +2,40 @@ import HTTPTypes
 package import HubClient
 package import Hummingbird
 package import Logging
+package import ServiceLifecycle
 
 /// What signed-in users may do: register their devices and be notified by name.
 ///
-/// It is served alone, or by a hub beside its own routes.
+/// It is served alone, or by a hub beside its own routes. ``services`` run as long as it is served.
 package final class AppBackend: Sendable {
-    /// A middleware of these routes.
-    package typealias Middleware = any MiddlewareProtocol<Request, Response, BackendRequestContext>
-
     package let devices: UserDevices
+    package let services: [any Service]
+
+    let audit: AuditLog
+    private let configuration: BackendConfiguration
+    private let signIn: SignIn
     private let logger: Logger
 
     package init(store: BackendStore, hub: HubClient, configuration: BackendConfiguration, logger: Logger) {
-        devices = UserDevices(store: store, hub: hub, configuration)
+        let clock = configuration.clock
+        audit = AuditLog(store: store, clock: clock, logger: logger)
+        signIn = SignIn(store: store, audit: audit, hasher: configuration.hasher, clock: clock)
+        devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
+        services = [AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger)]
+        self.configuration = configuration
         self.logger = logger
     }
 
-    /// Makes a responder for all routes.
-    ///
-    /// - Parameters:
-    ///   - identifying: Middlewares of every request, such as ``IdentifyClient``.
-    ///   - signingIn: Middlewares of routes for users who have signed in, such as ``RequireCaller``.
-    /// - Returns: What answers requests of all routes, and others with 404.
-    package func responder(
-        identifying: [Middleware],
-        signingIn: [Middleware]
-    ) -> RouterResponder<BackendRequestContext> {
+    /// Makes a responder for all routes, and for no others.
+    package func responder() -> RouterResponder<BackendRequestContext> {
         let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
         router.add(middleware: BackendErrors(logger: logger))
-        for middleware in identifying { router.add(middleware: middleware) }
-        let guarded = router.group()
-        for middleware in signingIn { guarded.add(middleware: middleware) }
+        router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
+        LoginRoutes.add(to: router, signIn: signIn)
+        let guarded = router.group().add(middleware: RequireCaller(signIn))
         for route in BackendRoutes.all {
-            let respond = { @Sendable (request: Request, context: BackendRequestContext) async throws -> Response in
+            guarded.on(RouterPath(route.address), method: route.method) { request, context in
                 try await route.handle(BackendRequest(backend: self, request: request, context: context))
-            }
-            switch route.access {
-            case .anybody: router.on(RouterPath(route.address), method: route.method, use: respond)
-            case .signedIn: guarded.on(RouterPath(route.address), method: route.method, use: respond)
             }
         }
         return router.buildResponder()

@@ -1,5 +1,5 @@
-package import Foundation
 package import HubProtocol
+package import NetworkAddresses
 
 /// How an app backend runs; every value is decided before the start.
 package struct BackendConfiguration: Sendable {
@@ -7,10 +7,10 @@ package struct BackendConfiguration: Sendable {
     package var reservedTags = ReservedTagPrefixes.standard
     /// Tags that the hub lets a device have, the user's own included.
     package var maximumTags = Installation.maximumTags
-    /// Notes an event for the audit log: one sentence without payloads, handles and unknown names.
-    package var note: @Sendable (String) async -> Void = { _ in }
-    /// The wall clock.
-    package var now: @Sendable () -> Date = { Date() }
+    /// Proxies whose `X-Forwarded-…` are believed.
+    package var trustedProxies = TrustedProxies([])
+    package var clock = BackendClock.system
+    package var hasher = PasswordHasher()
 
     package init() {}
 }

@@ -1,34 +1,25 @@
 package import HTTPTypes
-package import Hummingbird
+import Hummingbird
 
-/// One operation of the app backend: its address, who may call it, what it does.
+/// One operation of the app backend, for users who have signed in: its address, and what it does.
 package struct BackendRoute: Sendable {
-    package enum Access: Sendable {
-        case anybody
-        /// A user whose credentials ``RequireCaller`` has checked.
-        case signedIn
-    }
-
     package let method: HTTPRequest.Method
     /// With parameters, as in `/api/register/:id`.
     package let address: String
-    package let access: Access
     let handle: @Sendable (BackendRequest) async throws -> Response
 
-    package init(
+    init(
         _ method: HTTPRequest.Method,
         _ address: String,
-        access: Access = .signedIn,
         handle: @escaping @Sendable (BackendRequest) async throws -> Response
     ) {
         self.method = method
         self.address = address
-        self.access = access
         self.handle = handle
     }
 }
 
-/// Every operation; another address is answered with 404.
+/// Every operation beside ``LoginRoutes``; another address is answered with 404.
 package enum BackendRoutes {
     package static let all: [BackendRoute] = RegisterRoutes.routes
 }

@@ -19,7 +19,12 @@ enum RegisterRoutes {
             guard let id = GivenID(try request.parameter("id")) else {
                 throw BackendRefusal.badRequest("The registration id in the path is not valid.")
             }
-            try await request.backend.devices.put(wanted, given: id, for: caller.name)
+            try await request.backend.devices.put(
+                wanted,
+                given: id,
+                for: caller.name,
+                from: request.context.network
+            )
             return .empty
         },
         BackendRoute(.delete, "/api/register/:id") { request in
@@ -33,7 +38,7 @@ enum RegisterRoutes {
             let devices = request.backend.devices
             let body = try await request.body(limit: Installation.maximumBytes)
             let installation = try installation(body, try request.parameter("id"), devices)
-            try await devices.put(installation, for: caller.name)
+            try await devices.put(installation, for: caller.name, from: request.context.network)
             return .empty
         },
         BackendRoute(.delete, "/api/installations/:id") { request in

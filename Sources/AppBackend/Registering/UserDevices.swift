@@ -1,4 +1,3 @@
-import Foundation
 import HubClient
 import HubProtocol
 
@@ -17,20 +16,20 @@ package struct UserDevices: Sendable {
     let hub: HubClient
     let tags: DeviceTags
     let maximumTags: Int
-    let now: @Sendable () -> Date
-    let note: @Sendable (String) async -> Void
+    private let clock: BackendClock
+    private let audit: AuditLog
     private let turns = DeviceTurns()
 
-    init(store: BackendStore, hub: HubClient, _ configuration: BackendConfiguration) {
+    init(store: BackendStore, hub: HubClient, audit: AuditLog, _ configuration: BackendConfiguration) {
         self.store = store
         self.hub = hub
         tags = DeviceTags(reserved: configuration.reservedTags)
         maximumTags = configuration.maximumTags
-        now = configuration.now
-        note = configuration.note
+        clock = configuration.clock
+        self.audit = audit
     }
 
-    private var timestamp: Timestamp { Timestamp(now()) }
+    private var timestamp: Timestamp { clock.now() }
 
     // MARK: - Registration ids
 
@@ -78,7 +77,12 @@ package struct UserDevices: Sendable {
     ///
     /// - Throws: 410 for an id that is none of the user's and of another handle, the first time; 400 for what breaks the
     ///   hub's rules; what the hub's failure means.
-    func put(_ wanted: WantedRegistration, given: GivenID, for user: UserName) async throws {
+    func put(
+        _ wanted: WantedRegistration,
+        given: GivenID,
+        for user: UserName,
+        from network: ClientNetwork
+    ) async throws {
         // All rules are checked before anything is noted.
         _ = try wanted.registration(.random(), of: user, maximumTags: maximumTags)
         let wish = Device.Holder(user: user.key, handle: HandleDigest(wanted.channel))
@@ -90,7 +94,7 @@ package struct UserDevices: Sendable {
             }
             let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
             let isDone = try await turns.pass(.registration(id)) {
-                try await write(registration, wish, given: given, spare: spare)
+                try await write(registration, wish, given: given, spare: spare, network)
             }
             if isDone { return }
         }
@@ -149,7 +153,8 @@ package struct UserDevices: Sendable {
         _ registration: Registration,
         _ wish: Device.Holder,
         given: GivenID,
-        spare: RegistrationID?
+        spare: RegistrationID?,
+        _ network: ClientNetwork
     ) async throws -> Bool {
         let key = DeviceKey.registration(registration.id)
         let former: Device?
@@ -158,7 +163,7 @@ package struct UserDevices: Sendable {
         case .alias where registration.id == spare: former = nil
         default: return false
         }
-        try await change(key, from: former, to: wish, alias: given) { hub throws(HubClientError) in
+        try await change(key, from: former, to: wish, alias: given, network) { hub throws(HubClientError) in
             try await hub.put(registration)
         }
         return true
@@ -175,7 +180,7 @@ package struct UserDevices: Sendable {
     /// Registers an installation for a user.
     ///
     /// - Throws: 409 for an id of another device; what the hub's failure means.
-    func put(_ installation: Installation, for user: UserName) async throws {
+    func put(_ installation: Installation, for user: UserName, from network: ClientNetwork) async throws {
         guard let channel = installation.pushChannel else {
             throw BackendRefusal.badRequest("The member 'pushChannel' is missing.")
         }
@@ -188,7 +193,9 @@ package struct UserDevices: Sendable {
         try await turns.pass(key) {
             let former = try await store.readDevices { try $0.device(key) }
             try await checkOwner(of: installation.id, channel, former, wish)
-            try await change(key, from: former, to: wish) { hub throws(HubClientError) in try await hub.put(wanted) }
+            try await change(key, from: former, to: wish, network) { hub throws(HubClientError) in
+                try await hub.put(wanted)
+            }
         }
     }
 
@@ -227,6 +234,7 @@ package struct UserDevices: Sendable {
         from former: Device?,
         to wish: Device.Holder,
         alias given: GivenID? = nil,
+        _ network: ClientNetwork,
         _ call: (HubClient) async throws(HubClientError) -> Void
     ) async throws {
         let at = timestamp
@@ -253,7 +261,8 @@ package struct UserDevices: Sendable {
             if let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
         }
         if let former, former.isRegistered, former.holder.user != wish.user {
-            await note("\(wish.user) took over a device of \(former.holder.user)")
+            audit.note(AuditEvent(UserName(wish.user), .deviceTakenOver, .done, network))
+            audit.note(AuditEvent(UserName(former.holder.user), .deviceLost, .done, network))
         }
     }
 

@@ -28,11 +28,11 @@ struct BackendErrors: RouterMiddleware {
         } catch is CancellationError {
             throw BackendRefusal.unavailable("The server is stopping.", retryAfter: .seconds(2))
         } catch {
-            // SQLite's words hold statements.
-            let reason = (error as? DatabaseError)?.reason ?? "\(error)".excerpt
             logger.error(
                 "a request failed",
-                metadata: ["http.route": "\(context.endpointPath ?? "")", "error.reason": "\(reason)"]
+                metadata: [
+                    "http.route": "\(context.endpointPath ?? "")", "error.reason": "\(BackendStore.reason(error))",
+                ]
             )
             if (error as? DatabaseError)?.isTemporary == true {
                 throw BackendRefusal.unavailable("The server cannot do this now.", retryAfter: .seconds(5))

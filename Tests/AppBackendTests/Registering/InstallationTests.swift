@@ -95,7 +95,7 @@ import Testing
     @Test func `the device that registered longest ago makes room for one too many`() async throws {
         let clock = TestClock()
         try await TestBackend.run {
-            $0.now = { clock.date }
+            $0.clock = clock.backend
         } _: { backend, hub in
             let devices = backend.backend.devices
             #expect(

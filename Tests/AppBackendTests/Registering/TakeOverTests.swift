@@ -25,10 +25,7 @@ import Testing
     func `the next user of a device takes it over, and the former user's tag leaves it`(
         variant: RegisterClient.Variant
     ) async throws {
-        let notes = TestNotes()
-        try await TestBackend.run {
-            $0.note = { notes.add($0) }
-        } _: { backend, hub in
+        try await TestBackend.run { backend, hub in
             var app = RegisterClient(backend, variant, as: "ann")
             try await app.register(Self.handle, tags: ["World"])
             let id = app.stored
@@ -39,11 +36,15 @@ import Testing
                 #expect(app.stored == id && made.map(\.id.text) == [id], "\(user)")
                 #expect(made.first?.tags.map(\.text) == ["Sports", "username:\(user.lowercased())"])
             }
-            #expect(
-                notes.all == [
-                    "bob took over a device of ann", "ann took over a device of bob", "bob took over a device of ann",
-                ]
-            )
+            await backend.backend.audit.flush()
+            let events = try await Accounts(store: backend.store).audit(limit: 100)
+            for (user, what, count) in [
+                ("bob", "device taken over", 2), ("ann", "device taken over", 1),
+                ("ann", "device lost to another user", 2), ("bob", "device lost to another user", 1),
+            ] {
+                let event = events.first { $0.who == user && $0.what == what }
+                #expect(event?.count == count && event?.network == "127.0.0.0/24", "\(user) \(what)")
+            }
         }
     }
 

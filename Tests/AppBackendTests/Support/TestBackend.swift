@@ -13,13 +13,17 @@ import ServiceLifecycle
 import Synchronization
 
 /// An app backend that serves on a free port of loopback.
-///
-/// Its users sign in as in the tutorials: any name with the same text as its password.
 struct TestBackend: Sendable {
     /// Those who may notify others.
-    static let senders: Set<String> = ["alice", "desk"]
+    static let senders = ["alice", "desk"]
+    static let others = ["ann", "bob", "cat"]
+    /// One derivation takes microseconds.
+    private static let hasher = PasswordHasher(
+        parameters: ScryptParameters(rounds: 2, blockSize: 1, parallelism: 1)
+    )
 
     let backend: AppBackend
+    let store: BackendStore
     let port: Int
     let http: OutboundClient
 
@@ -31,16 +35,14 @@ struct TestBackend: Sendable {
         _ body: (TestBackend) async throws -> Output
     ) async throws -> Output {
         var configuration = BackendConfiguration()
+        configuration.hasher = hasher
         configure(&configuration)
-        let backend = AppBackend(
-            store: try BackendStore(path: path),
-            hub: hub,
-            configuration: configuration,
-            logger: .quiet
-        )
+        let store = try BackendStore(path: path)
+        try await addUsers(to: store)
+        let backend = AppBackend(store: store, hub: hub, configuration: configuration, logger: .quiet)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let application = Application(
-            responder: backend.responder(identifying: [], signingIn: [TutorialSignIn(senders: senders)]),
+            responder: backend.responder(),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { channel in
                 port.yield(channel.localAddress?.port ?? 0)
@@ -48,14 +50,18 @@ struct TestBackend: Sendable {
             },
             logger: .quiet
         )
-        let group = ServiceGroup(configuration: .init(services: [application], logger: .quiet))
+        let group = ServiceGroup(
+            configuration: .init(services: backend.services + [application], logger: .quiet)
+        )
         let running = Task { try await group.runStoppingWhenCancelled() }
         var iterator = ports.makeAsyncIterator()
         guard let bound = await iterator.next() else { throw TestHub.NotStarted() }
         let http = OutboundClient(userAgent: "newswire-test/1")
         let result: Result<Output, any Error>
         do {
-            result = .success(try await body(TestBackend(backend: backend, port: bound, http: http)))
+            result = .success(
+                try await body(TestBackend(backend: backend, store: store, port: bound, http: http))
+            )
         } catch {
             result = .failure(error)
         }
@@ -63,6 +69,16 @@ struct TestBackend: Sendable {
         running.cancel()
         try await running.value
         return try result.get()
+    }
+
+    /// Users as in the tutorials: the password is the name.
+    private static func addUsers(to store: BackendStore) async throws {
+        let accounts = Accounts(store: store, hasher: hasher)
+        for text in senders + others {
+            guard let name = UserName(text), let password = Password(text) else { throw TestHub.NotStarted() }
+            guard try await accounts.account(named: name) == nil else { continue }
+            try await accounts.add(name, password: password, mayNotifyOthers: senders.contains(text))
+        }
     }
 
     /// Runs a hub and a backend in front of it.
@@ -88,7 +104,8 @@ struct TestBackend: Sendable {
     ) async throws -> BackendReply {
         var headers = headers
         if let user {
-            headers.append(("Authorization", "Basic \(Data("\(user):\(user)".utf8).base64EncodedString())"))
+            let credentials = Data("\(user):\(user.lowercased())".utf8).base64EncodedString()
+            headers.append(("Authorization", "Basic \(credentials)"))
         }
         if body != nil { headers.append(("Content-Type", "application/json")) }
         let reply = try await http.send(
@@ -115,29 +132,6 @@ struct BackendReply: Sendable {
     let body: String
 }
 
-/// Believes whoever gives their name as their password.
-struct TutorialSignIn: RouterMiddleware {
-    let senders: Set<String>
-
-    func handle(
-        _ request: Request,
-        context: BackendRequestContext,
-        next: (Request, BackendRequestContext) async throws -> Response
-    ) async throws -> Response {
-        let words = (request.headers[.authorization] ?? "").split(separator: " ")
-        guard words.count == 2, words[0] == "Basic", let data = Data(base64Encoded: String(words[1])) else {
-            throw BackendRefusal.unauthorized("The request has no credentials.")
-        }
-        let parts = String(decoding: data, as: UTF8.self).split(separator: ":", maxSplits: 1)
-        guard parts.count == 2, parts[0] == parts[1], let name = UserName(String(parts[0])) else {
-            throw BackendRefusal.unauthorized("The credentials are wrong.")
-        }
-        var context = context
-        context.caller = Caller(name: name, mayNotifyOthers: senders.contains(name.key))
-        return try await next(request, context)
-    }
-}
-
 /// Clocks that stand still until they are told.
 final class TestClock: Sendable {
     private let passed = Mutex(Duration.zero)
@@ -146,13 +140,8 @@ final class TestClock: Sendable {
     var date: Date { Date(timeIntervalSince1970: 1_900_000_000 + Double(monotonic.milliseconds) / 1_000) }
 
     func advance(by time: Duration) { passed.withLock { $0 += time } }
-}
 
-/// Notes of the audit.
-final class TestNotes: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var backend: BackendClock {
+        BackendClock(now: { [self] in Timestamp(date) }, monotonic: { [self] in monotonic })
+    }
 }
