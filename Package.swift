@@ -232,10 +232,8 @@ let package = Package(
             name: "AppBackendTests",
             dependencies: [
                 "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore", "PushEmulator",
-                "PushServices",
-                "OutboundHTTP", "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log,
-                .nioCore,
-                .serviceLifecycle,
+                "PushServices", "ServerSentEvents", "NetworkAddresses", "OutboundHTTP", "HubTestServer", .crypto,
+                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
         .testTarget(

@@ -9,6 +9,7 @@ package import ServiceLifecycle
 /// It is served alone, or by a hub beside its own routes. ``services`` run as long as it is served.
 package final class AppBackend: Sendable {
     package let devices: UserDevices
+    let notifier: UserNotifier
     package let services: [any Service]
 
     let audit: AuditLog
@@ -21,6 +22,7 @@ package final class AppBackend: Sendable {
         audit = AuditLog(store: store, clock: clock, logger: logger)
         signIn = SignIn(store: store, audit: audit, hasher: configuration.hasher, clock: clock)
         devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
+        notifier = UserNotifier(hub: hub, clock: clock)
         services = [AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger)]
         self.configuration = configuration
         self.logger = logger
