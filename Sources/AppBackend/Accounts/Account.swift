@@ -28,7 +28,7 @@ package enum AccountError: Error, Equatable, CustomStringConvertible {
         case .unknown(let name): "there is no user '\(name)'"
         case .taken(let name): "cannot add user '\(name)': the name is taken"
         case .retained(let name, let end):
-            "cannot add user '\(name)': the name was in use until not long ago and is free from \(end.wholeSecond) on"
+            "cannot add user '\(name)': the name of a removed user stays taken until \(end.wholeSecond)"
         case .noToken(let id, let name): "user '\(name)' has no token \(id)"
         }
     }

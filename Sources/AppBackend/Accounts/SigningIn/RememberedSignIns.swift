@@ -10,7 +10,7 @@ final class RememberedSignIns: Sendable {
     /// What stands for a name and password.
     typealias Mark = [UInt8]
 
-    struct Entry: Sendable {
+    struct Entry: Sendable, Equatable {
         let accountID: Int64
         let version: Int64
     }

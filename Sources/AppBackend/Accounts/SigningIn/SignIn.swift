@@ -85,10 +85,7 @@ package final class SignIn: Sendable {
 
     private func account(_ login: PasswordLogin, _ network: ClientNetwork) async throws -> Account {
         let mark = remembered.mark(of: login)
-        if let entry = remembered.entry(mark) {
-            if let account = try await store.account(entry.accountID, version: entry.version) { return account }
-            remembered.forget(mark)
-        }
+        if let account = try await remembered(mark) { return account }
         let flight = Flight(mark: mark, network: network)
         let task = flights.withLock { flights in
             if let task = flights[flight] { return task }
@@ -102,11 +99,21 @@ package final class SignIn: Sendable {
         return try await task.value
     }
 
+    /// The account of a password that was right a moment ago and still is.
+    private func remembered(_ mark: RememberedSignIns.Mark) async throws -> Account? {
+        guard let entry = remembered.entry(mark) else { return nil }
+        let account = try await store.account(entry.accountID, version: entry.version)
+        if account == nil { remembered.forget(mark) }
+        return account
+    }
+
     private func check(
         _ login: PasswordLogin,
         _ mark: RememberedSignIns.Mark,
         _ network: ClientNetwork
     ) async throws -> Account {
+        // An earlier check may have ended after this request looked.
+        if let account = try await remembered(mark) { return account }
         let key = GuessLimiter.Key(login.name, network)
         if case .refused(let wait) = guesses.begin(key) {
             audit.note(AuditEvent(nil, .signIn, .slowed, network))

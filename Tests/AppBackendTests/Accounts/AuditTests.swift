@@ -1,0 +1,181 @@
+import GRDB
+import HubProtocol
+import Testing
+
+@testable import AppBackend
+
+@Suite struct AuditTests {
+    /// Who, what, outcome, network, number.
+    private static func lines(_ records: [AuditRecord]) -> [String] {
+        records.map { "\($0.who ?? "-") \($0.what) \($0.outcome) \($0.network ?? "-") \($0.count)" }
+    }
+
+    @Test func `every change and every sign-in is in the log`() async throws {
+        let bench = try SignInBench()
+        let alice = try #require(UserName("Alice"))
+        let accounts = bench.operatorAccounts
+        try await bench.add("Alice")
+        try await accounts.setRights(of: alice, mayNotifyOthers: true)
+        let first = try await bench.logIn("alice", device: "phone")
+        await bench.audit.flush()
+        _ = try await bench.logIn("alice")
+        try await bench.signIn.logOut(try #require(AccessToken(first)), SignInBench.elsewhere)
+        let tokens = try await accounts.tokens(of: alice)
+        try await accounts.revokeToken(try #require(tokens.first).id, of: alice)
+        try await accounts.setPassword(of: alice, to: Password(new: "battery staple"))
+        try await accounts.remove(alice)
+        let records = try await bench.auditRecords()
+        #expect(
+            Self.lines(records) == [
+                "alice account added done - 1", "alice rights changed done - 1", "alice log-in done 192.0.2.0/24 1",
+                "alice sign-in done 192.0.2.0/24 1", "alice log-in done 192.0.2.0/24 1",
+                "alice log-out done 198.51.100.0/24 1", "alice token revoked done - 1",
+                "alice password changed done - 1", "alice account removed done - 1",
+            ]
+        )
+        #expect(records.allSatisfy { $0.at == bench.clock.now })
+    }
+
+    @Test func `a refused sign-in names known users only, and nothing that was typed`() async throws {
+        let bench = try SignInBench()
+        try await bench.add("alice")
+        for name in ["alice", "my-password-by-mistake"] {
+            for number in 0..<6 { _ = try? await bench.caller(name, "typed \(number)") }
+        }
+        _ = try? await bench.caller(token: AccessToken.random().text)
+        _ = try? await bench.signIn.caller(authorization: "Basic (null)", network: SignInBench.home)
+        let records = try await bench.auditRecords()
+        #expect(
+            Set(Self.lines(records)) == [
+                "alice account added done - 1", "alice sign-in refused 192.0.2.0/24 5",
+                "- sign-in refused 192.0.2.0/24 5", "- sign-in slowed 192.0.2.0/24 2",
+                "- token refused 192.0.2.0/24 1",
+            ]
+        )
+        let all = try await bench.store.read { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM audit").map(\.description).joined()
+        }
+        #expect(!all.contains("typed"))
+        #expect(!all.contains("mistake"))
+    }
+
+    @Test func `equal events are one row for an hour, or a day if nothing was refused`() async throws {
+        let bench = try SignInBench()
+        let refused = AuditEvent(UserName("alice"), .signIn, .refused, SignInBench.home)
+        let done = AuditEvent(UserName("alice"), .signIn, .done, SignInBench.home)
+        let start = bench.clock.now
+        for _ in 0..<25 {
+            for event in [refused, done] { for _ in 0..<2 { bench.audit.note(event) } }
+            await bench.audit.flush()
+            bench.clock.advance(by: .seconds(3_600))
+        }
+        let records = try await bench.auditRecords()
+        #expect(records.filter { $0.outcome == "refused" }.map(\.count) == Array(repeating: 2, count: 25))
+        let signIns = records.filter { $0.outcome == "done" }
+        #expect(signIns.map(\.count) == [48, 2])
+        #expect(signIns.first?.at == start)
+        #expect(signIns.first?.lastAt == start + .seconds(23 * 3_600))
+    }
+
+    @Test func `a list is of one user and ends with the newest`() async throws {
+        let bench = try SignInBench()
+        for name in ["alice", "bob", "carol"] { try await bench.add(name) }
+        let last = try await bench.operatorAccounts.audit(limit: 2)
+        #expect(last.map(\.who) == ["bob", "carol"])
+        let bobs = try await bench.operatorAccounts.audit(of: UserName("BOB"), limit: 10)
+        #expect(bobs.map(\.who) == ["bob"])
+    }
+
+    @Test func `a flood of different events is counted without who and where`() async throws {
+        let bench = try SignInBench()
+        let count = AuditLog.maximumPending + 500
+        for number in 0..<count {
+            bench.audit.note(
+                AuditEvent(nil, .signIn, .refused, SignInBench.network("10.\(number / 200).\(number % 200).1"))
+            )
+        }
+        let records = try await bench.auditRecords()
+        #expect(records.count == AuditLog.maximumPending + 1)
+        #expect(records.filter { $0.network == nil }.map(\.count) == [500])
+        #expect(records.map(\.count).reduce(0, +) == count)
+    }
+
+    @Test func `what cannot be written is written later`() async throws {
+        let bench = try SignInBench()
+        try await bench.store.write { try $0.execute(sql: "ALTER TABLE audit RENAME TO missing") }
+        bench.audit.note(AuditEvent(nil, .signIn, .refused, SignInBench.home))
+        await bench.audit.flush()
+        bench.audit.note(AuditEvent(nil, .signIn, .refused, SignInBench.home))
+        try await bench.store.write { try $0.execute(sql: "ALTER TABLE missing RENAME TO audit") }
+        let records = try await bench.auditRecords()
+        #expect(records.map(\.count) == [2])
+    }
+
+    @Test func `refusals cannot push out other events`() async throws {
+        let bench = try SignInBench()
+        try await bench.add("alice")
+        try await bench.store.write { db in
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
+                    INSERT INTO audit (at, lastAt, count, what, outcome) SELECT n, n, 1, 'sign-in', 'refused' FROM number
+                    """,
+                arguments: [AuditLog.maximumRefusals + 10]
+            )
+        }
+        try await bench.store.boundAudit()
+        let counts = try await bench.store.read { db in
+            try Row.fetchAll(db, sql: "SELECT outcome, count(*) AS n, min(at) AS first FROM audit GROUP BY outcome")
+                .map { "\($0["outcome"] as String) \($0["n"] as Int)" }
+        }
+        #expect(counts == ["done 1", "refused \(AuditLog.maximumRefusals)"])
+        let oldest = try await bench.store.read { try Int.fetchOne($0, sql: "SELECT min(at) FROM audit") }
+        #expect(oldest == 11)
+    }
+
+    @Test func `old entries, tokens and names go after their time`() async throws {
+        let bench = try SignInBench()
+        try await bench.add("alice")
+        try await bench.add("bob")
+        _ = try await bench.logIn("alice")
+        try await bench.operatorAccounts.remove(try #require(UserName("bob")))
+        let upkeep = AccountUpkeep(
+            store: bench.store,
+            audit: bench.audit,
+            clock: bench.clock.clock,
+            logger: SignInBench.quiet
+        )
+        _ = try await bench.auditRecords()
+        bench.clock.advance(by: AuditLog.retention)
+        await upkeep.purgeIfDue()
+        let kept = try await bench.store.audit(of: nil, limit: .max)
+        #expect(kept.count == 5)
+        bench.clock.advance(by: AccountUpkeep.purgeInterval)
+        await upkeep.purgeIfDue()
+        for table in ["audit", "token", "removedAccount"] {
+            let rows = try await bench.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") }
+            #expect(rows == 0, "\(table)")
+        }
+    }
+
+    @Test func `nothing goes by a clock that has jumped`() async throws {
+        let bench = try SignInBench()
+        try await bench.add("alice")
+        let upkeep = AccountUpkeep(
+            store: bench.store,
+            audit: bench.audit,
+            clock: bench.clock.clock,
+            logger: SignInBench.quiet
+        )
+        bench.clock.jump(by: .seconds(365 * 86_400))
+        bench.clock.advance(by: AccountUpkeep.purgeInterval)
+        await upkeep.purgeIfDue()
+        let kept = try await bench.store.audit(of: nil, limit: .max)
+        #expect(kept.count == 1)
+        // After another hour at its new time it is believed.
+        bench.clock.advance(by: AccountUpkeep.purgeInterval)
+        await upkeep.purgeIfDue()
+        let left = try await bench.store.audit(of: nil, limit: .max)
+        #expect(left.isEmpty)
+    }
+}
