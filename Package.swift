@@ -232,8 +232,9 @@ let package = Package(
             name: "AppBackendTests",
             dependencies: [
                 "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore", "PushEmulator",
-                "PushServices", "ServerSentEvents", "NetworkAddresses", "OutboundHTTP", "HubTestServer", .crypto,
-                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
+                "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioPosix,
+                .nioSSL, .serviceLifecycle,
             ]
         ),
         .testTarget(

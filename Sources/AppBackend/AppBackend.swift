@@ -10,19 +10,27 @@ package import ServiceLifecycle
 package final class AppBackend: Sendable {
     package let devices: UserDevices
     let notifier: UserNotifier
+    let payloads: SecurePayloads
     package let services: [any Service]
 
     let audit: AuditLog
-    private let configuration: BackendConfiguration
+    let configuration: BackendConfiguration
     private let signIn: SignIn
     private let logger: Logger
 
-    package init(store: BackendStore, hub: HubClient, configuration: BackendConfiguration, logger: Logger) {
+    package init(
+        store: BackendStore,
+        secrets: PayloadBox,
+        hub: HubClient,
+        configuration: BackendConfiguration,
+        logger: Logger
+    ) {
         let clock = configuration.clock
         audit = AuditLog(store: store, clock: clock, logger: logger)
         signIn = SignIn(store: store, audit: audit, hasher: configuration.hasher, clock: clock)
         devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
         notifier = UserNotifier(hub: hub, clock: clock)
+        payloads = SecurePayloads(store: store, box: secrets, bounds: configuration.payloadBounds, clock: clock)
         services = [AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger)]
         self.configuration = configuration
         self.logger = logger

@@ -21,5 +21,5 @@ package struct BackendRoute: Sendable {
 
 /// Every operation beside ``LoginRoutes``; another address is answered with 404.
 package enum BackendRoutes {
-    package static let all: [BackendRoute] = RegisterRoutes.routes + NotificationRoutes.routes
+    package static let all: [BackendRoute] = RegisterRoutes.routes + NotificationRoutes.routes + SecureRoutes.routes
 }

@@ -34,6 +34,17 @@ final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// The time until a key may be used again; `nil` if it may be used now.
+    ///
+    /// Asking is not a use.
+    func wait(_ key: Key) -> Duration? {
+        let now = clock()
+        return uses.withLock { uses in
+            let times = (uses[key] ?? []).filter { now - $0 < Self.window }
+            return times.count >= limit ? times[times.count - limit] + Self.window - now : nil
+        }
+    }
+
     /// Number of keys whose use is remembered.
     var count: Int { uses.withLock { $0.count } }
 

@@ -13,8 +13,7 @@ enum NotificationRoutes {
             let query = try request.query
             switch (query["pns"], query["to_tag"]) {
             case (let pns?, let name?): return try await notify(request, caller, pns: pns, name: name)
-            case (nil, nil):
-                throw BackendRefusal.badRequest("The query has neither 'pns' nor 'to_tag'.")
+            case (nil, nil): return try await SecureRoutes.push(request, caller)
             case (_?, nil): throw BackendRefusal.badRequest("The query has 'pns' and no 'to_tag'.")
             case (nil, _?): throw BackendRefusal.badRequest("The query has 'to_tag' and no 'pns'.")
             }

@@ -19,6 +19,8 @@ struct EmulatedHub: Sendable {
     let hub: TestHub
     let backend: TestBackend
     let emulator: PushEmulator
+    /// Where the hub and the backend keep their files.
+    let folder: String
 
     static func run(
         credentials kinds: [PlatformCredential.Kind] = allKinds,
@@ -32,7 +34,7 @@ struct EmulatedHub: Sendable {
         let credentials = try kinds.map { PlatformCredential($0, try properties(of: $0)) }
         let result: Result<Void, any Error>
         do {
-            try await TestHub.run { _, configuration in
+            try await TestHub.run(in: scratch) { configuration in
                 configuration.pushServices = PushServiceDirectory(
                     emulation: .init(
                         origin: emulator.origin,
@@ -44,7 +46,7 @@ struct EmulatedHub: Sendable {
                 configuration.pushContact = kinds.contains(.browser) ? "mailto:push@example.org" : nil
             } _: { hub in
                 try await TestBackend.run(hub.client, store: scratch.file("backend.sqlite"), configure: configure) {
-                    try await body(EmulatedHub(hub: hub, backend: $0, emulator: emulator))
+                    try await body(EmulatedHub(hub: hub, backend: $0, emulator: emulator, folder: scratch.path))
                 }
             }
             result = .success(())

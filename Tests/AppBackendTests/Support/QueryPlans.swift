@@ -39,7 +39,9 @@ enum QueryPlans {
         #expect(!plans.isEmpty, sourceLocation: sourceLocation)
         for (sql, steps) in plans {
             let slow = steps.filter { step in
-                step.hasPrefix("SCAN") && step != "SCAN CONSTANT ROW" || step.hasSuffix("PRIMARY KEY (kind=?)")
+                // Counting payloads reads the smallest index.
+                step.hasPrefix("SCAN") && step != "SCAN CONSTANT ROW" && !step.contains("COVERING INDEX")
+                    || step.hasSuffix("PRIMARY KEY (kind=?)")
             }
             #expect(slow.isEmpty, "\(sql): \(steps)", sourceLocation: sourceLocation)
         }

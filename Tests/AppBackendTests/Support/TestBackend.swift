@@ -39,7 +39,13 @@ struct TestBackend: Sendable {
         configure(&configuration)
         let store = try BackendStore(path: path)
         try await addUsers(to: store)
-        let backend = AppBackend(store: store, hub: hub, configuration: configuration, logger: .quiet)
+        let backend = AppBackend(
+            store: store,
+            secrets: try PayloadBox(keyFile: path + ".key"),
+            hub: hub,
+            configuration: configuration,
+            logger: .quiet
+        )
         let (ports, port) = AsyncStream<Int>.makeStream()
         let application = Application(
             responder: backend.responder(),

@@ -19,14 +19,15 @@ struct TestHub: Sendable {
 
     /// Runs a hub for the length of `body`, then stops it as a signal would.
     static func run<Output>(
-        configure: (ScratchFolder, inout HubConfiguration) -> Void = { _, _ in },
+        in folder: ScratchFolder? = nil,
+        configure: (inout HubConfiguration) -> Void = { _ in },
         _ body: (TestHub) async throws -> Output
     ) async throws -> Output {
-        let scratch = try ScratchFolder()
+        let scratch = try folder ?? ScratchFolder()
         let name = try HubName("news")
         var configuration = HubConfiguration(databasePath: scratch.file("hub.sqlite"), hubName: name)
         configuration.port = 0
-        configure(scratch, &configuration)
+        configure(&configuration)
         let service = try await HubService(configuration, logger: .quiet)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let running = Task {
