@@ -17,11 +17,13 @@ PREFIX ?= /usr/local
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 # Libraries that others wrote, which judge what is encrypted and signed for push services.
 ORACLES := .build/oracles
-# Says at the end once more what failed: a hundred suites scroll by.
+# Prints what failed and the sum; .build/test.log has all of it.
 RUN_TESTS = set -o pipefail; \
 	if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
-	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build 2>&1 | tee .build/test.log || \
-	{ echo "Failed:"; grep -E 'recorded an issue|error:|Fatal error' .build/test.log; exit 1; }
+	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build 2>&1 | tee .build/test.log | \
+	grep --line-buffered -E '^(✘|↳|✔ Test run)|(^|: )error: |Fatal error'
+# A build says what it does on a terminal only.
+QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long oracles program build bench fuzz install uninstall deb lint format deps
@@ -38,11 +40,11 @@ demo: deps ## the whole pipeline on a scratch directory: hub, publisher, two age
 test test-long: TEST_PROGRAMS := dbus-daemon
 
 test: deps lint oracles ## every check: style, imports, unit and end-to-end tests
-	swift build --build-tests
+	swift build --build-tests $(QUIET)
 	@$(RUN_TESTS)
 
 test-long: deps oracles ## the tests with the long runs of those that are random
-	swift build --build-tests
+	swift build --build-tests $(QUIET)
 	@NEWSWIRE_LONG=1; export NEWSWIRE_LONG; $(RUN_TESTS)
 
 # Without them the tests that need them are skipped.

@@ -206,7 +206,7 @@ let package = Package(
             name: "PushServicesTests",
             dependencies: [
                 "PushServices", "PushEmulator", "OutboundHTTP", "HubProtocol", "NetworkAddresses", "HubTestServer",
-                "Certificates", "HostSystem", .crypto, .cryptoExtras, .x509,
+                "Certificates", "HostSystem", .crypto, .cryptoExtras, .x509, .asn1,
             ]
         ),
         .testTarget(
@@ -242,7 +242,7 @@ let package = Package(
             dependencies: [
                 "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices", "PushEmulator",
                 "ServerSentEvents",
-                "StreamProbe",
+                "StreamProbe", "HubTestServer",
                 "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .cryptoExtras, .grdb, .httpTypes,
                 .hummingbirdCore, .log,
                 .nioCore, .nioPosix,

@@ -67,6 +67,16 @@ static inline CURLcode ccurl_set_callbacks(CURL *easy, void *context, ccurl_data
     return code;
 }
 
+static inline CURLcode ccurl_set_socket_watch(CURL *easy, void *context, curl_sockopt_callback opened,
+                                              curl_closesocket_callback closed) {
+    CURLcode code = CURLE_OK;
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, opened);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, closed);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, context);
+    return code;
+}
+
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }

@@ -233,9 +233,12 @@ package struct Registry: Sendable {
 
     /// The registrations of push platforms that a message reaches, by platform in lower case.
     func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [String: OrdinalSet] {
+        let kinds = kinds.filter { $0.key.isTemplate == (format == .template) && $0.key.platform != "stream" }
+        // A hub of agents alone has none.
+        guard !kinds.isEmpty else { return [:] }
         let targets = targets(of: expression, format)
         var platforms: [String: OrdinalSet] = [:]
-        for (kind, members) in kinds where kind.isTemplate == (format == .template) && kind.platform != "stream" {
+        for (kind, members) in kinds {
             let reached = members.intersection(targets)
             if !reached.isEmpty { platforms[kind.platform] = reached }
         }

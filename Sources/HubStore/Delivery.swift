@@ -30,6 +30,8 @@ package struct Delivery: Sendable, Equatable {
     package let endedAt: Timestamp?
     /// The outcome of those that were left at the end, if it came before they had one.
     package let endedAs: OutcomeName?
+    /// Why, where ``endedAs`` leaves that open.
+    let ownEndReason: String?
     /// When the hub took the message; `nil` if it was not asked for.
     package var acceptedAt: Timestamp?
 }
@@ -73,7 +75,8 @@ package struct DeliveryRetry: Sendable, Equatable {
 extension Delivery {
     /// Why the targets that were left at the end were not sent the message.
     var endReason: String {
-        switch endedAs {
+        if let ownEndReason { return ownEndReason }
+        return switch endedAs {
         case .wrongToken: "the hub's credential is for another app since then"
         case .invalidCredentials: "the credential was refused until the message expired"
         case .invalidNotificationFormat: "the message cannot be read"
@@ -88,12 +91,26 @@ package struct DeliveryFailure: Sendable, Equatable {
     package let outcome: OutcomeName
     /// One line, for people.
     package let reason: String
+    /// What the push service has reported dead; `nil` if that is not why.
+    package var deadHandle: String?
 
-    package init(ordinal: Ordinal, outcome: OutcomeName, reason: String) {
+    package init(ordinal: Ordinal, outcome: OutcomeName, reason: String, deadHandle: String? = nil) {
         self.ordinal = ordinal
         self.outcome = outcome
         self.reason = reason
+        self.deadHandle = deadHandle
     }
+}
+
+/// A target that was not sent a message, with what is known of it now.
+package struct FailedTarget: Sendable, Equatable {
+    package let failure: DeliveryFailure
+    package let at: Timestamp
+    /// `nil` for a handle of a direct send, and for what has gone without a trace.
+    package var registration: RegistrationID?
+    package var installation: InstallationID?
+    /// The one that is dead, else that of the registration as it is, or as it was before it went.
+    package var handle: String?
 }
 
 /// What has become of a message at one target of a push service.

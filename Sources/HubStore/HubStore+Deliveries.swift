@@ -59,12 +59,25 @@ extension HubStore {
     }
 
     /// Targets of a hub's platform whose time to be tried again has come, the oldest first.
-    package func dueRetries(hub: HubKey, platform: String, at now: Timestamp, limit: Int) async throws
-        -> [DeliveryRetry]
-    {
+    ///
+    /// Those that are due after `latest` follow: no wait is so long, so a clock that was ahead has set their times.
+    package func dueRetries(
+        hub: HubKey,
+        platform: String,
+        at now: Timestamp,
+        latest: Timestamp,
+        limit: Int
+    ) async throws -> [DeliveryRetry] {
         try await pool.read { db in
-            let statement = try db.cachedStatement(sql: DeliveryQuery.due)
-            return try Row.fetchAll(statement, arguments: [hub, platform, now, limit]).map(DeliveryRetry.init(row:))
+            var retries = try Row.fetchAll(
+                try db.cachedStatement(sql: DeliveryQuery.due),
+                arguments: [hub, platform, now, limit]
+            )
+            if retries.count < limit {
+                let statement = try db.cachedStatement(sql: DeliveryQuery.dueAfter)
+                retries += try Row.fetchAll(statement, arguments: [hub, platform, latest, limit - retries.count])
+            }
+            return retries.map(DeliveryRetry.init(row:))
         }
     }
 
@@ -99,48 +112,6 @@ extension HubStore {
         }
     }
 
-    /// Failed targets of a delivery in the order of their ordinals, from behind one on.
-    package func deliveryFailures(
-        of key: DeliveryKey,
-        after ordinal: Ordinal = 0,
-        limit: Int
-    ) async throws -> [DeliveryFailure] {
-        try await pool.read { db in
-            let arguments: StatementArguments = [key.sequence, key.platform, ordinal, limit]
-            let kept = try Row.fetchAll(try db.cachedStatement(sql: DeliveryQuery.failures), arguments: arguments).map {
-                DeliveryFailure(
-                    ordinal: $0["ordinal"],
-                    outcome: OutcomeName(rawValue: $0["outcome"]),
-                    reason: $0["reason"]
-                )
-            }
-            let left = try Self.left(of: key, after: ordinal, limit: limit, Transaction(db))
-            return Array((kept + left).sorted { $0.ordinal < $1.ordinal }.prefix(limit))
-        }
-    }
-
-    /// Targets that had no outcome of their own when the delivery was ended.
-    private static func left(
-        of key: DeliveryKey,
-        after ordinal: Ordinal,
-        limit: Int,
-        _ transaction: Transaction
-    ) throws -> [DeliveryFailure] {
-        guard let delivery = try transaction.delivery(key), let outcome = delivery.endedAs else { return [] }
-        let statement = try transaction.db.cachedStatement(sql: DeliveryQuery.nextBlock)
-        var found: [Ordinal] = []
-        var last = ordinal.block - 1
-        while found.count < limit,
-            let row = try Row.fetchOne(statement, arguments: [key.sequence, key.platform, last])
-        {
-            last = row["block"]
-            guard let block = DeliveryBlock(row: row) else { continue }
-            let left = block.targets.subtracting(block.done)
-            found += left.ordinals(above: ordinal, limit: limit - found.count)
-        }
-        return found.map { DeliveryFailure(ordinal: $0, outcome: outcome, reason: delivery.endReason) }
-    }
-
     /// What has become of a message at one target; `nil` for a message that is not delivered on the platform.
     package func standing(of ordinal: Ordinal, in key: DeliveryKey) async throws -> TargetStanding? {
         try await pool.read { db in
@@ -148,10 +119,7 @@ extension HubStore {
             guard let delivery = try transaction.delivery(key) else { return nil }
             let arguments: StatementArguments = [key.sequence, key.platform, ordinal]
             let failure = try Row.fetchOne(try db.cachedStatement(sql: DeliveryQuery.failure), arguments: arguments)
-            if let failure {
-                let outcome = OutcomeName(rawValue: failure["outcome"])
-                return .failed(DeliveryFailure(ordinal: ordinal, outcome: outcome, reason: failure["reason"]))
-            }
+            if let failure { return .failed(DeliveryFailure(row: failure)) }
             if let retry = try Row.fetchOne(try db.cachedStatement(sql: DeliveryQuery.retry), arguments: arguments) {
                 return .waits(DeliveryRetry(row: retry))
             }
@@ -171,10 +139,13 @@ extension HubStore {
     {
         try await pool.read { db in
             let transaction = Transaction(db)
+            let following = try db.cachedStatement(sql: DeliveryQuery.followingOfHandle)
+            let notFirst = try Ordinal.fetchSet(following, arguments: [ordinals.json])
             let statement = try db.cachedStatement(sql: DeliveryQuery.earlierOfHandle)
             return try transaction.registrations(ordinals: ordinals).map { stored in
+                guard notFirst.contains(stored.ordinal) else { return (stored, []) }
                 let earlier = try Ordinal.fetchAll(statement, arguments: [stored.ordinal, limit])
-                return (stored, earlier.isEmpty ? [] : try transaction.registrations(ordinals: earlier))
+                return (stored, try transaction.registrations(ordinals: earlier))
             }
         }
     }

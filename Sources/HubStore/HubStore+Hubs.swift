@@ -177,6 +177,7 @@ extension Transaction {
     ///
     /// - Returns: Whether nothing is left of it.
     package func purge(hub: HubKey, limit: Int, at: Timestamp) throws -> Bool {
+        guard try !dropTargetRows(of: hub, limit: limit) else { return false }
         for step in HubPurge.steps {
             // With an installation go what it was owed and its registrations.
             let rows = step.table == "installation" ? max(1, limit / HubPurge.installationWeight) : limit

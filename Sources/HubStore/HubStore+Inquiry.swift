@@ -75,8 +75,8 @@ extension HubStore {
 
     package func progress(of ordinals: some Sequence<Ordinal> & Sendable) async throws -> [Ordinal: StreamProgress] {
         try await pool.read { db in
-            let list = "[\(ordinals.map { "\($0)" }.joined(separator: ","))]"
-            let rows = try Row.fetchCursor(try db.cachedStatement(sql: Inquiry.progressOfMany), arguments: [list])
+            let statement = try db.cachedStatement(sql: Inquiry.progressOfMany)
+            let rows = try Row.fetchCursor(statement, arguments: [ordinals.json])
             var known: [Ordinal: StreamProgress] = [:]
             while let row = try rows.next() { known[row["ordinal"]] = StreamProgress(row: row) }
             return known
@@ -200,4 +200,9 @@ extension RecipientCounts {
     var record: String {
         "{\(platforms.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ","))}"
     }
+}
+
+extension Sequence<Ordinal> {
+    /// For `json_each`: one statement, whatever their number.
+    var json: String { "[\(map { "\($0.rawValue)" }.joined(separator: ","))]" }
 }

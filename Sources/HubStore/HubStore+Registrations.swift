@@ -175,7 +175,9 @@ enum RegistrationQuery {
         \(columns) WHERE r.hubID = ? AND r.registrationID > ? AND r.platform <> 'stream'
         ORDER BY r.registrationID LIMIT ?
         """
-    static let byOrdinal = "\(columns) WHERE r.ordinal = ?"
+    static let byOrdinals = """
+        \(columns) WHERE r.ordinal IN (SELECT value FROM json_each(?)) ORDER BY r.ordinal
+        """
     static let alone = "\(columns) WHERE r.ordinal = ? AND r.installation IS NULL"
     static let byHandle =
         "\(columns) WHERE r.hubID = ? AND r.handleKey = ? AND r.ordinal > ? ORDER BY r.ordinal LIMIT ?"
@@ -195,6 +197,10 @@ enum RegistrationQuery {
         SELECT ordinal, registrationID, throughSequence, platform, tags, record, afterSequence FROM formerRegistration
         WHERE hubID = ?1 AND handleKey = ?2 AND throughSequence >= ?3 AND afterSequence < ?3
         ORDER BY ordinal LIMIT ?4
+        """
+    static let lastFormer = """
+        SELECT registrationID, platform, tags, record FROM formerRegistration
+        WHERE ordinal = ? ORDER BY throughSequence DESC LIMIT 1
         """
     static let boundFormer = """
         DELETE FROM formerRegistration WHERE ordinal = ?1 AND throughSequence NOT IN (

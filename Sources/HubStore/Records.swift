@@ -73,4 +73,6 @@ package struct DroppedRows: Sendable, Equatable {
     package var through: LogSequence?
     /// Bytes of messages that are left, as in ``LogSize/bytes``.
     package var bytesLeft: Int64 = 0
+    /// There may be more to drop.
+    package var hasMore = false
 }

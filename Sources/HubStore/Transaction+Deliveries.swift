@@ -44,9 +44,7 @@ extension Transaction {
         for ordinal in finished {
             if let outcome = progress.done[ordinal] { counts[outcome, default: 0] += 1 }
         }
-        for ordinal in progress.done.keys {
-            try execute(DeliveryQuery.dropRetry, [key.sequence, key.platform, ordinal])
-        }
+        try execute(DeliveryQuery.dropRetries, [key.sequence, key.platform, progress.done.keys.json])
         for (outcome, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             try execute(DeliveryQuery.addOutcome, [key.sequence, key.platform, outcome.rawValue, count])
         }
@@ -68,15 +66,21 @@ extension Transaction {
 
     /// Gives every target that is left one outcome, as when the message has expired.
     ///
+    /// `reason` is `nil` where the outcome says all.
+    ///
     /// - Returns: Number of those targets.
-    package func end(_ key: DeliveryKey, as outcome: OutcomeName, at: Timestamp) throws -> Int {
+    @discardableResult
+    package func end(_ key: DeliveryKey, as outcome: OutcomeName, reason: String? = nil, at: Timestamp) throws -> Int {
         guard let delivery = try delivery(key), delivery.endedAt == nil else { return 0 }
         if delivery.remaining > 0 {
             try execute(DeliveryQuery.addOutcome, [key.sequence, key.platform, outcome.rawValue, delivery.remaining])
         }
         try execute(
-            "UPDATE delivery SET remaining = 0, endedAt = ?, endedAs = ? WHERE sequence = ? AND platform = ?",
-            [at, outcome.rawValue, key.sequence, key.platform]
+            """
+            UPDATE delivery SET remaining = 0, endedAt = ?, endedAs = ?, endReason = ?
+            WHERE sequence = ? AND platform = ?
+            """,
+            [at, outcome.rawValue, reason, key.sequence, key.platform]
         )
         try execute("DELETE FROM deliveryRetry WHERE sequence = ? AND platform = ?", [key.sequence, key.platform])
         return delivery.remaining
@@ -140,8 +144,11 @@ extension Transaction {
         let kept = failures.prefix(max(0, Self.maximumFailures - known))
         for failure in kept {
             try execute(
-                "INSERT OR REPLACE INTO deliveryFailure VALUES (?, ?, ?, ?, ?, ?)",
-                [key.sequence, key.platform, failure.ordinal, failure.outcome.rawValue, failure.reason, at]
+                "INSERT OR REPLACE INTO deliveryFailure VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    key.sequence, key.platform, failure.ordinal, failure.outcome.rawValue, failure.reason, at,
+                    failure.deadHandle == nil ? nil : hub, failure.deadHandle,
+                ]
             )
         }
         try execute(
@@ -183,7 +190,9 @@ extension Transaction {
 
 /// The statements of deliveries, apart so that a test can ask for their plans.
 enum DeliveryQuery {
-    private static let columns = "sequence, platform, isDirect, audience, total, remaining, beganAt, endedAt, endedAs"
+    private static let columns = """
+        sequence, platform, isDirect, audience, total, remaining, beganAt, endedAt, endedAs, endReason
+        """
     static let one = "SELECT \(columns) FROM delivery WHERE sequence = ? AND platform = ?"
     static let ofMessage = "SELECT \(columns) FROM delivery WHERE sequence = ?"
     static let open = """
@@ -207,8 +216,15 @@ enum DeliveryQuery {
         SELECT \(retryColumns) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt <= ?
         ORDER BY dueAt LIMIT ?
         """
+    static let dueAfter = """
+        SELECT \(retryColumns) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?
+        ORDER BY dueAt LIMIT ?
+        """
     static let nextDue = "SELECT min(dueAt) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?"
-    static let dropRetry = "DELETE FROM deliveryRetry WHERE sequence = ? AND platform = ? AND ordinal = ?"
+    static let dropRetries = """
+        DELETE FROM deliveryRetry
+        WHERE sequence = ? AND platform = ? AND ordinal IN (SELECT value FROM json_each(?))
+        """
     static let addOutcome = """
         INSERT INTO deliveryOutcome VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count
         """
@@ -225,12 +241,21 @@ enum DeliveryQuery {
     static let outcomes = "SELECT outcome, count FROM deliveryOutcome WHERE sequence = ? AND platform = ?"
     static let retryCount = "SELECT count(*) FROM deliveryRetry WHERE sequence = ? AND platform = ?"
     static let failure = """
-        SELECT outcome, reason FROM deliveryFailure WHERE sequence = ? AND platform = ? AND ordinal = ?
+        SELECT ordinal, outcome, reason, handle FROM deliveryFailure
+        WHERE sequence = ? AND platform = ? AND ordinal = ?
         """
     static let retry = "SELECT \(retryColumns) FROM deliveryRetry WHERE sequence = ? AND platform = ? AND ordinal = ?"
     static let failures = """
-        SELECT ordinal, outcome, reason FROM deliveryFailure
+        SELECT ordinal, outcome, reason, at, handle FROM deliveryFailure
         WHERE sequence = ? AND platform = ? AND ordinal > ? ORDER BY ordinal LIMIT ?
+        """
+    /// Of some registrations, those that are not the first ones of their handles.
+    static let followingOfHandle = """
+        SELECT later.ordinal FROM registration AS later
+        WHERE later.ordinal IN (SELECT value FROM json_each(?)) AND EXISTS (
+            SELECT 1 FROM registration AS earlier
+            WHERE earlier.hubID = later.hubID AND earlier.handleKey = later.handleKey AND earlier.ordinal < later.ordinal
+        )
         """
     /// Registrations with lower ordinals that have the same handle.
     static let earlierOfHandle = """
@@ -250,7 +275,8 @@ extension Delivery {
             remaining: row["remaining"],
             beganAt: row["beganAt"],
             endedAt: row["endedAt"],
-            endedAs: (row["endedAs"] as String?).map { OutcomeName(rawValue: $0) }
+            endedAs: (row["endedAs"] as String?).map { OutcomeName(rawValue: $0) },
+            ownEndReason: row["endReason"]
         )
     }
 }

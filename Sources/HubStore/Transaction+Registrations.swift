@@ -16,10 +16,12 @@ extension Transaction {
 
     /// Those of some ordinals that are there and can be shown, in the order of the ordinals.
     package func registrations(ordinals: [Ordinal]) throws -> [StoredRegistration] {
-        let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinal)
-        return try ordinals.compactMap { ordinal in
-            try Row.fetchCursor(statement, arguments: [ordinal]).compactMap { StoredRegistration(row: $0) }.next()
-        }.filter(\.isReadable)
+        let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinals)
+        return try Array(
+            Row.fetchCursor(statement, arguments: [ordinals.json]).compactMap { row in
+                StoredRegistration(row: row)
+            }
+        ).filter(\.isReadable)
     }
 
     /// Registrations of a handle that can be shown, at most ``HubStore/maximumHandleRows``.

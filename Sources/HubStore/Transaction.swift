@@ -106,50 +106,6 @@ extension Transaction {
         )
     }
 
-    /// Drops the oldest rows of the log, at most `limit` of them, and what only they needed.
-    ///
-    /// Rows noted before `cutoff` have expired (`nil` while no clock can be trusted). Rows are dropped, expired or not,
-    /// while more than `maximumBytes` of messages are left.
-    ///
-    /// - Returns: What was dropped; `rows` below `limit` means that there is no more to drop.
-    package func dropOldest(expiredBefore cutoff: Timestamp?, maximumBytes: Int64, limit: Int) throws -> DroppedRows {
-        var dropped = DroppedRows()
-        dropped.bytesLeft = try countBytes()
-        var changes: [(ordinal: Ordinal, sequence: LogSequence)] = []
-        for row in try Row.fetchAll(try db.cachedStatement(sql: Query.oldestRows), arguments: [limit]) {
-            let (sequence, at): (LogSequence, Timestamp) = (row["sequence"], row["at"])
-            let (bytes, ordinal): (Int64, Ordinal?) = (row["bytes"], row["ordinal"])
-            let isExpired = cutoff.map { at < $0 } ?? false
-            guard isExpired || dropped.bytesLeft > maximumBytes else { break }
-            dropped.through = sequence
-            dropped.rows += 1
-            dropped.bytesLeft -= bytes
-            if let ordinal { changes.append((ordinal, sequence)) } else if !isExpired { dropped.bySize += 1 }
-        }
-        guard let through = dropped.through else { return dropped }
-        try execute("DELETE FROM log WHERE sequence <= ?", [through])
-        try execute("DELETE FROM loss WHERE sequence <= ?", [through])
-        // What was owed before a change is of no use once no message from before it is left.
-        for change in changes { try execute(Query.dropOwed, [change.ordinal, change.sequence]) }
-        try dropFormerRegistrations(through: through)
-        try execute(
-            "UPDATE retention SET throughSequence = ?, bySize = bySize + ?, countedBytes = ?",
-            [through, dropped.bySize, dropped.bytesLeft]
-        )
-        return dropped
-    }
-
-    /// Bytes of what the log's messages were sent with; adds up only what has come since the last time.
-    func countBytes() throws -> Int64 {
-        guard let counted = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes FROM retention") else {
-            return 0
-        }
-        let (through, bytes): (LogSequence, Int64) = (counted["countedThrough"], counted["countedBytes"])
-        let added = try Int64.fetchOne(try db.cachedStatement(sql: Query.bytesAfter), arguments: [through]) ?? 0
-        try execute("UPDATE retention SET countedThrough = ?, countedBytes = ?", [try top(), bytes + added])
-        return bytes + added
-    }
-
     /// Moves instants that a clock noted before it jumped, so that the jump makes nothing older.
     ///
     /// Only instants in the range `noted` move: those that the clock can have noted before the jump and not after. Looks at

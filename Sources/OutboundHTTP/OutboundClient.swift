@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The one way out of this machine over HTTP.
 ///
 /// All transfers of one client run on one thread, which exists while it is needed. Cancelling the task that awaits a
@@ -8,6 +10,8 @@ package final class OutboundClient: Sendable {
     private let clientCertificate: ClientCertificate?
     private let proxies: ProxySettings
     private let loop: TransferLoop
+    /// The last one that was parsed: whoever asks one host a thousand times has its address parsed once.
+    private let recentAddress = Mutex<WebAddress?>(nil)
 
     /// - Parameters:
     ///   - userAgent: As RFC 9110 §10.1.5 has it; feeds want a contact address in it.
@@ -102,8 +106,9 @@ package final class OutboundClient: Sendable {
         _ delivery: TransferPlan.Delivery,
         until milestone: Transfer.Milestone
     ) async throws(OutboundError) -> (Transfer, RedirectTrail) {
-        try TransferPlan.check(request)
-        var trail = try RedirectTrail(request)
+        let headers = OutboundHeaders(request.headers).fields + request.echoes
+        try TransferPlan.check(request.method, headers)
+        var trail = RedirectTrail(request, headers, to: try address(request.url))
         let deadline = request.totalTimeout.map { ContinuousClock.now.advanced(by: $0) }
         while true {
             let plan = plan(request, trail, delivery, deadline)
@@ -116,6 +121,13 @@ package final class OutboundClient: Sendable {
             loop.send(.cancel(transfer))
             try trail.follow(head)
         }
+    }
+
+    private func address(_ text: String) throws(OutboundError) -> WebAddress {
+        if let sibling = recentAddress.withLock({ $0 })?.sibling(text) { return sibling }
+        let address = try WebAddress(parsing: text)
+        if address.user == nil { recentAddress.withLock { $0 = address } }
+        return address
     }
 
     private func perform(

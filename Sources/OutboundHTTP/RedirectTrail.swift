@@ -13,16 +13,14 @@ struct RedirectTrail {
 
     private let limit: Int
     private let redirectAddresses: AddressPolicy
-    private let start: WebAddress
     private var steps = 0
     private var isLeadingRun = true
 
-    init(_ request: OutboundRequest) throws(OutboundError) {
-        let start = try WebAddress(parsing: request.url)
-        self.start = start
+    /// `headers` are all of the request's, and `start` is its address.
+    init(_ request: OutboundRequest, _ headers: [OutboundHeaders.Field], to start: WebAddress) {
         self.address = start
         self.method = request.method
-        self.headers = request.headers.map { OutboundHeaders.Field(name: $0.name, value: $0.value) } + request.echoes
+        self.headers = headers
         self.body = request.body
         self.addresses = request.addresses
         self.redirectAddresses = request.redirectAddresses

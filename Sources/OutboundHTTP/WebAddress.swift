@@ -16,10 +16,31 @@ struct WebAddress: Sendable, Equatable {
     let port: Int
     let user: String?
     let password: String?
+    /// Scheme, host and port, always with the port.
+    let origin: String
 
     /// - Throws: ``OutboundError/badURL(reason:)``, which quotes no part that may be secret.
     init(parsing text: String) throws(OutboundError) {
         try self.init(text, relativeTo: nil)
+    }
+
+    /// An address of the same origin with a path that needs no parser: letters, digits, `-`, `_` and `:`; `nil` for others.
+    func sibling(_ text: String) -> WebAddress? {
+        guard user == nil, password == nil, text.utf8.count <= Self.maximumLength else { return nil }
+        // Normalised, it has a slash after the host.
+        let start = self.text.utf8.count(upToSlash: 3)
+        guard text.utf8.count > start, text.utf8.starts(with: self.text.utf8.prefix(start)),
+            text.utf8.dropFirst(start).allSatisfy(Self.isPlain)
+        else { return nil }
+        return WebAddress(
+            text: text,
+            scheme: scheme,
+            host: host,
+            port: port,
+            user: nil,
+            password: nil,
+            origin: origin
+        )
     }
 
     /// Resolves a redirect's target.
@@ -30,10 +51,16 @@ struct WebAddress: Sendable, Equatable {
     }
 
     func with(user: String?, password: String?) -> WebAddress {
-        WebAddress(text: text, scheme: scheme, host: host, port: port, user: user, password: password)
+        WebAddress(
+            text: text,
+            scheme: scheme,
+            host: host,
+            port: port,
+            user: user,
+            password: password,
+            origin: origin
+        )
     }
-
-    var origin: String { "\(scheme)://\(host):\(port)" }
 
     /// The host as messages name it: with the port when it is not the scheme's own.
     var displayHost: String {
@@ -70,13 +97,22 @@ struct WebAddress: Sendable, Equatable {
         return Self.part(CURLUPART_URL, of: handle) ?? text
     }
 
-    private init(text: String, scheme: String, host: String, port: Int, user: String?, password: String?) {
+    private init(
+        text: String,
+        scheme: String,
+        host: String,
+        port: Int,
+        user: String?,
+        password: String?,
+        origin: String
+    ) {
         self.text = text
         self.scheme = scheme
         self.host = host
         self.port = port
         self.user = user
         self.password = password
+        self.origin = origin
     }
 
     private init(_ text: String, relativeTo base: WebAddress?) throws(OutboundError) {
@@ -120,13 +156,15 @@ struct WebAddress: Sendable, Equatable {
             (1...65_535).contains(port),
             let normal = Self.part(CURLUPART_URL, of: handle, flags: CURLU_NO_DEFAULT_PORT)
         else { throw .badURL(reason: "it names no host") }
+        let name = host.lowercased()
         self.init(
             text: normal,
             scheme: scheme,
-            host: host.lowercased(),
+            host: name,
             port: port,
             user: user,
-            password: password
+            password: password,
+            origin: "\(scheme)://\(name):\(port)"
         )
     }
 
@@ -145,10 +183,33 @@ struct WebAddress: Sendable, Equatable {
         }
     }
 
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
     private static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
     /// Bytes; what common servers accept in a request line.
     private static let maximumLength = 8_192
+}
+
+extension String.UTF8View {
+    /// Bytes up to and with the slash of that number.
+    fileprivate func count(upToSlash number: Int) -> Int {
+        var slashes = 0
+        var count = 0
+        for byte in self {
+            count += 1
+            if byte == UInt8(ascii: "/") { slashes += 1 }
+            if slashes == number { break }
+        }
+        return count
+    }
 }
 
 /// An address for logs and messages: without user information, query and fragment, each of which may be a secret.

@@ -7,7 +7,7 @@ package enum EmulatedService: String, Sendable, CaseIterable {
     case wns
     case webPush
 
-    /// The platform of the registrations that it reaches.
+    /// The platform of the registrations that the service reaches.
     package var platform: Platform {
         switch self {
         case .apns: .apns

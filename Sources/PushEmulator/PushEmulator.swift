@@ -3,11 +3,11 @@ import Foundation
 package import HubProtocol
 import NetworkAddresses
 
-/// A server on this machine that answers as APNs, FCM, WNS and Web Push do, and keeps the messages that each device would
-/// have received.
+/// A server on this machine that answers as APNs, FCM, WNS and Web Push do, and keeps the messages that each device
+/// would have received.
 ///
-/// All services share one origin and keep their own paths. The handle of a device may contain a fault. Nothing is written
-/// to disk. `docs/push-emulator.md` lists the checks and the faults.
+/// All services share one origin and keep their own paths. The handle of a device may contain a fault. Nothing is
+/// written to disk. `docs/push-emulator.md` lists the checks and the faults.
 package final class PushEmulator: Sendable {
     private let server: EmulatorServer
     private let model: EmulatorModel
@@ -23,7 +23,7 @@ package final class PushEmulator: Sendable {
     /// Starts listening on the loopback interface.
     ///
     /// - Parameters:
-    ///   - port: 0 for a free one. Channels and endpoints contain it.
+    ///   - port: 0 for any free port. Channels and endpoints contain it.
     ///   - seed: 32 random bytes from which the keys of browser subscriptions are derived. With the same seed,
     ///     subscriptions made before a restart stay readable; `nil` makes a new one.
     ///   - limits: Bounds of the server and of the inboxes.
@@ -107,7 +107,7 @@ extension PushEmulator {
 extension PushEmulator {
     /// Returns the deliveries to a device that are still kept, oldest first.
     ///
-    /// Of a URL only the path matters, and the case of an APNs token does not.
+    /// Only the path of a URL matters; the case of an APNs token does not.
     package func inbox(of handle: String) -> [EmulatedDelivery] { model.deliveries(to: Device.named(handle)) }
 
     package func clearInbox() { model.clearInbox() }

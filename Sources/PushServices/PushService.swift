@@ -1,28 +1,30 @@
 package import Foundation
 package import HubProtocol
 
-/// One push service, spoken to with one credential.
+/// One push service, used with one credential.
 ///
-/// A service keeps connections and access tokens, and no messages: it neither queues nor repeats, but for one attempt
-/// more after it renewed a token, or where the service provably did not look at the first.
+/// It keeps connections and access tokens, but no messages. It neither queues nor retries, except once after it renewed
+/// a token, or if the service provably did not process the first request.
 package protocol PushService: Sendable {
     /// Reads and checks a message once for all targets that get the same text.
     ///
-    /// - Throws: ``BadPushMessage`` if no target can ever be sent it.
+    /// - Throws: ``BadPushMessage`` if the message cannot be sent to any target.
     func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush
 
-    /// How many targets may be in flight now; it changes with what the service allows.
+    /// Number of targets that may be in flight now; it changes with what the service allows.
+    ///
+    /// Where handles name hosts, this is the number for one host.
     var concurrency: Int { get }
 
-    /// Asks the service whether it takes the credential, without a message to a device.
+    /// Asks the service whether it accepts the credential, without a message to a device.
     ///
-    /// `accepted` if it does.
+    /// Returns `accepted` if it does.
     func tryCredential() async -> PushOutcome
 
-    /// When the credential stops to be good; `nil` for one that does not expire.
+    /// When the credential expires; `nil` if it does not expire.
     var credentialExpiresAt: Timestamp? { get }
 
-    /// Ends connections; what is in flight ends with `retry`.
+    /// Closes all connections; requests in flight end with `retry`.
     func shutdown() async
 }
 
@@ -30,28 +32,28 @@ extension PushService {
     package var credentialExpiresAt: Timestamp? { nil }
 }
 
-/// A message that a service can send, as it goes to each target.
+/// A message in the form in which a service sends it.
 package protocol PreparedPush: Sendable {
-    /// How long the service may keep the message, by its own headers or body.
+    /// Time that the service may keep the message, as its headers or body say.
     var lifetime: PushLifetime { get }
 
-    /// Of two messages with the same key the service shows a device the later one only; `nil` for none.
+    /// Key of messages of which a device shows only the latest; `nil` if there is none.
     var collapseKey: String? { get }
 
     /// Makes one attempt.
     ///
-    /// Cancelling the task ends it with `retry`: nobody knows whether the service has the message.
+    /// If the task is cancelled the outcome is `retry`, since the service may or may not have the message.
     func send(to target: PushTarget) async -> PushOutcome
 }
 
-/// A message as rendered for one platform, the same for all targets with this text.
+/// A message rendered for one platform, the same for all targets with this text.
 package struct PushMessage: Sendable, Equatable {
-    /// ``MessageFormat/gcm`` bodies are legacy ones.
+    /// ``MessageFormat/gcm`` bodies have the form of the retired interface.
     package let format: MessageFormat
     package let body: [UInt8]
-    /// The template's where it has them, else the request's; names are those of the push service, in lower case.
+    /// The template's headers, and the request's where the template has none; the push service's names in lower case.
     package let headers: ForwardedHeaders
-    /// When the hub took the message; a relative time to live counts from here.
+    /// When the hub accepted the message; a relative time to live counts from here.
     package let acceptedAt: Timestamp
 
     package init(format: MessageFormat, body: [UInt8], headers: ForwardedHeaders = .none, acceptedAt: Timestamp) {
@@ -62,13 +64,13 @@ package struct PushMessage: Sendable, Equatable {
     }
 }
 
-/// One device that a message is sent to.
+/// A device to which a message is sent.
 package struct PushTarget: Sendable, Equatable {
     package let channel: PushChannel
-    /// The same for each attempt to send this message to this target (RFC 9562 §5.5), so that a service that is asked
-    /// twice delivers once.
+    /// An id that is the same for each attempt to send this message to this target (RFC 9562 §5.5), so that a service
+    /// delivers a repeat only once.
     package let id: UUID
-    /// The service need not try any longer; `nil` leaves that to the service, and its own longest time.
+    /// When the service may drop the message; `nil` for the service's own maximum.
     package let expiresAt: Timestamp?
 
     package init(channel: PushChannel, id: UUID, expiresAt: Timestamp? = nil) {
@@ -77,22 +79,22 @@ package struct PushTarget: Sendable, Equatable {
         self.expiresAt = expiresAt
     }
 
-    /// The VAPID key that the browser has subscribed with, if that was noted.
+    /// The id of the VAPID key that the browser subscribed with, if the hub noted it.
     var senderKeyID: String? {
         if case .browser(let browser) = channel { browser.senderKeyID } else { nil }
     }
 }
 
-/// How long a service may keep a message for a device that is away.
+/// Time that a service may keep a message for a device that is offline.
 package enum PushLifetime: Sendable, Equatable {
     /// The message does not say.
     case unspecified
-    /// Now or never: zero on every service.
+    /// No storage: zero on every service.
     case once
     case until(Timestamp)
 }
 
-/// Why a message can be sent to nobody.
+/// The reason why a message cannot be sent to any target.
 package struct BadPushMessage: Error, Sendable, Equatable, CustomStringConvertible {
     package let description: String
     package let isTooLarge: Bool

@@ -1,16 +1,17 @@
 import Foundation
 package import HubProtocol
 package import NetworkAddresses
+package import OutboundHTTP
 
-/// The push services that this program speaks to.
+/// The push services that this program supports.
 package struct PushServiceDirectory: PushServiceMaker {
-    /// Something on this machine that answers for all push services.
+    /// A server on this machine that answers for all push services.
     package struct Emulation: Sendable {
-        /// In the place of the services' own: `https://127.0.0.1:PORT`.
+        /// The origin that replaces the services' own: `https://127.0.0.1:PORT`.
         package let origin: String
-        /// A PEM file with the authority that has signed its certificate.
+        /// A PEM file with the authority that signed its certificate.
         package let certificateAuthorities: String
-        /// What it takes.
+        /// Credentials that it accepts.
         package let credentials: [PlatformCredential]
 
         package init(origin: String, certificateAuthorities: String, credentials: [PlatformCredential]) {
@@ -26,10 +27,11 @@ package struct PushServiceDirectory: PushServiceMaker {
 
     /// - Parameters:
     ///   - emulation: `nil` for the real services.
-    ///   - browserHosts: Browsers' push services beside the well-known ones: exact host names.
-    ///   - browserAddresses: Where those may be beside public addresses.
-    ///   - tokens: Keeps APNs' provider tokens over a restart.
-    ///   - userAgent: As RFC 9110 §10.1.5 has it.
+    ///   - browserHosts: Exact host names of browsers' push services in addition to the well-known ones.
+    ///   - browserAddresses: Addresses that those hosts may have in addition to public ones.
+    ///   - tokens: Stores APNs' provider tokens across restarts.
+    ///   - userAgent: The `User-Agent` header (RFC 9110 §10.1.5).
+    ///   - proxies: For the hosts of Apple, Google and Microsoft; browsers' endpoints are reached directly.
     ///   - now: The wall clock.
     package init(
         emulation: Emulation? = nil,
@@ -37,6 +39,7 @@ package struct PushServiceDirectory: PushServiceMaker {
         browserAddresses: [AddressBlock] = [],
         tokens: any ProviderTokenStore = NoProviderTokenStore(),
         userAgent: String = "newswire",
+        proxies: ProxySettings = .environment,
         now: @escaping @Sendable () -> Timestamp = { Timestamp(Date()) }
     ) {
         surroundings = ServiceSurroundings(
@@ -44,7 +47,8 @@ package struct PushServiceDirectory: PushServiceMaker {
             browserHosts: browserHosts.map { $0.lowercased() },
             browserAddresses: browserAddresses,
             userAgent: userAgent,
-            now: now
+            now: now,
+            proxies: proxies
         )
         self.tokens = ProviderTokens(tokens, now: now)
         pace = FcmPaces()
@@ -53,7 +57,7 @@ package struct PushServiceDirectory: PushServiceMaker {
     package var kinds: Set<PlatformCredential.Kind> { [.apns, .fcmV1, .wns, .browser, .mpns, .adm, .baidu] }
     package var standing: [PlatformCredential] { surroundings.emulation?.credentials ?? [] }
 
-    /// How long before its end an expiring credential is spoken of.
+    /// Time before a credential's expiry at which warnings begin.
     package static let expiryNotice = Duration.seconds(30 * 86_400)
 
     package func service(for credential: PlatformCredential) throws(BadCredential) -> any PushService {
@@ -63,7 +67,14 @@ package struct PushServiceDirectory: PushServiceMaker {
         case .wns: try WnsService(credential, surroundings)
         case .browser: try WebPushService(credential, surroundings)
         case .mpns, .adm, .baidu: RetiredService(credential)
-        default: throw BadCredential("nothing is delivered with a \(credential.kind.element)")
+        default: throw BadCredential("the hub does not deliver with \(credential.kind.element)")
         }
+    }
+
+    package func audience(of credential: PlatformCredential) -> String? {
+        guard credential.kind == .apns, credential["Token"]?.isEmpty ?? true,
+            credential["ApnsCertificate"]?.isEmpty == false
+        else { return credential.audience }
+        return try? ApnsCredential(credential).audience
     }
 }

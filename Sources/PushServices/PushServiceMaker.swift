@@ -2,21 +2,30 @@ package import HubProtocol
 
 /// Makes the push services that a hub's credentials are for.
 package protocol PushServiceMaker: Sendable {
-    /// The credentials that something can be sent with.
+    /// Kinds of credentials with which messages can be sent.
     var kinds: Set<PlatformCredential.Kind> { get }
 
-    /// Credentials that every hub has until it is given its own.
+    /// Credentials of hubs that have none of their own.
     var standing: [PlatformCredential] { get }
 
-    /// Makes a service for a credential; its connections are made when they are needed.
+    /// Makes a service for a credential; it connects when it first sends.
     ///
     /// - Throws: ``BadCredential``.
     func service(for credential: PlatformCredential) throws(BadCredential) -> any PushService
+
+    /// Returns the app, project or team whose handles a credential reaches; `nil` if it is not known.
+    ///
+    /// Every call with the same credential returns the same. Keep the result: opening a certificate takes milliseconds.
+    func audience(of credential: PlatformCredential) -> String?
 }
 
-/// Why a credential can be used for nothing.
+extension PushServiceMaker {
+    package func audience(of credential: PlatformCredential) -> String? { credential.audience }
+}
+
+/// The reason why a credential cannot be used.
 package struct BadCredential: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Names the property and what is wrong with it, never its value.
+    /// The property and what is wrong with it, never its value.
     package let description: String
 
     package init(_ reason: String) { description = reason }

@@ -136,7 +136,7 @@ struct HubsTests {
             }
         }
         // These go with their messages.
-        let dependent: Set = ["delivery", "deliveryRetry"]
+        let dependent: Set = ["delivery", "deliveryFailure", "deliveryRetry"]
         #expect(Set(tables) == Set(HubPurge.steps.map(\.table)).union(dependent))
         for step in HubPurge.steps {
             let plan = try await scratch.read { db in

@@ -122,7 +122,12 @@ struct SchemaTests {
         Hot(name: "all registrations", sql: RegistrationQuery.all, allowed: ["SCAN registration"]),
         Hot(name: "registration", sql: RegistrationQuery.one, indexes: [ownOrder]),
         Hot(name: "page of registrations", sql: RegistrationQuery.page, indexes: ["registration_page"]),
-        Hot(name: "registration by ordinal", sql: RegistrationQuery.byOrdinal),
+        Hot(
+            name: "registrations by ordinal",
+            sql: RegistrationQuery.byOrdinals,
+            indexes: ["1:"],
+            allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
+        ),
         Hot(name: "registration by itself", sql: RegistrationQuery.alone),
         Hot(name: "registrations of a handle", sql: RegistrationQuery.byHandle, indexes: ["registration_handle"]),
         // The few of one installation.
@@ -151,6 +156,53 @@ struct SchemaTests {
         Hot(name: "forgotten creation", sql: ChangeQuery.forgetCreation),
     ]
 
+    private static let rowsOfOne = "SCAN (subquery-1)"
+
+    /// The scans are of the lists that are asked for.
+    private static let deliveries = [
+        Hot(name: "open deliveries", sql: DeliveryQuery.open, indexes: ["delivery_open"]),
+        Hot(name: "platforms with open deliveries", sql: DeliveryQuery.openPlatforms, indexes: ["delivery_open"]),
+        Hot(name: "block", sql: DeliveryQuery.block, indexes: ["sqlite_autoindex_deliveryBlock_1"]),
+        Hot(name: "next block", sql: DeliveryQuery.nextBlock, indexes: ["sqlite_autoindex_deliveryBlock_1"]),
+        Hot(name: "retries of a block", sql: DeliveryQuery.retrying),
+        Hot(name: "due retries", sql: DeliveryQuery.due, indexes: ["deliveryRetry_due"]),
+        Hot(name: "next due retry", sql: DeliveryQuery.nextDue, indexes: ["deliveryRetry_due"]),
+        Hot(
+            name: "dropped retries",
+            sql: DeliveryQuery.dropRetries,
+            indexes: ["1:"],
+            allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
+        ),
+        Hot(name: "superfluous retries", sql: DeliveryQuery.collapsed, indexes: ["deliveryRetry_collapse"]),
+        Hot(name: "failures", sql: DeliveryQuery.failures),
+        Hot(
+            name: "those that are not the first of their handles",
+            sql: DeliveryQuery.followingOfHandle,
+            indexes: ["1:", "registration_handle"],
+            allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
+        ),
+        Hot(name: "earlier ones of a handle", sql: DeliveryQuery.earlierOfHandle, indexes: ["registration_handle"]),
+        Hot(name: "retries that are due too late", sql: DeliveryQuery.dueAfter, indexes: ["deliveryRetry_due"]),
+        Hot(name: "failures of a hub", sql: DeliveryQuery.allFailures, indexes: ["delivery_failed"]),
+        Hot(
+            name: "days with dead handles",
+            sql: FailureQuery.deadDays,
+            indexes: ["deliveryFailure_dead"],
+            allowed: ["USE TEMP B-TREE FOR GROUP BY"]
+        ),
+        Hot(name: "dead handles", sql: FailureQuery.dead, indexes: ["deliveryFailure_dead"]),
+        Hot(name: "former state of a registration", sql: RegistrationQuery.lastFormer),
+        Hot(name: "failures that go with their message", sql: DroppingQuery.failures),
+        Hot(name: "retries that go with their message", sql: DroppingQuery.retries),
+        Hot(name: "failures of a message", sql: DroppingQuery.failureCount, allowed: [rowsOfOne]),
+        Hot(name: "retries of a message", sql: DroppingQuery.retryCount, allowed: [rowsOfOne]),
+        Hot(name: "platforms of a message", sql: DroppingQuery.platforms),
+        Hot(name: "a retry of a hub", sql: DroppingQuery.retried, indexes: ["deliveryRetry_due"]),
+        Hot(name: "a failure of a hub", sql: DroppingQuery.failed, indexes: ["delivery_failed"]),
+        Hot(name: "answer of a test send", sql: TestAnswerQuery.one),
+        Hot(name: "too many answers", sql: TestAnswerQuery.forget, allowed: ["SCAN testAnswer"]),
+    ]
+
     /// Small tables: hubs, their rules, and a hundred jobs of each.
     private static let management = [
         Hot(name: "jobs", sql: JobQuery.newest), Hot(name: "job", sql: JobQuery.one),
@@ -162,7 +214,7 @@ struct SchemaTests {
         Hot(name: "rules of the namespace", sql: HubQuery.namespaceRules, allowed: ["SCAN namespaceRule"]),
     ]
 
-    @Test(arguments: hot + scheduled + registrations + changes + management)
+    @Test(arguments: hot + scheduled + registrations + changes + deliveries + management)
     func `no statement scans or sorts a table, or takes another index than the one made for it`(
         statement: Hot
     ) async throws {

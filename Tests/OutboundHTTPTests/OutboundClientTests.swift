@@ -101,6 +101,38 @@ import Testing
         #expect(Set(server.requests.map(\.connection)) == [0])
     }
 
+    /// Handles are used again as they were set up, or set up anew.
+    @Test func `a request has nothing of those before it`() async throws {
+        let server = try ScriptedHTTPServer { _ in .status(200, body: "x") }
+        var secret = local(server.url("/").replacing("http://", with: "http://me:pass@"))
+        secret.method = "POST"
+        secret.headers = [("X-Secret", "s"), ("Content-Type", "text/plain")]
+        secret.body = Array("a body".utf8)
+        var long = secret
+        long.body = Array(repeating: 0x61, count: 100_000)
+        var kinds: [OutboundRequest] = []
+        let plain: [(String, [UInt8]?)] = [
+            ("GET", nil), ("POST", nil), ("POST", []), ("PUT", [0x62]), ("HEAD", nil), ("DELETE", nil),
+        ]
+        for (method, body) in plain {
+            var plain = local(server.url("/"))
+            plain.method = method
+            plain.body = body
+            kinds += [secret, plain, plain, long, plain]
+        }
+        for request in kinds { _ = try await client.send(request) }
+        let received = server.requests
+        #expect(received.map(\.method) == kinds.map(\.method))
+        for (request, asked) in zip(received, kinds) {
+            #expect(request.body == asked.body ?? [])
+            #expect(request.header("X-Secret") == (asked.headers.isEmpty ? nil : "s"))
+            #expect(request.header("Content-Type") == (asked.headers.isEmpty ? nil : "text/plain"))
+            #expect((request.header("Authorization") != nil) == asked.url.contains("me:pass"))
+            #expect((request.header("Content-Length") == nil) == ["GET", "HEAD", "DELETE"].contains(asked.method))
+        }
+        #expect(Set(received.map(\.connection)).count <= 2)
+    }
+
     @Test func `no more connections than allowed go to one host and all requests are answered`() async throws {
         let gate = Gate()
         let server = try ScriptedHTTPServer { _ in .status(200, body: "x").held(by: gate) }

@@ -12,19 +12,19 @@ import Testing
         method: String = "POST",
         limit: Int = 5
     ) throws -> RedirectTrail {
-        try RedirectTrail(
-            OutboundRequest(
-                method: method,
-                url: url,
-                headers: [
-                    ("Authorization", "secret"), ("Cookie", "c"), ("Newswire-Push-Channel", "s"), ("Accept", "a"),
-                    ("If-None-Match", "\"1\""), ("Content-Type", "text/plain"),
-                ],
-                body: [1, 2],
-                maximumRedirects: limit,
-                addresses: .any
-            )
+        let request = OutboundRequest(
+            method: method,
+            url: url,
+            headers: [
+                ("Authorization", "secret"), ("Cookie", "c"), ("Newswire-Push-Channel", "s"), ("Accept", "a"),
+                ("If-None-Match", "\"1\""), ("Content-Type", "text/plain"),
+            ],
+            body: [1, 2],
+            maximumRedirects: limit,
+            addresses: .any
         )
+        let fields = OutboundHeaders(request.headers).fields
+        return RedirectTrail(request, fields, to: try WebAddress(parsing: url))
     }
 
     @Test(arguments: [

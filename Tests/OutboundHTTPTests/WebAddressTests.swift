@@ -42,6 +42,28 @@ import Testing
     }
 
     @Test(arguments: [
+        "https://a.org/", "https://a.org/3/device/00af", "https://a.org/v1/projects/p-1:send", "https://a.org//a/",
+        "https://a.org:443/a", "https://A.org/a", "https://a.org", "https://a.org.b/a", "https://a.org@b/a",
+        "http://a.org/a",
+        "https://a.org/a/../b", "https://a.org/./", "https://a.org/a?b", "https://a.org/a#b", "https://a.org/a b",
+        "https://a.org/ä", "https://a.org/%41", "https://a.org/a\\b", "https://a.org:444/a", "https://x:y@a.org/a",
+        "https://a.org/a\u{0}b", "https://a.org/" + String(repeating: "a", count: 9_000),
+    ])
+    func `a sibling is what the parser makes of it, or none`(_ text: String) throws {
+        for known in ["https://a.org/known?b", "https://a.org:444/known"] {
+            guard let sibling = try WebAddress(parsing: known).sibling(text) else { continue }
+            #expect(try WebAddress(parsing: text) == sibling)
+        }
+        #expect(try WebAddress(parsing: "https://me:secret@a.org/").sibling("https://a.org/a") == nil)
+    }
+
+    @Test func `plain paths of one origin are siblings`() throws {
+        let known = try WebAddress(parsing: "https://a.org:8443/3/device/1")
+        #expect(known.sibling("https://a.org:8443/3/device/00af") != nil)
+        #expect(known.sibling("https://a.org:8443/v1/projects/p-1/messages:send")?.origin == "https://a.org:8443")
+    }
+
+    @Test(arguments: [
         ("https://a.org/x", "https://a.org/y", true), ("https://a.org/x", "https://a.org:443/y", true),
         ("http://a.org/x", "https://a.org/x", true), ("https://a.org/x", "http://a.org/x", false),
         ("http://a.org:8080/x", "https://a.org/x", false), ("https://a.org/", "https://b.org/", false),

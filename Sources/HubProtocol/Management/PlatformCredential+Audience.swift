@@ -16,22 +16,46 @@ extension PlatformCredential.Kind {
 }
 
 extension PlatformCredential {
-    /// Whose handles the credential reaches: the app, project or team.
+    /// The app, project or team whose handles the credential reaches.
     ///
     /// Messages that wait are not sent with a credential of another audience, to which their handles mean nothing. `nil`
-    /// where the credential does not tell.
+    /// where the properties do not say, as with a certificate, whose audience `PushServiceMaker` knows.
     package var audience: String? {
         let names: [String]
         switch kind {
-        case .apns: names = ["AppId", "AppName", "Endpoint"]
+        case .apns: return apnsAudience
         case .fcmV1: names = ["ProjectId"]
         case .wns: names = self["PackageSid"] == nil ? ["ClientId", "TenantId"] : ["PackageSid"]
         default: return nil
         }
-        var values = names.map { self[$0]?.lowercased() ?? "" }
-        if kind == .apns {
-            values[2] = ["sandbox", "development"].contains(where: values[2].contains) ? "sandbox" : ""
-        }
+        let values = names.map { self[$0]?.lowercased() ?? "" }
         return values[0].isEmpty ? nil : values.joined(separator: " ")
+    }
+
+    private var apnsAudience: String? {
+        guard let team = self["AppId"], !team.isEmpty else { return nil }
+        let endpoint = self["Endpoint"]?.lowercased() ?? ""
+        let isSandbox = ["sandbox", "development"].contains(where: endpoint.contains)
+        return Self.apnsAudience(team: team, bundle: self["AppName"] ?? "", isSandbox: isSandbox)
+    }
+
+    /// The audience of a credential for APNs; `team` is empty where a certificate does not name it.
+    package static func apnsAudience(team: String, bundle: String, isSandbox: Bool) -> String {
+        [team.lowercased(), bundle.lowercased(), isSandbox ? "sandbox" : ""].joined(separator: " ")
+    }
+
+    /// True if two audiences are the same, or differ only in a team that one of them does not know.
+    package static func isSameAudience(_ one: String, _ other: String) -> Bool {
+        guard one != other else { return true }
+        let (one, other) = (one.split(at: " "), other.split(at: " "))
+        return one.rest == other.rest && (one.first.isEmpty || other.first.isEmpty)
+    }
+}
+
+extension String {
+    /// The text before the first `separator`, and all that follows.
+    fileprivate func split(at separator: Character) -> (first: Substring, rest: Substring) {
+        let first = prefix { $0 != separator }
+        return (first, self[first.endIndex...])
     }
 }

@@ -20,4 +20,9 @@ package enum NotificationSize {
         default: nil
         }
     }
+
+    /// The limit that a body is above; `nil` if it is not.
+    package static func exceeded(by body: [UInt8], _ format: MessageFormat, _ headers: ForwardedHeaders) -> Int? {
+        limit(for: format, headers: headers).flatMap { body.count > $0 ? $0 : nil }
+    }
 }

@@ -6,13 +6,12 @@ package struct ContainerListing: Sendable, Equatable {
         package let name: String
         /// In bytes.
         package let length: Int
-        /// As HTTP writes dates (RFC 9110 §5.6.7).
-        package let lastModified: String
+        package let modifiedAt: Timestamp
 
-        package init(name: String, length: Int, lastModified: String) {
+        package init(name: String, length: Int, modifiedAt: Timestamp) {
             self.name = name
             self.length = length
-            self.lastModified = lastModified
+            self.modifiedAt = modifiedAt
         }
     }
 
@@ -34,7 +33,7 @@ package struct ContainerListing: Sendable, Equatable {
                 blobs.add("Blob") { blob in
                     blob.add("Name", file.name)
                     blob.add("Properties") { properties in
-                        properties.add("Last-Modified", file.lastModified)
+                        properties.add("Last-Modified", HTTPDateText.format(file.modifiedAt))
                         properties.add("Content-Length", String(file.length))
                         properties.add("Content-Type", "application/octet-stream")
                         properties.add("BlobType", "BlockBlob")

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
-/// What a push service said of a handle: one row of the files in a feedback container.
+/// What a push service said of a handle: one row of the files in a feedback container, and of a message's error details.
 ///
-/// Source: protocol §5.7.
+/// Source: protocol §5.7; `ParseFeedbackSample` in Azure/azure-notificationhubs-dotnet.
 package struct PnsFeedback: Sendable, Equatable {
     package let feedbackTime: Date
     package let notificationSystemError: OutcomeName
@@ -27,12 +27,16 @@ package struct PnsFeedback: Sendable, Equatable {
         self.pnsHandle = pnsHandle
     }
 
+    /// A row: readers take each line for a document.
+    package var line: String { xml + "\n" }
+
     package var xml: String {
         XMLDocumentText.document("PnsFeedback") { document in
             document.add("FeedbackTime", ISODateTime.format(feedbackTime))
             document.add("NotificationSystemError", notificationSystemError.rawValue)
             document.add("Platform", platform.rawValue)
-            document.add("PnsHandle", pnsHandle)
+            // Microsoft's sample fails without it.
+            document.addAlways("PnsHandle", pnsHandle)
             document.add("RegistrationId", registrationID?.text)
             document.add("InstallationId", installationID?.text)
             document.add("NotificationId", notificationID?.text)

@@ -43,19 +43,18 @@ struct DeliveryInquiry: Sendable {
         }
     }
 
-    /// The protocol's telemetry of a message.
+    /// The protocol's telemetry of a message, and whether a target of a push service has failed.
     ///
     /// - Throws: 404 when the hub does not hold the message.
-    func details(_ id: MessageID) async throws -> NotificationDetails {
+    func details(_ id: MessageID) async throws -> (NotificationDetails, hasFailures: Bool) {
         switch try await find(id) {
         case .sent(let message):
-            return NotificationDetails(
-                try await reports([message])[0],
-                message,
-                endedAt: try await hub.store.deliveryStates(of: message.logged.sequence).compactMap(\.delivery.endedAt)
-                    .max()
-            )
-        case .scheduled(let message): return NotificationDetails(try scheduledReport(message), message)
+            let report = try await reports([message])[0]
+            let states = try await hub.store.deliveryStates(of: message.logged.sequence)
+            let endedAt = states.compactMap(\.delivery.endedAt).max()
+            let hasFailures = states.contains { $0.outcomes.contains { $0.key != .success && $0.value > 0 } }
+            return (NotificationDetails(report, message, endedAt: endedAt), hasFailures)
+        case .scheduled(let message): return (NotificationDetails(try scheduledReport(message), message), false)
         }
     }
 
@@ -143,7 +142,8 @@ struct DeliveryInquiry: Sendable {
                 return outcome
             }
             let deliveries = try await hub.store.deliveryStates(of: asked.routed.sequence)
-            let progress = Progress(outcomes: outcomes, isAwaited: isAwaited, deliveries: deliveries)
+            let isTest = try asked.message.logged.record.targets?.isTest == true
+            let progress = Progress(outcomes: outcomes, isAwaited: isAwaited, deliveries: deliveries, isTest: isTest)
             reports.append(try report(asked.message, asked.routed.id, progress, recounted))
         }
         return reports
@@ -155,6 +155,7 @@ struct DeliveryInquiry: Sendable {
         /// An agent with an open stream is still to be written it.
         let isAwaited: Bool
         let deliveries: [DeliveryState]
+        let isTest: Bool
     }
 
     private func report(
@@ -212,8 +213,10 @@ struct DeliveryInquiry: Sendable {
         guard let matched else { return .unknown }
         if matched.total == 0 { return .noTargetFound }
         let delivered = Set(deliveries.map(\.delivery.key.platform) + [Platform.stream.rawValue])
+        let isLacking = matched.platforms.keys.contains { !delivered.contains($0.lowercased()) }
+        if isLacking, progress.isTest { return .unknown }
         let isGivenUp =
-            matched.platforms.keys.contains { !delivered.contains($0.lowercased()) }
+            isLacking
             || deliveries.contains { ($0.outcomes[.abandoned] ?? 0) + ($0.outcomes[.invalidCredentials] ?? 0) > 0 }
         if isGivenUp { return .abandoned }
         return streams.matched == 0 && deliveries.isEmpty ? .unknown : .completed

@@ -6,19 +6,23 @@ import HubStore
 ///
 /// Of one message and platform as many are known as ``Transaction/maximumFailures``.
 struct FailureInquiry {
+    private static let linesAtOnce = 1_000
+    /// Pages of one report: it names 100,000 targets.
+    static let maximumPages = 100
+
     /// Where a page begins.
-    private struct Place {
+    struct Place: Sendable {
         let platform: String
         let ordinal: Ordinal
 
-        var text: String { "\(platform).\(ordinal)" }
+        fileprivate var text: String { "\(platform).\(ordinal)" }
 
-        init(platform: String, ordinal: Ordinal) {
+        fileprivate init(platform: String, ordinal: Ordinal) {
             self.platform = platform
             self.ordinal = ordinal
         }
 
-        init(_ text: String) throws(ProtocolError) {
+        fileprivate init(_ text: String) throws(ProtocolError) {
             let parts = text.split(separator: ".")
             guard parts.count == 2, let number = Int64(parts[1]) else {
                 throw .badRequest("'from' must be what 'next' of the page before says.")
@@ -27,49 +31,74 @@ struct FailureInquiry {
         }
     }
 
+    /// A failed target of one platform.
+    private struct Entry {
+        let place: Place
+        let target: FailedTarget
+
+        var platform: Platform { Platform(rawValue: place.platform) }
+    }
+
     let hub: Hub
 
     /// A page of failed targets, by platform and in the order of their registration.
     ///
     /// - Throws: 404 when the hub does not hold the message.
     func page(_ id: MessageID, from: String?, limit: Int) async throws -> FailedTargets {
+        let message = try await message(id)
+        let entries = try await entries(of: message, after: try from.map { try Place($0) }, limit: limit)
+        let targets = entries.map { entry in
+            var target = FailedTargets.Target(
+                platform: entry.platform,
+                outcome: entry.target.failure.outcome,
+                reason: entry.target.failure.reason
+            )
+            target.registration = entry.target.registration
+            target.installation = entry.target.installation
+            target.handle = entry.target.handle
+            return target
+        }
+        return FailedTargets(targets: targets, next: entries.count == limit ? entries.last?.place.text : nil)
+    }
+
+    /// A page of failed targets in the service's own form, each on a line of its own.
+    ///
+    /// - Returns: The lines, and where the next page begins; `nil` on the last one.
+    func lines(_ message: AcceptedMessage, from place: Place?) async throws -> (text: String, next: Place?) {
+        let id = try message.logged.id
+        let entries = try await entries(of: message, after: place, limit: Self.linesAtOnce)
+        let text = entries.map { PnsFeedback($0.target, on: $0.platform, of: id).line }.joined()
+        return (text, entries.count == Self.linesAtOnce ? entries.last?.place : nil)
+    }
+
+    /// - Throws: 404 when the hub does not hold the message.
+    func message(_ id: MessageID) async throws -> AcceptedMessage {
         guard let message = try await hub.store.message(hub: hub.record.id, id: id, through: hub.status.head) else {
             throw ProtocolError.notFound("There is no message '\(id)' here.")
         }
-        let start = try from.map { try Place($0) }
+        return message
+    }
+
+    private func entries(of message: AcceptedMessage, after place: Place?, limit: Int) async throws -> [Entry] {
         let handles = try message.logged.record.targets?.handles ?? []
-        var targets: [FailedTargets.Target] = []
-        for state in try await hub.store.deliveryStates(of: message.logged.sequence) {
-            let delivery = state.delivery
+        var entries: [Entry] = []
+        for delivery in try await hub.store.deliveries(of: message.logged.sequence) where entries.count < limit {
             let platform = delivery.key.platform
-            if let start, platform < start.platform { continue }
-            let after = start?.platform == platform ? start?.ordinal : nil
-            let failures = try await hub.store.deliveryFailures(
+            if let place, platform < place.platform { continue }
+            let after = place?.platform == platform ? place?.ordinal : nil
+            let failed = try await hub.store.failedTargets(
                 of: delivery.key,
                 after: after ?? Ordinal(rawValue: -1),
-                limit: limit - targets.count
+                limit: limit - entries.count
             )
-            for failure in failures {
-                var target = FailedTargets.Target(
-                    platform: Platform(rawValue: platform),
-                    outcome: failure.outcome,
-                    reason: failure.reason
+            for var target in failed {
+                let position = Int(target.failure.ordinal.rawValue)
+                if delivery.isDirect, handles.indices.contains(position) { target.handle = handles[position].handle }
+                entries.append(
+                    Entry(place: Place(platform: platform, ordinal: target.failure.ordinal), target: target)
                 )
-                if delivery.isDirect {
-                    let place = Int(failure.ordinal.rawValue)
-                    if handles.indices.contains(place) { target.handle = handles[place].handle }
-                } else if let stored = try await hub.store.registrations(ordinals: [failure.ordinal]).first {
-                    target.registration = stored.registration.id
-                    target.installation = stored.installation?.id
-                    target.handle = stored.registration.pushChannel.handle
-                }
-                targets.append(target)
-            }
-            if targets.count == limit {
-                let last = Place(platform: platform, ordinal: failures.last?.ordinal ?? after ?? 0)
-                return FailedTargets(targets: targets, next: last.text)
             }
         }
-        return FailedTargets(targets: targets, next: nil)
+        return entries
     }
 }

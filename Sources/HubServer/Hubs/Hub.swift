@@ -29,8 +29,7 @@ final class Hub: Sendable {
     let channelLists = RequestTurns("lists of registrations by push channel", atOnce: 4)
     /// What its credentials speak to.
     let push = PushServicesInUse()
-    /// Test sends, each of which calls push services at once.
-    let testSends: RateLimiter<HubKey>
+    let testSends: TestSends
     private let published: Mutex<Published>
     private let deleted = Atomic(false)
     private let hasSaidOversize = Atomic(false)
@@ -51,7 +50,7 @@ final class Hub: Sendable {
         self.epochs = epochs
         self.configuration = configuration
         self.logger = logger
-        testSends = RateLimiter(TestSend.limit, clock: configuration.monotonic)
+        testSends = TestSends(clock: configuration.monotonic)
         encoding = EventEncoding(epoch: epochs.current)
         published = Mutex(Published(status: status, tokens: TokenChecker(status.rules)))
     }

@@ -5,12 +5,12 @@ import HubStore
 import Logging
 import PushServices
 
-/// The VAPID keys that a hub has of its own, so that browsers can subscribe without anybody's having made keys (RFC 8292).
+/// A hub's own VAPID keys, so that browsers can subscribe before an operator has made keys (RFC 8292).
 ///
-/// They are kept as a credential that no client sees. A subscription is bound to the key that it was made with, so that
-/// older keys are kept and tried.
+/// They are stored as a credential that no client sees. A subscription is bound to the key that it was made with, so
+/// older keys are kept and tried as well.
 enum BrowserKeys {
-    /// Keys for a hub that has none; `nil` if it has.
+    /// Makes keys for a hub that has none; `nil` if it has some.
     static func missing(in credentials: [PlatformCredential], _ configuration: HubConfiguration) -> PlatformCredential?
     {
         let services = configuration.pushServices
@@ -20,9 +20,9 @@ enum BrowserKeys {
         return make()
     }
 
-    /// Gives a hub a new key; browsers that have subscribed with older ones are still sent messages.
+    /// Gives a hub a new key; browsers that subscribed with older keys still get messages.
     ///
-    /// - Throws: 404 when the hub was deleted meanwhile.
+    /// - Throws: 404 if the hub has been deleted.
     static func rotate(_ hub: Hub) async throws {
         let at = hub.configuration.timestamp
         try await hub.perform { transaction, _ in
@@ -37,7 +37,7 @@ enum BrowserKeys {
         hub.logger.notice("a hub has a new key for browsers", metadata: ["hub.name": "\(hub.record.name)"])
     }
 
-    /// The credentials with a new key in the place of the current one, which is kept.
+    /// The credentials with a new key instead of the current one, which is kept as a former key.
     private static func rotated(_ credentials: [PlatformCredential]) -> [PlatformCredential] {
         let own = credentials.first { $0.kind == .ownBrowserKeys }
         return credentials.filter { $0.kind != .ownBrowserKeys } + [make().keepingFormerKeys(of: own)]
@@ -54,9 +54,10 @@ enum BrowserKeys {
         )
     }
 
-    /// What messages to browsers are sent with: the operator's key if there is one, else the hub's own; older ones behind it.
+    /// The credential for messages to browsers: the operator's key if there is one, otherwise the hub's own, then older
+    /// keys.
     ///
-    /// Without a contact, whom push services may write to, a hub's own keys are of no use.
+    /// A hub's own keys cannot be used without a contact address for the push services.
     static func credential(of all: [PlatformCredential], contact: String?) -> PlatformCredential? {
         let own = all.last { $0.kind == .ownBrowserKeys }
         guard let set = all.last(where: { $0.kind == .browser }) else {
@@ -69,7 +70,7 @@ enum BrowserKeys {
         return PlatformCredential(.browser, others + [.init(name: name, value: former.joined(separator: " "))])
     }
 
-    /// The public key that browsers subscribe with now, 65 bytes; `nil` without one, or for one that cannot be read.
+    /// The public key that browsers subscribe with now, 65 bytes; `nil` if there is none or it cannot be read.
     static func publicKey(of hub: Hub) -> [UInt8]? {
         let all = hub.configuration.pushServices.standing + hub.status.credentials
         let current = all.last { $0.kind == .browser } ?? all.last { $0.kind == .ownBrowserKeys }
@@ -81,7 +82,8 @@ enum BrowserKeys {
 }
 
 extension PushChannel {
-    /// The channel with a note of the key that its browser has subscribed with: the one that is current when it comes first.
+    /// The channel with the id of the key that its browser subscribed with: the key that is current when the hub first
+    /// sees the channel.
     func stamped(with keyID: @autoclosure () -> String?, after former: PushChannel?) -> PushChannel {
         guard case .browser(var browser) = self else { return self }
         if case .browser(let old) = former, old.endpoint == browser.endpoint, let kept = old.senderKeyID {

@@ -1,11 +1,11 @@
 import HubProtocol
 
-/// Whether a credential may be used.
+/// Decides whether a credential may be used.
 ///
-/// A push service that refuses a credential refuses it for everybody: targets wait, and one probe at a time finds out
-/// whether it is taken again.
+/// A push service that refuses a credential refuses it for every target. Targets wait, and one probe at a time finds
+/// out whether the service accepts the credential again.
 struct CredentialCircuit: Sendable, Equatable {
-    /// Between two probes; the last one stays.
+    /// Waits between probes; the last one repeats.
     static let waits = [1, 2, 4, 8, 15].map { Duration.seconds($0 * 60) }
 
     private struct Refusal: Equatable {
@@ -18,12 +18,12 @@ struct CredentialCircuit: Sendable, Equatable {
 
     private var refusal: Refusal?
 
-    /// Why the credential is not used; `nil` while it is.
+    /// The reason why the credential is not used; `nil` while it is.
     var reason: String? { refusal?.reason }
-    /// When it was first refused.
+    /// Time of the first refusal.
     var since: Timestamp? { refusal?.since }
 
-    /// What may be sent now.
+    /// The targets that may be sent now.
     enum Allowance: Equatable {
         case everything
         case oneProbe
@@ -38,18 +38,18 @@ struct CredentialCircuit: Sendable, Equatable {
         return .oneProbe
     }
 
-    /// A probe was sent.
+    /// Notes that a probe was sent.
     mutating func beginProbe() { refusal?.isProbing = true }
 
-    /// A probe ended without an answer about the credential.
+    /// Notes that a probe ended without an answer about the credential.
     mutating func endProbe(at now: Timestamp) {
         refusal?.isProbing = false
         refusal?.probeAt = now + Self.waits[0]
     }
 
-    /// The service refused the credential.
+    /// Notes that the service refused the credential.
     ///
-    /// - Returns: True if it was not refused before: streams that say the same do not count.
+    /// - Returns: True for the first refusal; further ones of requests in flight do not count.
     mutating func refuse(_ reason: String, at now: Timestamp) -> Bool {
         guard var refusal else {
             self.refusal = Refusal(reason: reason, since: now, probeAt: now + Self.waits[0])
@@ -65,7 +65,7 @@ struct CredentialCircuit: Sendable, Equatable {
         return false
     }
 
-    /// The service took the credential.
+    /// Notes that the service accepted the credential.
     ///
     /// - Returns: True if it was refused before.
     mutating func accept() -> Bool {

@@ -2,14 +2,14 @@ import HubProtocol
 import HubRouting
 import PushServices
 
-/// Tells how a hub's credentials for push services do.
+/// Reports whether a hub's credentials for push services can be used.
 struct CredentialInquiry {
-    /// How long push services are given to answer, all together.
+    /// Time that push services have to answer, all together.
     static let patience = Duration.seconds(20)
 
     let hub: Hub
 
-    /// What is known without asking anybody.
+    /// Returns what the hub knows without asking a push service.
     func report() -> CredentialReport {
         CredentialReport(
             credentials: platforms.map { platform in
@@ -21,7 +21,7 @@ struct CredentialInquiry {
 
     private var platforms: [String] { PushCredentials(hub.status.credentials, hub.configuration).platforms }
 
-    /// Asks each push service whether it takes the credential; no device gets anything.
+    /// Asks each push service whether it accepts the credential; devices get nothing.
     func test() async -> CredentialReport {
         let platforms = platforms
         let outcomes = await withTaskGroup(of: (String, PushOutcome)?.self) { group in

@@ -3,15 +3,15 @@ import HubRouting
 import HubStore
 import PushServices
 
-// MARK: - Choosing what is sent next
+// MARK: - Choosing the next targets
 
 extension DeliveryLane {
-    /// Sends what can be sent now.
+    /// Sends everything that can be sent now.
     ///
-    /// - Returns: How long there is nothing to do; `nil` if there is more.
+    /// - Returns: Time until there is something to do; `nil` if there is more to do now.
     func step() async throws -> Duration? {
         let now = hub.configuration.timestamp
-        // A clock that is wrong would let messages expire.
+        // A wrong clock would let messages expire.
         if isClockSteady() { try await endExpired(at: now) }
         guard service != nil, !hub.status.isDisabled else { return Self.longestRest }
         try await openCourses()
@@ -26,16 +26,22 @@ extension DeliveryLane {
         return next.map { max($0 - now, .milliseconds(20)) } ?? Self.longestRest
     }
 
-    /// Sends targets whose time to be tried again has come, and a chunk of each message.
+    /// Sends retries that are due, and a chunk of each message.
     ///
-    /// A probe is one target, another one each time: one that is odd must not speak for all.
+    /// A probe is a single target, a different one each time: one unusual target must not decide for all.
     ///
     /// - Returns: False if there was nothing to send.
     private func sendSome(at now: Timestamp, isProbe: Bool) async throws -> Bool {
+        giveBackWaiting()
         let limit = isProbe ? 1 : Self.chunk
         let window = Self.chunk + pending.count
-        var due = try await hub.store.dueRetries(hub: hub.record.id, platform: platform, at: now, limit: window)
-            .filter { !pending.contains(TargetKey(key: $0.key, ordinal: $0.ordinal)) }
+        var due = try await hub.store.dueRetries(
+            hub: hub.record.id,
+            platform: platform,
+            at: now,
+            latest: now + Self.longestRetry,
+            limit: window
+        ).filter { !pending.contains(TargetKey(key: $0.key, ordinal: $0.ordinal)) }
         due = isProbe ? due.randomElement().map { [$0] } ?? [] : Array(due.prefix(limit))
         var count = 0
         for (key, retries) in Dictionary(grouping: due, by: \.key).sorted(by: { $0.key.sequence < $1.key.sequence }) {
@@ -62,19 +68,30 @@ extension DeliveryLane {
         now >= rendering.acceptedAt + hub.configuration.timeToLive
     }
 
-    /// Lets targets be chosen again.
+    /// Makes targets available again.
     func giveBack(_ ordinals: [Ordinal], of key: DeliveryKey) {
         guard courses[key] != nil else { return }
         courses[key]?.returned += ordinals
         if !reading.contains(key) { reading.append(key) }
     }
 
+    /// Makes targets available again whose slow hosts have room now.
+    private func giveBackWaiting() {
+        for host in slowHosts.names {
+            for target in slowHosts.take(host, atMost: slots.room(for: host, limit: limit)) {
+                giveBack([target.ordinal], of: target.key)
+            }
+        }
+    }
+
     // MARK: - Courses
 
-    /// Opens the next messages with targets left, as many as are read at a time.
+    /// Opens the next messages that have targets left, up to ``maximumReading``.
     private func openCourses() async throws {
         reading.removeAll { courses[$0]?.isReading != true }
-        let idle = courses.filter { !$0.value.isReading && $0.value.outstanding == 0 }.map(\.key)
+        let idle = courses.filter { key, course in
+            !course.isReading && course.outstanding == 0 && !slowHosts.hasTargets(of: key)
+        }.map(\.key)
         if idle.count > Self.maximumIdle { for key in idle { courses[key] = nil } }
         while hasNews, reading.count < Self.maximumReading {
             hasNews = false
@@ -87,7 +104,7 @@ extension DeliveryLane {
             )
             for delivery in page {
                 if courses[delivery.key] != nil {
-                    // A retry came first.
+                    // A retry has opened it already.
                     courses[delivery.key]?.hasReadAll = false
                 } else {
                     courses[delivery.key] = try await course(of: delivery)
@@ -99,7 +116,7 @@ extension DeliveryLane {
         }
     }
 
-    /// The course of a message with targets that are due again; `nil` if it has ended.
+    /// Returns the course of a message with retries that are due; `nil` if its delivery has ended.
     private func course(of key: DeliveryKey) async throws -> Course? {
         if let course = courses[key] { return course }
         guard let delivery = try await hub.store.openDelivery(key), var course = try await course(of: delivery) else {
@@ -110,13 +127,13 @@ extension DeliveryLane {
         return course
     }
 
-    /// `nil` for a message that can be sent to nobody.
+    /// Returns the course of a message; `nil` if it cannot be sent to any target.
     private func course(of delivery: Delivery) async throws -> Course? {
         guard let accepted = try await hub.store.acceptedMessage(sequence: delivery.key.sequence) else {
             try await end(delivery.key, as: .abandoned)
             return nil
         }
-        if let audience, let former = delivery.audience, audience != former {
+        if let audience, let former = delivery.audience, !PlatformCredential.isSameAudience(audience, former) {
             try await end(delivery.key, as: .wrongToken)
             return nil
         }
@@ -127,7 +144,7 @@ extension DeliveryLane {
         return Course(delivery: delivery, rendering: rendering)
     }
 
-    /// Ends messages that have expired, when nothing of them is in flight any more.
+    /// Ends messages that have expired and have nothing in flight.
     private func endExpired(at now: Timestamp) async throws {
         guard now >= nextExpiryLook || nextExpiryLook > now + Self.longestRest else { return }
         let page = try await hub.store.openDeliveries(
@@ -141,12 +158,20 @@ extension DeliveryLane {
             guard courses[delivery.key].map({ $0.outstanding == 0 }) ?? true else { continue }
             try await end(delivery.key, as: circuit.reason == nil ? .abandoned : .invalidCredentials)
             courses[delivery.key] = nil
+            slowHosts.forget(delivery.key)
             count += 1
         }
         nextExpiryLook = count == Self.maximumReading ? now : now + .seconds(1)
     }
 
     private func end(_ key: DeliveryKey, as outcome: OutcomeName) async throws {
+        // After an outage there may be a million, and others wait for the writer.
+        var hasRetries = true
+        while hasRetries {
+            hasRetries = try await hub.perform { transaction, _ in
+                (try transaction.dropRetries(of: key) == Transaction.maximumDroppedTargets, [])
+            }
+        }
         let at = hub.configuration.timestamp
         let count = try await hub.perform { transaction, _ in
             (try transaction.end(key, as: outcome, at: at), [])
@@ -154,20 +179,16 @@ extension DeliveryLane {
         hub.counters.push.add(count, outcome, platform)
     }
 
+    /// Takes targets that were given back, then targets that have not been read yet.
     private func nextTargets(of key: DeliveryKey, limit: Int) async throws -> [Ordinal] {
-        guard let returned = courses[key]?.returned else { return [] }
-        if !returned.isEmpty {
-            let some = Array(returned.prefix(limit))
-            courses[key]?.returned.removeFirst(some.count)
-            return some
-        }
-        while let course = courses[key], !course.hasReadAll {
-            let next = course.rest.ordinals(above: course.position, limit: limit)
+        while let course = courses[key], course.returned.count < limit, !course.hasReadAll {
+            let next = course.rest.ordinals(above: course.position, limit: limit - course.returned.count)
             if let last = next.last {
                 courses[key]?.position = last
-                return next
+                courses[key]?.returned += next
+                break
             }
-            // Only what this changes is set: answers may have given targets back meanwhile.
+            // Set single members only: answers may have given targets back in the meantime.
             guard let block = try await hub.store.untried(of: key, afterBlock: course.block) else {
                 courses[key]?.hasReadAll = true
                 courses[key]?.rest = OrdinalSet()
@@ -178,6 +199,9 @@ extension DeliveryLane {
             courses[key]?.rest = block.targets
             courses[key]?.position = Ordinal(rawValue: block.block << 16 - 1)
         }
-        return []
+        guard let returned = courses[key]?.returned else { return [] }
+        let some = Array(returned.prefix(limit))
+        courses[key]?.returned.removeFirst(some.count)
+        return some
     }
 }

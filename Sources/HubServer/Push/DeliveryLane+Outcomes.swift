@@ -7,7 +7,7 @@ import PushServices
 // MARK: - Outcomes
 
 extension DeliveryLane {
-    /// Writes outcomes down until the task is cancelled.
+    /// Records outcomes in the store until the task is cancelled.
     func writeOutcomes() async {
         while !Task.isCancelled {
             await landings.wait()
@@ -15,7 +15,7 @@ extension DeliveryLane {
         }
     }
 
-    /// Writes down what has become of targets; what cannot be written stays for the next time.
+    /// Records the outcomes of targets; those that cannot be written are kept for the next attempt.
     func flush() async {
         let former = writing
         let task = Task {
@@ -45,13 +45,13 @@ extension DeliveryLane {
             let hasRetries = batch.progress.values.contains { !$0.retries.isEmpty }
             if count > 0 || hasRetries || batch.hasReturned { bell.ring() }
         } catch {
-            // Nobody wants to know of it any more.
+            // Outcomes of a deleted hub are of no use.
             if hub.isDeleted { letGo(batch) }
             noteFailure(error)
         }
     }
 
-    /// Forgets what was written down.
+    /// Forgets outcomes that were recorded.
     private func letGo(_ batch: PushBatch) {
         unwritten = PushBatch()
         for target in batch.targets {
@@ -61,17 +61,17 @@ extension DeliveryLane {
         slots.write(batch.targets.count)
     }
 
-    /// Turns answers into what is to be written, and draws conclusions about the credential and the service.
+    /// Turns answers into changes to record, and draws conclusions about the credential and the service.
     private func judge(_ landed: [PushLanding]) {
         for landing in landed {
             unwritten.targets.append(TargetKey(key: landing.key, ordinal: landing.ordinal))
             switch landing.result {
             case .refused(let refusal): unwritten.fail(landing, refusal.outcome, refusal.reason)
             case .givenBack: giveBack(landing)
-            case .deferred(let until):
+            case .deferred(let until, let reason):
                 var landing = landing
                 landing.attempt -= 1
-                unwritten.retry(landing, dueAt: until, "its host fails again and again, and is left alone for a while")
+                unwritten.retry(landing, dueAt: until, reason)
             case .answered(let outcome): judge(outcome, of: landing)
             }
         }
@@ -93,8 +93,9 @@ extension DeliveryLane {
             noteWorking(landing)
             let isBelieved = dead.isCertain || doubts.noteDoubtful()
             if dead.isCertain { doubts.noteOther() }
-            unwritten.fail(landing, isBelieved ? .expiredChannel : .badChannel, dead.reason)
-            if isBelieved { unwritten.remove(landing, since: dead.since) }
+            guard isBelieved else { return unwritten.fail(landing, .badChannel, dead.reason) }
+            unwritten.fail(landing, .expiredChannel, dead.reason, deadHandle: landing.channel?.handle)
+            unwritten.remove(landing, since: dead.since)
         case .badMessage(let reason):
             doubts.noteOther()
             noteWorking(landing)
@@ -104,7 +105,7 @@ extension DeliveryLane {
             noteWorking(landing)
             unwritten.fail(landing, .wrongToken, reason)
         case .unsendable(let reason):
-            // The service was not asked, and has shown nothing.
+            // The service was not asked, so that this says nothing about it.
             if landing.isProbe { circuit.endProbe(at: now) }
             unwritten.fail(landing, .badChannel, reason)
         case .retry(let after, let reason):
@@ -117,7 +118,7 @@ extension DeliveryLane {
             case .handle: retry(landing, after: after, reason)
             case .host:
                 let wait = RetryWait.wait(after: 3, asked: after, fraction: Double.random(in: 0.5...1))
-                troubles.pause(landing.host, for: wait, at: now)
+                hostFailures.pause(landing.host, for: wait, at: now)
                 retry(landing, after: wait, reason)
             case .credential:
                 pause(for: RetryWait.wait(after: 3, asked: after, fraction: Double.random(in: 0.5...1)), reason)
@@ -130,14 +131,18 @@ extension DeliveryLane {
     private func retry(_ landing: PushLanding, after asked: Duration?, _ reason: String) {
         let now = hub.configuration.timestamp
         let wait = RetryWait.wait(after: landing.attempt, asked: asked, fraction: Double.random(in: 0...1))
-        // A clock that is wrong must not end a message.
+        // A wrong clock must not end a message.
         guard now + wait < landing.lastChance || !isClockSteady() else {
-            return unwritten.fail(landing, .abandoned, "expired after \(landing.attempt) attempts; at last: \(reason)")
+            return unwritten.fail(
+                landing,
+                .abandoned,
+                "expired after \(landing.attempt) attempts; last failure: \(reason)"
+            )
         }
         unwritten.retry(landing, dueAt: now + wait, reason)
     }
 
-    /// Lets a target be chosen anew that was not to blame; one that was to be tried again is so still.
+    /// Makes a target available again that did not cause the failure; a retry is still in the store.
     private func giveBack(_ landing: PushLanding) {
         unwritten.hasReturned = true
         if !landing.isRetry { giveBack([landing.ordinal], of: landing.key) }
@@ -145,7 +150,8 @@ extension DeliveryLane {
 
     // MARK: - The credential and the service
 
-    /// The credential is refused for everybody, unless others were served since it was refused for the same target.
+    /// Treats the credential as refused for all targets, unless others were served since its last refusal for this
+    /// target.
     private func noteRefusal(_ landing: PushLanding, _ reason: String) {
         let target = TargetKey(key: landing.key, ordinal: landing.ordinal)
         if let former = refusedFor[target], former < goodAnswers {
@@ -163,26 +169,26 @@ extension DeliveryLane {
         hub.push.set(refusal: reason, platform)
         guard circuit.refuse(reason, at: hub.configuration.timestamp) else { return }
         hub.logger.error(
-            "a push service refuses the hub's credential: its messages wait until it is taken again or replaced",
+            "a push service refuses the hub's credential: messages wait until the service accepts it again or it is replaced",
             metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)", "error.reason": "\(reason)"]
         )
     }
 
     private func noteWorking(_ landing: PushLanding) {
-        troubles.noteSuccess(landing.host)
+        hostFailures.noteSuccess(landing.host)
         goodAnswers += 1
         guard circuit.accept() else { return }
         hub.push.set(refusal: nil, platform)
         hub.logger.notice(
-            "a push service takes the hub's credential again",
+            "a push service accepts the hub's credential again",
             metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)"]
         )
         bell.ring()
     }
 
-    /// A service, or one of its hosts, that does nothing but fail is left alone for a while.
+    /// Pauses a service, or one of its hosts, that keeps failing.
     private func noteNotWorking(_ landing: PushLanding) {
-        let wait = troubles.noteFailure(
+        let wait = hostFailures.noteFailure(
             landing.host,
             begunAt: landing.startedAt,
             at: hub.configuration.timestamp,
@@ -195,7 +201,7 @@ extension DeliveryLane {
         pausedUntil = max(pausedUntil, hub.configuration.timestamp + wait)
         guard let reason else { return }
         hub.logger.info(
-            "a push service wants fewer messages: the hub waits",
+            "a push service limits the rate of messages: the hub waits",
             metadata: [
                 "hub.name": "\(hub.record.name)", "push.platform": "\(platform)", "error.reason": "\(reason)",
             ]
@@ -203,13 +209,13 @@ extension DeliveryLane {
     }
 }
 
-/// Outcomes that are to be written down together.
+/// Outcomes to record together.
 struct PushBatch: Sendable {
     var progress: [DeliveryKey: DeliveryProgress] = [:]
     var handles: [HandleChange] = []
-    /// All that it is about.
+    /// All targets in the batch.
     var targets: [DeliveryLane.TargetKey] = []
-    /// Some of them are chosen anew.
+    /// True if some targets were given back.
     var hasReturned = false
 
     var isEmpty: Bool { targets.isEmpty }
@@ -219,10 +225,20 @@ struct PushBatch: Sendable {
         if let key = landing.collapseKey { progress[landing.key]?.collapsed[landing.ordinal] = key }
     }
 
-    mutating func fail(_ landing: PushLanding, _ outcome: OutcomeName, _ reason: String) {
+    mutating func fail(
+        _ landing: PushLanding,
+        _ outcome: OutcomeName,
+        _ reason: String,
+        deadHandle: String? = nil
+    ) {
         progress[landing.key, default: DeliveryProgress()].done[landing.ordinal] = outcome
         progress[landing.key]?.failures.append(
-            DeliveryFailure(ordinal: landing.ordinal, outcome: outcome, reason: String(reason.prefix(300)))
+            DeliveryFailure(
+                ordinal: landing.ordinal,
+                outcome: outcome,
+                reason: String(reason.prefix(300)),
+                deadHandle: deadHandle
+            )
         )
     }
 

@@ -10,12 +10,25 @@ extension DeliveryLane {
     private struct Candidate {
         let ordinal: Ordinal
         let channel: PushChannel
-        /// What the target is called in the id of the attempt.
+        /// The host in the channel; empty if it names none.
+        let host: String
+        /// Name of the target in the id of the attempt.
         let name: String
         let push: any PreparedPush
+
+        init(_ ordinal: Ordinal, _ channel: PushChannel, name: String, _ push: any PreparedPush) {
+            self.ordinal = ordinal
+            self.channel = channel
+            host = channel.host
+            self.name = name
+            self.push = push
+        }
     }
 
-    /// True while nothing says that the service is to be left alone.
+    /// Number of targets of one host that may be in flight now.
+    var limit: Int { circuit.reason == nil ? service?.concurrency ?? 1 : 1 }
+
+    /// True unless the service is paused, the credential refused, or the hub disabled.
     private var mayGoOn: Bool {
         let now = hub.configuration.timestamp
         guard !isPaused(at: now), !Task.isCancelled, !hub.status.isDisabled else { return false }
@@ -25,9 +38,9 @@ extension DeliveryLane {
         }
     }
 
-    /// Sends a message to some targets; those of retries say how often they were tried.
+    /// Sends a message to some targets; `attempts` has the attempts so far of those that are retries.
     ///
-    /// - Returns: Number of targets that were sent it or have a final outcome.
+    /// - Returns: Number of targets that were sent, were put off, or have a final outcome.
     func send(_ key: DeliveryKey, _ ordinals: [Ordinal], _ attempts: [Ordinal: Int]) async throws -> Int {
         guard let service, var course = courses[key] else { return 0 }
         var candidates: [Candidate] = []
@@ -39,7 +52,7 @@ extension DeliveryLane {
                 let channel = course.rendering.handles[Int(ordinal.rawValue)]
                 do {
                     let push = try course.rendering.push(on: platform, by: service).push
-                    candidates.append(Candidate(ordinal: ordinal, channel: channel, name: channel.handle, push: push))
+                    candidates.append(Candidate(ordinal, channel, name: channel.handle, push))
                 } catch {
                     refused.append((ordinal, error))
                 }
@@ -49,7 +62,7 @@ extension DeliveryLane {
             let found = try await hub.store.pushTargets(ordinals, earlier: Self.maximumOfHandle)
             let there = Set(found.map(\.stored.ordinal))
             for ordinal in ordinals where !there.contains(ordinal) {
-                refused.append((ordinal, PushRefusal(outcome: .skipped, reason: "the registration is gone")))
+                refused.append((ordinal, PushRefusal(outcome: .skipped, reason: "the registration no longer exists")))
             }
             for (stored, earlier) in found {
                 do {
@@ -61,19 +74,66 @@ extension DeliveryLane {
         }
         courses[key]?.rendering = course.rendering
         for (ordinal, refusal) in refused { await refuse(ordinal, of: key, refusal) }
+        return refused.count + (await send(candidates, of: key, attempts, course.rendering))
+    }
+
+    /// Sends a message to prepared targets, each when there is a slot for it, or puts them off.
+    ///
+    /// - Returns: Number of targets that were sent or put off.
+    private func send(
+        _ candidates: [Candidate],
+        of key: DeliveryKey,
+        _ attempts: [Ordinal: Int],
+        _ rendering: PushRendering
+    ) async -> Int {
+        let deadline = ContinuousClock.now + Self.patience
         for (place, candidate) in candidates.enumerated() {
-            guard await slots.take(limit: circuit.reason == nil ? service.concurrency : 1) else {
-                return refused.count + place
-            }
+            let host = candidate.host
+            let now = hub.configuration.timestamp
+            let isSlow = slowHosts.isSlow(host, at: now)
+            // Nothing is sent to a paused host, so there is no need to wait for its slots.
+            let isPaused = hostFailures.pausedUntil(host, at: now) != nil
+            let turn = await slots.take(
+                limit: isPaused ? PushSlots.unlimited : limit,
+                for: host,
+                waitingUntil: host.isEmpty ? nil : isSlow ? .now : deadline
+            )
+            guard turn != .closed else { return place }
             guard mayGoOn else {
-                slots.land()
-                slots.write(1)
+                if turn == .taken {
+                    slots.land(host)
+                    slots.write(1)
+                }
                 if attempts.isEmpty { giveBack(candidates[place...].map(\.ordinal), of: key) }
-                return refused.count + place
+                return place
             }
-            start(candidate, of: key, attempts[candidate.ordinal], course.rendering)
+            if turn == .taken {
+                start(candidate, of: key, attempts[candidate.ordinal], rendering)
+            } else {
+                if !isSlow { slowHosts.note(host, at: hub.configuration.timestamp) }
+                await putOff(candidate, of: key, attempts[candidate.ordinal], rendering)
+            }
         }
-        return refused.count + candidates.count
+        return candidates.count
+    }
+
+    /// Lets a target wait until its host has room; a retry waits in the store, where it already is.
+    private func putOff(
+        _ candidate: Candidate,
+        of key: DeliveryKey,
+        _ attempts: Int?,
+        _ rendering: PushRendering
+    ) async {
+        let target = TargetKey(key: key, ordinal: candidate.ordinal)
+        if attempts == nil, slowHosts.add(target, candidate.host) { return }
+        guard await slots.take(limit: PushSlots.unlimited, for: candidate.host) == .taken else { return }
+        begin(target)
+        let now = hub.configuration.timestamp
+        let wait = SlowHosts.longestPause * Double.random(in: 0.5...1)
+        land(
+            landing(candidate, of: key, attempts, rendering, at: now),
+            .deferred(until: now + wait, "its host answers slowly and has many messages waiting")
+        )
     }
 
     private func candidate(
@@ -86,7 +146,7 @@ extension DeliveryLane {
         try rendering.check(stored, platform: platform, at: now)
         let registration = stored.registration
         let rendered = try rendering.push(for: registration, by: service)
-        // Only those that are sent the message themselves count.
+        // Only registrations that get the message count.
         let others = earlier.filter { other in
             other.registration.pushChannel.isSameAddress(as: registration.pushChannel)
                 && rendering.isTarget(other, platform: platform, at: now)
@@ -94,23 +154,18 @@ extension DeliveryLane {
         guard others.count < Self.maximumOfHandle else {
             throw PushRefusal(
                 outcome: .skipped,
-                reason: "\(Self.maximumOfHandle) registrations of the handle come before it, which is the most"
+                reason: "\(Self.maximumOfHandle) earlier registrations have the same handle, which is the maximum"
             )
         }
         for other in others
         where (try? rendering.push(for: other.registration, by: service))?.isSame(as: rendered) == true {
-            throw PushRefusal(outcome: .skipped, reason: "another registration of the handle is sent the same")
+            throw PushRefusal(outcome: .skipped, reason: "another registration with the same handle gets the same text")
         }
-        return Candidate(
-            ordinal: stored.ordinal,
-            channel: registration.pushChannel,
-            name: registration.id.text,
-            push: rendered.push
-        )
+        return Candidate(stored.ordinal, registration.pushChannel, name: registration.id.text, rendered.push)
     }
 
     private func refuse(_ ordinal: Ordinal, of key: DeliveryKey, _ refusal: PushRefusal) async {
-        guard await slots.take(limit: .max) else { return }
+        guard await slots.take(limit: PushSlots.unlimited) == .taken else { return }
         begin(TargetKey(key: key, ordinal: ordinal))
         land(PushLanding(key: key, ordinal: ordinal), .refused(refusal))
     }
@@ -120,30 +175,48 @@ extension DeliveryLane {
         courses[target.key]?.outstanding += 1
     }
 
-    /// Sends a message to a target; `attempts` says how often a retry was tried.
+    /// Returns the facts that every outcome of an attempt carries; `attempts` is the number of attempts before a retry.
+    private func landing(
+        _ candidate: Candidate,
+        of key: DeliveryKey,
+        _ attempts: Int?,
+        _ rendering: PushRendering,
+        at now: Timestamp
+    ) -> PushLanding {
+        PushLanding(
+            key: key,
+            ordinal: candidate.ordinal,
+            attempt: (attempts ?? 0) + 1,
+            isRetry: attempts != nil,
+            channel: candidate.channel,
+            host: candidate.host,
+            collapseKey: candidate.push.collapseKey,
+            startedAt: now,
+            lastChance: end(of: candidate.push, rendering).last
+        )
+    }
+
+    /// Returns the latest start of an attempt, and the time until which the service may keep the message.
+    private func end(
+        of push: any PreparedPush,
+        _ rendering: PushRendering
+    ) -> (last: Timestamp, expiresAt: Timestamp?) {
+        let end = rendering.acceptedAt + hub.configuration.timeToLive
+        return switch push.lifetime {
+        case .unspecified: (end, end)
+        case .once: (rendering.acceptedAt + RetryWait.once, nil)
+        case .until(let time): (min(end, time), min(end, time))
+        }
+    }
+
+    /// Sends a message to a target; `attempts` is the number of attempts before a retry.
     private func start(_ candidate: Candidate, of key: DeliveryKey, _ attempts: Int?, _ rendering: PushRendering) {
         begin(TargetKey(key: key, ordinal: candidate.ordinal))
         let now = hub.configuration.timestamp
-        let end = rendering.acceptedAt + hub.configuration.timeToLive
-        let (last, expiresAt): (Timestamp, Timestamp?) =
-            switch candidate.push.lifetime {
-            case .unspecified: (end, end)
-            case .once: (rendering.acceptedAt + RetryWait.once, nil)
-            case .until(let time): (min(end, time), min(end, time))
-            }
-        let attempt = (attempts ?? 0) + 1
-        var landing = PushLanding(
-            key: key,
-            ordinal: candidate.ordinal,
-            attempt: attempt,
-            isRetry: attempts != nil,
-            channel: candidate.channel,
-            collapseKey: candidate.push.collapseKey,
-            startedAt: now,
-            lastChance: last
-        )
+        var landing = landing(candidate, of: key, attempts, rendering, at: now)
         let isOnce = candidate.push.lifetime == .once
-        let isTooLate = isOnce && attempt == 1 ? now > rendering.acceptedAt + Self.latestOnce : now >= last
+        let isTooLate =
+            isOnce && landing.attempt == 1 ? now > rendering.acceptedAt + Self.latestOnce : now >= landing.lastChance
         if isTooLate {
             guard isClockSteady() else {
                 pausedUntil = max(pausedUntil, now + Self.longestRest)
@@ -151,8 +224,11 @@ extension DeliveryLane {
             }
             return land(landing, .refused(.expired))
         }
-        if let until = troubles.pausedUntil(landing.host, at: now) {
-            return land(landing, .deferred(until: until))
+        if let until = hostFailures.pausedUntil(landing.host, at: now) {
+            return land(
+                landing,
+                .deferred(until: until, "its host keeps failing and is paused")
+            )
         }
         if circuit.reason != nil {
             landing.isProbe = true
@@ -161,15 +237,18 @@ extension DeliveryLane {
         let target = PushTarget(
             channel: candidate.channel,
             id: UUID(of: rendering.messageID, to: candidate.name),
-            expiresAt: expiresAt
+            expiresAt: end(of: candidate.push, rendering).expiresAt
         )
-        Task { [push = candidate.push, landing] in self.land(landing, .answered(await push.send(to: target))) }
+        // Not on the lane's actor, which has to look up the next targets.
+        Task { @concurrent [push = candidate.push, landing] in
+            self.land(landing, .answered(await push.send(to: target)))
+        }
     }
 
     nonisolated private func land(_ landing: PushLanding, _ result: PushLanding.Result) {
         var landing = landing
         landing.result = result
         landings.add(landing)
-        slots.land()
+        slots.land(landing.host)
     }
 }

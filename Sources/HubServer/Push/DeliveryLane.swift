@@ -8,38 +8,43 @@ import Synchronization
 
 /// Delivers a hub's messages to one push service with one credential.
 ///
-/// The store is the queue: a lane holds what is in flight and how far it has read. Messages take turns by chunk. Outcomes
-/// are written down through the hub's writer ten times a second, or when there are many.
+/// The store is the queue: a lane holds the targets in flight and its position in each message. Messages take turns by
+/// chunk. The hub's writer records outcomes ten times a second, or sooner when there are many.
 actor DeliveryLane {
-    /// Targets of one message that are sent before the next message has its turn.
+    /// Targets of one message that are sent before the next message's turn.
     static let chunk = 250
-    /// Messages whose targets are read at a time; those that only wait for retries do not count.
+    /// Messages whose targets are read at the same time; those that only wait for retries do not count.
     static let maximumReading = 64
-    /// Messages kept in memory though nothing of them is in flight.
+    /// Messages kept in memory that have nothing in flight.
     static let maximumIdle = 64
-    /// Registrations of one handle that are sent a message, and are looked at for each.
+    /// Registrations of one handle that get a message, and earlier ones that are compared for each.
     static let maximumOfHandle = 20
-    /// Between two looks when nothing happens.
+    /// Longest time between two steps when nothing happens.
     static let longestRest = Duration.seconds(30)
-    /// How long after its acceptance a message that is to be delivered now or never may be sent for the first time.
+    /// Time after its acceptance in which the first attempt to send a message without storage (`TTL` 0) may begin.
     static let latestOnce = Duration.seconds(600)
-    /// Targets for which a refusal of the credential is remembered.
+    /// Targets for which the lane remembers a refusal of the credential.
     static let maximumRefused = 1_024
-    /// No wait is longer; a clock that was set back must not make it so.
+    /// Time that a chunk waits for hosts that have their share of slots in flight.
+    static let patience = Duration.seconds(1)
+    /// Longest pause, also after the clock was set back.
     static let longestPause = Duration.seconds(3_600)
+    /// A retry that is due later was written by a clock that was ahead; a clock that is set back by a little, as often
+    /// happens, makes no wait shorter than its service asked for.
+    static let longestRetry = longestPause + .seconds(60)
 
-    /// What every target of a message that is on its way needs.
+    /// State of one message that is being delivered.
     struct Course {
         let delivery: Delivery
         var rendering: PushRendering
-        /// The block that was read last, and what of it is left.
+        /// The block that was read last, and its targets that were not chosen yet.
         var block: Int64 = -1
         var rest = OrdinalSet()
         var position = Ordinal(rawValue: -1)
-        /// Targets that were not sent after all, in the order in which they came back.
+        /// Targets to choose next; most of them were chosen before and not sent.
         var returned: [Ordinal] = []
         var hasReadAll = false
-        /// Targets that were sent and are not written down.
+        /// Targets that were sent and are not recorded yet.
         var outstanding = 0
 
         var isReading: Bool { !hasReadAll || !returned.isEmpty }
@@ -60,28 +65,31 @@ actor DeliveryLane {
     let bell = Bell()
     private let isRetiring = Atomic(false)
     var courses: [DeliveryKey: Course] = [:]
-    /// The messages whose targets are read, in the order of their turns.
+    /// Messages whose targets are being read, in the order of their turns.
     var reading: [DeliveryKey] = []
     var openedThrough = LogSequence.start
-    /// There may be messages above ``openedThrough``.
+    /// True if there may be messages after ``openedThrough``.
     var hasNews = true
     var nextExpiryLook = Timestamp.distantPast
-    /// Sent, and not written down.
+    /// Targets that were sent and are not recorded yet.
     var pending: Set<TargetKey> = []
     var unwritten = PushBatch()
-    /// The last write, which the next one waits for.
+    /// The latest write, which the next one waits for.
     var writing: Task<Void, Never>?
     var circuit = CredentialCircuit()
     var doubts = HandleDoubts()
-    var troubles = HostTroubles()
-    /// Targets for which the credential was refused, and how many answers had been good until then.
+    var hostFailures = HostFailures()
+    var slowHosts = SlowHosts()
+    /// Targets for which the credential was refused, with ``goodAnswers`` at that time.
     var refusedFor: [TargetKey: Int] = [:]
     var goodAnswers = 0
     var pausedUntil = Timestamp.distantPast
     private var hasSaidFailure = false
     private var settlers: [CheckedContinuation<Void, Never>] = []
 
-    /// Makes a lane that is not running yet; `service` is `nil` while the hub has no usable credential: messages wait until they expire.
+    /// Makes a lane that is not running yet.
+    ///
+    /// `service` is `nil` while the hub has no usable credential; messages then wait until they expire.
     init(
         hub: Hub,
         platform: String,
@@ -96,7 +104,7 @@ actor DeliveryLane {
         self.isClockSteady = isClockSteady
     }
 
-    /// There is a new message.
+    /// Wakes the lane for a new message.
     nonisolated func wake() {
         Task { await noteNews() }
     }
@@ -106,10 +114,10 @@ actor DeliveryLane {
         bell.ring()
     }
 
-    /// Lets what is in flight end by itself when the task is cancelled, as for a new credential.
+    /// Lets requests in flight finish when the task is cancelled, as for a new credential.
     nonisolated func retire() { isRetiring.store(true, ordering: .relaxed) }
 
-    /// Delivers until the task is cancelled; then what is in flight ends, and its outcomes are written down.
+    /// Delivers until the task is cancelled; then requests in flight end, and their outcomes are recorded.
     func run() async {
         let writing = Task { await self.writeOutcomes() }
         await withTaskCancellationHandler {
@@ -142,7 +150,7 @@ actor DeliveryLane {
         if await !resumeSettlers() { await bell.wait(atMost: min(rest, Self.longestRest)) }
     }
 
-    /// Returns when all that can be sent now was sent, and its outcomes are written down.
+    /// Returns when everything that can be sent now has been sent and its outcomes are recorded.
     func settle() async {
         await withCheckedContinuation { continuation in
             settlers.append(continuation)
@@ -158,14 +166,15 @@ actor DeliveryLane {
         await flush()
         let isStopped = service == nil || hub.status.isDisabled
         let isHeldUp = isPaused(at: hub.configuration.timestamp) || circuit.reason != nil
-        let hasMore = hasNews || !isHeldUp && courses.values.contains(where: \.isReading)
+        let hasTargets = !slowHosts.isEmpty || courses.values.contains(where: \.isReading)
+        let hasMore = hasNews || !isHeldUp && hasTargets
         guard isStopped || !hasMore else { return true }
         for settler in settlers { settler.resume() }
         settlers = []
         return false
     }
 
-    /// True while the whole service is left alone.
+    /// True while the whole service is paused.
     func isPaused(at now: Timestamp) -> Bool {
         if pausedUntil > now + Self.longestPause { pausedUntil = now }
         return pausedUntil > now
@@ -175,7 +184,7 @@ actor DeliveryLane {
         guard !(error is CancellationError), !hub.isDeleted, !hasSaidFailure else { return }
         hasSaidFailure = true
         hub.logger.warning(
-            "messages for a push service cannot be read or written; it is tried again",
+            "cannot read or record messages for a push service; the hub tries again",
             metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)", "error.reason": "\(error)"]
         )
     }

@@ -2,26 +2,26 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// What a push service has said of a handle.
+/// A push service's statement about a handle.
 struct HandleChange: Sendable, Equatable {
     enum Kind: Sendable, Equatable {
-        /// Nobody can be reached by it since then; whoever registered it later knows better.
+        /// The handle has been dead since a time; registrations written later are not affected.
         case dead(since: Timestamp)
         case replaced(by: String)
     }
 
-    /// In lower case.
+    /// Platform in lower case.
     let platform: String
-    /// As it was sent to.
+    /// The channel that the message was sent to.
     let channel: PushChannel
     let kind: Kind
 }
 
 extension Transaction {
-    /// Takes over what push services have said of handles, in every registration and installation that has one of them.
+    /// Applies statements about handles to every registration and installation that has one of them.
     ///
-    /// Registrations that were registered by themselves end; their owners learn so when they come back. Installations keep
-    /// what they want, and are marked until their devices bring another handle.
+    /// Registrations of their own are deleted, which their clients learn with the next request. Installations are kept,
+    /// and marked until their devices send another handle.
     func apply(_ changes: [HandleChange], hub: HubKey, at: Timestamp) throws -> [HubEffect] {
         var effects: [HubEffect] = []
         for change in changes {
@@ -76,7 +76,7 @@ extension Transaction {
 }
 
 extension StoredRegistration {
-    /// The same handle on the same platform, and not registered anew since it died.
+    /// True for the same handle on the same platform that was not registered again since it died.
     fileprivate func isMeant(by change: HandleChange) -> Bool {
         guard registration.platform.rawValue.lowercased() == change.platform,
             registration.pushChannel.isSameAddress(as: change.channel)

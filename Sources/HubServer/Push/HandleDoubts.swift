@@ -1,12 +1,12 @@
-/// Decides whether to believe a push service that says a handle is wrong, where a wrong environment or project gives the
+/// Decides whether to believe a push service that calls a handle wrong, if a wrong environment or project gives the
 /// same answer.
 ///
-/// A wrong endpoint must not empty a hub: such answers remove nothing before the credential's first success, nor while
-/// they are many.
+/// A wrong endpoint must not empty a hub. Such answers remove nothing before the credential's first success, nor while
+/// there are many of them.
 struct HandleDoubts: Sendable {
-    /// Answers that are looked back on.
+    /// Number of latest answers that count.
     static let window = 1_000
-    /// The largest share of doubtful answers among them that is believed.
+    /// Largest share of doubtful answers at which one is believed.
     static let maximumShare = 0.05
 
     private var answers: [Bool] = []
@@ -21,7 +21,7 @@ struct HandleDoubts: Sendable {
 
     mutating func noteOther() { note(isDoubtful: false) }
 
-    /// - Returns: True if the answer is to be believed.
+    /// - Returns: True if the answer is believed.
     mutating func noteDoubtful() -> Bool {
         note(isDoubtful: true)
         return hasSucceeded && Double(doubtful) <= Double(answers.count) * Self.maximumShare

@@ -4,12 +4,12 @@ import HubStore
 package import PushServices
 import Synchronization
 
-/// Keeps APNs' provider tokens in an encrypted file, so that a hub that starts often does not ask for new ones too often.
+/// Keeps APNs' provider tokens in an encrypted file, so that frequent restarts do not make too many new tokens.
 ///
-/// A file that cannot be read or written costs a new token, no more.
+/// If the file cannot be read or written, the hub only makes a new token.
 package final class ProviderTokenFile: ProviderTokenStore {
     private static let purpose = "provider tokens"
-    /// Tokens that are kept; one is good for an hour.
+    /// Tokens in the file; each is valid for an hour.
     private static let maximumTokens = 1_000
 
     private struct Entry: Codable {
@@ -21,7 +21,7 @@ package final class ProviderTokenFile: ProviderTokenStore {
     private let secrets: SecretsFile
     private let entries = Mutex<[Entry]?>(nil)
 
-    /// Makes a keeper; `secretsPath` is ``HubConfiguration/secretsPath``.
+    /// Makes a store for tokens; `secretsPath` is ``HubConfiguration/secretsPath``.
     package init(path: String, secretsPath: String) {
         self.path = path
         secrets = SecretsFile(path: secretsPath)

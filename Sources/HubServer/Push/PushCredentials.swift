@@ -1,7 +1,7 @@
 import HubProtocol
 import PushServices
 
-/// The credentials that a hub delivers with, by platform.
+/// The credentials with which a hub delivers, by platform.
 struct PushCredentials: Sendable, Equatable {
     private let credentials: [String: PlatformCredential]
 
@@ -22,9 +22,35 @@ struct PushCredentials: Sendable, Equatable {
         self.credentials = credentials
     }
 
-    var isEmpty: Bool { credentials.isEmpty }
     var platforms: [String] { credentials.keys.sorted() }
 
     /// `platform` in lower case.
     subscript(platform: String) -> PlatformCredential? { credentials[platform] }
+}
+
+extension PushRefusal {
+    /// Registered, and not delivered to.
+    private static let retired: Set<Platform> = [.mpns, .adm, .baidu, .xiaomi]
+
+    /// Why nobody of a platform is sent a message that came while the hub had no credential for it.
+    init(noCredentialFor platform: Platform, _ message: Message, _ configuration: HubConfiguration) {
+        if let limit = NotificationSize.exceeded(by: message.body, message.format, message.headers) {
+            self.init(
+                outcome: .invalidNotificationSize,
+                reason: "the body has \(message.body.count) bytes, and platform '\(platform)' takes at most \(limit)"
+            )
+        } else if Self.retired.contains(platform) {
+            self.init(outcome: .abandoned, reason: "this hub does not deliver to platform '\(platform)'")
+        } else if platform == .gcm, !configuration.sendsGcmThroughFcm {
+            self.init(
+                outcome: .abandoned,
+                reason: "Google has retired GCM, and this hub does not send its messages through FCM"
+            )
+        } else {
+            self.init(
+                outcome: .abandoned,
+                reason: "this hub had no credential for platform '\(platform)' when the message came"
+            )
+        }
+    }
 }

@@ -20,13 +20,13 @@ final class PushDelivery: Service {
     }
 
     private struct State {
-        /// Hubs whose credentials are to be looked at.
+        /// Hubs whose credentials may have changed.
         var changed: Set<HubKey> = []
         var credentials: [HubKey: [PlatformCredential]] = [:]
         var lanes: [LaneKey: RunningLane] = [:]
-        /// When a credential was last spoken of that expires soon.
+        /// Time of the last warning about a credential that expires soon.
         var warnedAt: [LaneKey: Timestamp] = [:]
-        /// The last look at changed hubs, which the next one waits for.
+        /// The latest pass over changed hubs, which the next one waits for.
         var reconciling: Task<Void, Never>?
     }
 
@@ -46,14 +46,14 @@ final class PushDelivery: Service {
         self.logger = logger
     }
 
-    /// Takes over what a batch of changes has brought about.
+    /// Carries out the results of a batch of changes.
     func carryOut(_ output: NamespaceMachine.Output) {
         for (hub, (status, _)) in output.hubs { note(hub, status.credentials) }
         for hub in output.deliveries { wake(hub) }
         for hub in output.closed { close(hub) }
     }
 
-    /// A hub has been opened, or its description may have changed.
+    /// Notes the credentials of a hub that was opened or may have changed.
     func note(_ hub: HubKey, _ credentials: [PlatformCredential]) {
         let isNew = state.withLock { state in
             guard state.credentials[hub] != credentials else { return false }
@@ -64,7 +64,7 @@ final class PushDelivery: Service {
         if isNew { bell.ring() }
     }
 
-    /// Looks at what is due, whatever was said before.
+    /// Lets every lane look for due messages now.
     func wakeAll() {
         for lane in state.withLock({ $0.lanes.values.map(\.lane) }) { lane.wake() }
     }
@@ -98,7 +98,7 @@ final class PushDelivery: Service {
         for lane in lanes { await lane.task.value }
     }
 
-    /// Says once a day which credentials end within a month.
+    /// Warns once a day of credentials that expire within a month.
     private func warnOfExpiry() {
         for hub in hubs() {
             let now = hub.configuration.timestamp
@@ -121,13 +121,13 @@ final class PushDelivery: Service {
         }
     }
 
-    /// Returns when all that can be sent now was sent, and its outcomes are written down.
+    /// Returns when everything that can be sent now has been sent and its outcomes are recorded.
     func settle() async {
         await reconcileChanged()
         for lane in state.withLock({ $0.lanes.values.map(\.lane) }) { await lane.settle() }
     }
 
-    /// One after the other, whoever asks.
+    /// Passes run one after the other, however many callers there are.
     private func reconcileChanged() async {
         let task = state.withLock { state in
             let former = state.reconciling
@@ -145,7 +145,7 @@ final class PushDelivery: Service {
         await task.value
     }
 
-    /// Runs the lanes that a hub needs: one for each credential, and for each platform with messages left.
+    /// Runs the lanes that a hub needs: one for each credential and for each platform with pending messages.
     private func reconcile(_ key: HubKey) async {
         let hub = hubs().first { $0.record.id == key }
         let credentials = hub.map { PushCredentials($0.status.credentials, $0.configuration) }
@@ -172,7 +172,9 @@ final class PushDelivery: Service {
                 hub: hub,
                 platform: platform,
                 service: service,
-                audience: credential?.audience,
+                audience: credential.flatMap {
+                    hub.push.audience(of: $0, on: platform, by: hub.configuration.pushServices)
+                },
                 isClockSteady: isClockSteady
             )
             let task = Task { await lane.run() }

@@ -4,29 +4,31 @@ import HubStore
 import PushServices
 import Synchronization
 
-/// What became of one target, on its way to the store.
+/// Outcome of one attempt for one target, on its way to the store.
 struct PushLanding: Sendable {
     enum Result: Sendable {
         case answered(PushOutcome)
         /// Nothing was sent.
         case refused(PushRefusal)
-        /// Nothing was sent, and nothing is said of the target.
+        /// Nothing was sent, and the target is still to be sent.
         case givenBack
-        /// Nothing was sent: its host is left alone.
-        case deferred(until: Timestamp)
+        /// Nothing was sent, because of its host.
+        case deferred(until: Timestamp, String)
     }
 
     let key: DeliveryKey
     let ordinal: Ordinal
-    /// The number of this attempt; 0 where nothing was sent.
+    /// Number of this attempt; 0 if nothing was sent.
     var attempt = 0
-    /// It stands in the store among those that are tried again.
+    /// True if the target is stored as a retry.
     var isRetry = false
-    /// What it was sent to.
+    /// The channel that the message was sent to.
     var channel: PushChannel?
+    /// The host in the channel; empty if it names none.
+    var host = ""
     var collapseKey: String?
     var startedAt = Timestamp.distantPast
-    /// No attempt begins after this.
+    /// Latest start of an attempt.
     var lastChance = Timestamp.distantFuture
     var isProbe = false
     var result = Result.refused(.expired)
@@ -36,9 +38,9 @@ extension PushRefusal {
     static let expired = PushRefusal(outcome: .abandoned, reason: "the message has expired")
 }
 
-/// Collects what has become of targets until it is written down.
+/// Collects outcomes until they are recorded.
 final class PushLandings: Sendable {
-    /// So many are written down at once.
+    /// Number of outcomes that are recorded at once.
     static let many = 2_000
     static let interval = Duration.milliseconds(100)
 
@@ -53,7 +55,7 @@ final class PushLandings: Sendable {
         if count >= Self.many || landing.isUrgent { bell.ring() }
     }
 
-    /// Waits until there are many, one is urgent, or some time has passed.
+    /// Waits until there are many outcomes, one is urgent, or ``interval`` has passed.
     func wait() async { await bell.wait(atMost: Self.interval) }
 
     func take() -> [PushLanding] {
@@ -65,7 +67,7 @@ final class PushLandings: Sendable {
 }
 
 extension PushLanding {
-    /// It concerns targets that are about to be sent something.
+    /// True if the outcome stops targets that are about to be sent.
     fileprivate var isUrgent: Bool {
         guard case .answered(let outcome) = result else { return false }
         return switch outcome {

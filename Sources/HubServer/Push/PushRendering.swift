@@ -5,14 +5,14 @@ import HubRouting
 import HubStore
 import PushServices
 
-/// What became of a target without its being sent anything.
+/// Outcome of a target to which nothing was sent.
 struct PushRefusal: Error, Sendable, Equatable {
     let outcome: OutcomeName
     /// One line, for people.
     let reason: String
 }
 
-/// A message as some targets are sent it.
+/// A message as rendered for some targets.
 struct RenderedPush: Sendable {
     let body: [UInt8]
     let headers: ForwardedHeaders
@@ -21,14 +21,14 @@ struct RenderedPush: Sendable {
     func isSame(as other: RenderedPush) -> Bool { body == other.body && headers == other.headers }
 }
 
-/// Makes of one message what each target is sent, each different text once.
+/// Renders one message for its targets, each different text once.
 struct PushRendering {
-    /// Bytes of texts and templates that are kept; with more, all are made anew.
+    /// Bytes of texts and templates to keep; beyond that all are made again.
     private static let maximumKept = 4 << 20
-    /// Bytes that a text may take while it is rendered: no push service takes half as much.
+    /// Bytes of a rendered text; no push service accepts half as much.
     private static let maximumRendered = 16 << 10
 
-    /// What a registration's text depends on.
+    /// The properties that a registration's text depends on.
     private struct Text: Hashable {
         let platform: Platform
         let template: TemplateSource?
@@ -48,12 +48,12 @@ struct PushRendering {
 
     private let sequence: LogSequence
     let messageID: MessageID
-    /// When the hub took the message.
+    /// When the hub accepted the message.
     let acceptedAt: Timestamp
     private let message: Message
     private var templates: [TemplateSource: Result<CompiledTemplate, PushRefusal>] = [:]
     private var texts: [Text: Result<RenderedPush, PushRefusal>] = [:]
-    /// Bytes in both.
+    /// Bytes in ``templates`` and ``texts``.
     private var kept = 0
 
     init(_ accepted: AcceptedMessage) throws {
@@ -66,26 +66,26 @@ struct PushRendering {
     /// The handles of a direct send.
     var handles: [PushChannel] { message.audience.handles ?? [] }
 
-    /// Decides whether a registration is still to be sent the message.
+    /// Checks that a registration is still to be sent the message.
     ///
-    /// One that changed since the message came is matched again: a device that changed hands gets nothing that was for its
-    /// former user.
+    /// A registration that changed since the message came is matched again: a device that changed hands does not get
+    /// its former user's messages.
     func check(_ stored: StoredRegistration, platform: String, at now: Timestamp) throws(PushRefusal) {
         let registration = stored.registration
         if let end = registration.expirationTime, Timestamp(end) <= now {
             throw PushRefusal(outcome: .skipped, reason: "the registration has expired")
         }
         if stored.isChannelExpired {
-            throw PushRefusal(outcome: .expiredChannel, reason: "its push service has said that the handle is dead")
+            throw PushRefusal(outcome: .expiredChannel, reason: "its push service has reported the handle as dead")
         }
         guard stored.changedAfter >= sequence, !matches(registration, platform: platform) else { return }
         throw PushRefusal(
             outcome: .skipped,
-            reason: "the registration has changed since the message came, and does not match it any more"
+            reason: "the registration has changed since the message came and no longer matches"
         )
     }
 
-    /// True if the message is for a registration as it is.
+    /// True if the message is for a registration in its present form.
     func matches(_ registration: Registration, platform: String) -> Bool {
         let tags = Set(registration.tags)
         return registration.platform.rawValue.lowercased() == platform
@@ -99,7 +99,7 @@ struct PushRendering {
             && (try? check(stored, platform: platform, at: now)) != nil
     }
 
-    /// The message as a registration is sent it.
+    /// Renders the message for a registration.
     mutating func push(
         for registration: Registration,
         by service: any PushService
@@ -115,7 +115,7 @@ struct PushRendering {
         return try push(Text(platform: registration.platform, template: source, variables: variables), by: service)
     }
 
-    /// The message as a handle of a direct send is sent it.
+    /// Renders the message for a handle of a direct send.
     mutating func push(on platform: Platform, by service: any PushService) throws(PushRefusal) -> RenderedPush {
         try push(Text(platform: platform, template: nil, variables: .none), by: service)
     }
@@ -135,7 +135,7 @@ struct PushRendering {
             let template = try compiled(source)
             var budget = RenderingBudget(bytes: Self.maximumRendered)
             guard let rendered = template.body.render(properties, variables: text.variables, within: &budget) else {
-                throw PushRefusal(outcome: .invalidNotificationSize, reason: "the template makes too much of it")
+                throw PushRefusal(outcome: .invalidNotificationSize, reason: "the template renders too long a text")
             }
             body = Array(rendered.utf8)
             for (name, expression) in template.headers {
@@ -183,14 +183,14 @@ struct PushRendering {
         kept += bytes
     }
 
-    /// Lets go of all that can be made anew.
+    /// Forgets everything that can be made again.
     mutating func forget() {
         texts = [:]
         templates = [:]
         kept = 0
     }
 
-    /// Names in lower case; a template's own members for APNs stand for headers.
+    /// Headers of a template, names in lower case; its own members for APNs count as headers.
     private static func headers(of template: RegistrationTemplate) -> [String: String] {
         var headers = template.headers.reduce(into: [String: String]()) { $0[$1.key.lowercased()] = $1.value }
         if let expiry = template.expiry, headers["apns-expiration"] == nil { headers["apns-expiration"] = expiry }
@@ -200,7 +200,8 @@ struct PushRendering {
 }
 
 extension UUID {
-    /// The same for each attempt to send a message to a target: RFC 9562 §5.5, in a namespace of our own.
+    /// Makes an id that is the same for each attempt to send a message to a target (RFC 9562 §5.5, in a private
+    /// namespace).
     init(of message: MessageID, to target: String) {
         var digest = Array(Insecure.SHA1.hash(data: Data("newswire/\(message)/\(target)".utf8)).prefix(16))
         digest[6] = digest[6] & 0x0F | 0x50

@@ -1,22 +1,43 @@
 import Synchronization
 
-/// Bounds how many targets are in flight at a push service, and how many are sent and not yet written down.
+/// Limits the number of targets in flight at a push service, and of targets that were sent and are not recorded yet.
 ///
-/// A crash repeats what was sent and not written down, and no more than that.
+/// A crash repeats no more than the targets that are not recorded.
+///
+/// Browsers' endpoints and WNS channels name hosts. There are twice as many slots as one host may hold. A host gets no
+/// further slot while it holds as many as are free. A single host therefore gets the full number, and any number of
+/// hosts that do not answer leave slots for the next one. A service with hosts of its own counts as one host with an
+/// empty name.
 final class PushSlots: Sendable {
-    /// Targets of one credential that may be sent and not written down.
+    /// Targets of one credential that may be sent and not recorded.
     static let maximumUnwritten = 4_000
+    /// Limit for targets that are recorded without being sent.
+    static let unlimited = Int.max / 2
+
+    /// The answer to a request for a slot.
+    enum Turn: Equatable {
+        case taken
+        /// The host still holds its share of slots.
+        case hostIsFull
+        /// ``PushSlots/close()`` was called.
+        case closed
+    }
 
     private struct State {
         var inFlight = 0
-        /// In flight, or done and not written down.
+        /// Targets in flight by host.
+        var hosts: [String: Int] = [:]
+        /// Targets in flight, or done and not recorded.
         var unwritten = 0
+        /// Slots of one host.
         var limit = 1
         var isClosed = false
-        var waiting: CheckedContinuation<Void, Never>?
+        var waiting: (host: String, task: CheckedContinuation<Void, Never>)?
         var idle: CheckedContinuation<Void, Never>?
 
-        var isFree: Bool { inFlight < limit && unwritten < PushSlots.maximumUnwritten }
+        func hasRoom(_ host: String) -> Bool { hosts[host, default: 0] < min(limit, 2 * limit - inFlight) }
+
+        func isFree(for host: String) -> Bool { hasRoom(host) && unwritten < PushSlots.maximumUnwritten }
     }
 
     private let state = Mutex(State())
@@ -25,43 +46,78 @@ final class PushSlots: Sendable {
 
     /// Takes a slot, waiting until one is free; only one task waits at a time.
     ///
-    /// - Parameter limit: How many the service takes at once now, at least 1.
-    /// - Returns: False when there are no more slots because of ``close()``.
-    func take(limit: Int) async -> Bool {
+    /// - Parameters:
+    ///   - limit: Number of targets that one host may have in flight now, at least 1.
+    ///   - host: Empty for a service with hosts of its own.
+    ///   - deadline: Time to stop waiting for the host's share; `nil` to wait without limit.
+    /// - Returns: ``Turn/taken``, or the reason why there is no slot.
+    func take(
+        limit: Int,
+        for host: String = "",
+        waitingUntil deadline: ContinuousClock.Instant? = nil
+    ) async -> Turn {
+        var timer: Task<Void, Never>?
+        defer { timer?.cancel() }
         while true {
-            let hasTaken: Bool? = state.withLock { state in
-                guard !state.isClosed else { return false }
+            let turn: Turn? = state.withLock { state in
+                guard !state.isClosed else { return .closed }
                 state.limit = max(1, limit)
-                guard state.isFree else { return nil }
+                guard state.hasRoom(host) else { return Self.isOver(deadline) ? .hostIsFull : nil }
+                guard state.isFree(for: host) else { return nil }
                 state.inFlight += 1
+                state.hosts[host, default: 0] += 1
                 state.unwritten += 1
-                return true
+                return .taken
             }
-            if let hasTaken { return hasTaken }
+            if let turn { return turn }
+            if timer == nil, let deadline {
+                timer = Task {
+                    try? await Task.sleep(until: deadline, clock: .continuous)
+                    self.wake()
+                }
+            }
             await withCheckedContinuation { continuation in
-                let isFree = state.withLock { state in
-                    if state.isFree || state.isClosed { return true }
-                    state.waiting = continuation
+                let isOver = state.withLock { state in
+                    // The timer may have ended before this task was waiting.
+                    if state.isClosed || state.isFree(for: host) || !state.hasRoom(host) && Self.isOver(deadline) {
+                        return true
+                    }
+                    state.waiting = (host, continuation)
                     return false
                 }
-                if isFree { continuation.resume() }
+                if isOver { continuation.resume() }
             }
         }
     }
 
-    /// Gives no more slots; who waits for one gets none.
-    func close() {
-        let waiting = state.withLock { state in
-            state.isClosed = true
-            return state.waiting.take()
-        }
-        waiting?.resume()
+    private static func isOver(_ deadline: ContinuousClock.Instant?) -> Bool {
+        deadline.map { $0 <= .now } ?? false
     }
 
-    /// A target has an outcome, which waits to be written down.
-    func land() { change { $0.inFlight -= 1 } }
+    /// Returns the number of slots that a host can take now.
+    func room(for host: String, limit: Int) -> Int {
+        state.withLock { state in
+            let held = state.hosts[host, default: 0]
+            return max(0, min(limit - held, (2 * limit - state.inFlight - held + 1) / 2))
+        }
+    }
 
-    /// The outcomes of so many targets were written down.
+    /// Refuses further slots, also to a task that waits for one.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        wake()
+    }
+
+    /// Releases the slot of a target whose outcome waits to be recorded.
+    func land(_ host: String = "") {
+        change { state in
+            state.inFlight -= 1
+            let held = state.hosts[host, default: 0] - 1
+            state.hosts[host] = held > 0 ? held : nil
+        }
+    }
+
+    /// Notes that the outcomes of `count` targets were recorded.
     func write(_ count: Int) { change { $0.unwritten -= count } }
 
     /// Returns when nothing is in flight; only one task waits at a time.
@@ -76,11 +132,16 @@ final class PushSlots: Sendable {
         }
     }
 
+    /// Lets the task that waits for a slot try again.
+    private func wake() { state.withLock { $0.waiting.take() }?.task.resume() }
+
     private func change(_ body: (inout State) -> Void) {
         let woken = state.withLock { state in
             body(&state)
             var woken: [CheckedContinuation<Void, Never>] = []
-            if state.isFree, let waiting = state.waiting.take() { woken.append(waiting) }
+            if let host = state.waiting?.host, state.isFree(for: host), let waiting = state.waiting.take() {
+                woken.append(waiting.task)
+            }
             if state.inFlight == 0, let idle = state.idle.take() { woken.append(idle) }
             return woken
         }
@@ -88,7 +149,7 @@ final class PushSlots: Sendable {
     }
 }
 
-/// Wakes one waiting task, or the next one that waits.
+/// Wakes the waiting task, or the next one to wait.
 final class Bell: Sendable {
     private struct State {
         var hasRung = false
@@ -106,11 +167,11 @@ final class Bell: Sendable {
         waiting?.resume()
     }
 
-    /// Waits until it rings, a time has passed, or the task is cancelled; only one task waits at a time.
+    /// Waits until the bell rings, `limit` has passed, or the task is cancelled; only one task waits at a time.
     func wait(atMost limit: Duration) async {
         let timer = Task {
             try? await Task.sleep(for: limit)
-            // A timer that was cancelled was not needed.
+            // A cancelled timer has nobody to wake.
             if !Task.isCancelled { ring() }
         }
         await withTaskCancellationHandler {

@@ -11,7 +11,7 @@ enum CredentialRoutes {
             try reply(CredentialInquiry(hub: request.hub).report())
         },
         Route(method: .post, path: "/credentials/test", right: .manage) { request, _ in
-            if let wait = request.hub.testSends.admit(request.hub.record.id) {
+            if let wait = request.hub.testSends.rate.admit(request.hub.record.id) {
                 throw ProtocolError.tooManyRequests("Push services are asked too often.", wait: wait)
             }
             return try reply(await CredentialInquiry(hub: request.hub).test())

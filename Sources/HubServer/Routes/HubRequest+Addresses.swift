@@ -35,6 +35,22 @@ extension AllowedRequest {
 }
 
 extension HubRequest {
+    /// For how long an address opens what it leads to, in seconds: Azure's containers have a day.
+    static let addressLifetime: Int64 = 86_400
+
+    /// The address of something below the hub that opens it without a header: its query is a token of the caller's own key,
+    /// for this address alone.
+    func signedAddress(_ path: String) -> String {
+        let address = "\(root)/\(hub.record.name)/\(path)"
+        let token = SharedAccessToken.sign(
+            resource: address,
+            keyName: grant.credential.rule,
+            key: grant.credential.key,
+            expiresAt: hub.configuration.timestamp.seconds + Self.addressLifetime
+        )
+        return "\(address)?\(token.drop { $0 != " " }.dropFirst())"
+    }
+
     /// The address of something below the hub, with the hub's name as it was given and the request's query.
     func address(_ path: String) -> RequestAddress {
         RequestAddress(origin: root, path: "/\(hub.record.name)/\(path)", query: query.text)

@@ -22,9 +22,32 @@ enum MessageRoutes {
         },
         Route(method: .get, path: "/messages/:id", right: .send) { request, hubs in
             let id = try MessageID(try request.parameter("id"))
-            var details = try await request.inquiry(hubs).details(id)
+            var (details, hasFailures) = try await request.inquiry(hubs).details(id)
             details.location = request.address("messages").item(id.text)
+            if hasFailures { details.errorDetailsURI = request.signedAddress("messages/\(id.text)/\(errorDetails)") }
             return .xml(details.xml)
+        },
+        // What `PnsErrorDetailsUri` leads to, which clients get without `Authorization`.
+        Route(method: .get, path: "/messages/:id/\(errorDetails)", right: .send, takesTokenInQuery: true) {
+            request,
+            _ in
+            let failures = FailureInquiry(hub: request.hub)
+            let message = try await failures.message(try MessageID(try request.parameter("id")))
+            let first = try await failures.lines(message, from: nil)
+            return Response(
+                status: .ok,
+                headers: [.contentType: Response.blobType],
+                body: .init { writer in
+                    var page = first
+                    try await writer.write(ByteBuffer(string: page.text))
+                    for _ in 1..<FailureInquiry.maximumPages {
+                        guard let next = page.next else { break }
+                        page = try await failures.lines(message, from: next)
+                        try await writer.write(ByteBuffer(string: page.text))
+                    }
+                    try await writer.finish(nil)
+                }
+            )
         },
         Route(method: .post, path: "/schedulednotifications", right: .send) { request, _ in
             let id = try await request.hub.messages.accept(try await incoming(request, .scheduledNotifications))
@@ -45,6 +68,8 @@ enum MessageRoutes {
         },
     ]
 
+    private static let errorDetails = "errordetails"
+
     /// Bytes of a `/recipients` body.
     private static let maximumQuery = 16 << 10
 
@@ -54,19 +79,19 @@ enum MessageRoutes {
         _ hubs: HubDirectory
     ) async throws -> Response {
         let incoming = try await incoming(request, kind)
-        if incoming.isTest, let wait = request.hub.testSends.admit(request.hub.record.id) {
+        guard incoming.isTest else {
+            return created(request, "messages", try await request.hub.messages.accept(incoming))
+        }
+        if let wait = request.hub.testSends.rate.admit(request.hub.record.id) {
             throw ProtocolError.tooManyRequests(
-                "A hub takes \(TestSend.limit.burst) test sends a minute, each of which calls push services at once.",
+                "A hub takes \(TestSends.limit.burst) test sends a minute, each of which calls push services at once.",
                 wait: wait
             )
         }
-        let id = try await request.hub.messages.accept(incoming)
-        var response = created(request, "messages", id)
-        if incoming.isTest {
-            let outcome = try await TestSend(request.inquiry(hubs)).outcome(of: id)
-            response.headers[.contentType] = Response.xmlType
-            response.body = .init(byteBuffer: ByteBuffer(string: outcome.xml))
-        }
+        let answer = try await request.hub.testSends.answer(to: incoming, request.inquiry(hubs))
+        var response = created(request, "messages", answer.id)
+        response.headers[.contentType] = Response.xmlType
+        response.body = .init(byteBuffer: ByteBuffer(string: answer.xml))
         return response
     }
 
@@ -103,6 +128,8 @@ enum MessageRoutes {
 
 extension Response {
     static let xmlType = "application/xml; charset=utf-8"
+    /// What Azure's storage says of a file.
+    static let blobType = "application/octet-stream"
 
     static func xml(_ text: String) -> Response {
         Response(

@@ -19,7 +19,10 @@ struct MessageIntake {
     /// - Returns: The message's id; for a repeat, the first one's.
     /// - Throws: 422 when the idempotency key was used for other content; 400 for a time that is not ahead, 403 when too
     ///   much waits for its time.
-    func accept(_ incoming: IncomingMessage) async throws -> MessageID {
+    func accept(_ incoming: IncomingMessage) async throws -> MessageID { try await receive(incoming).id }
+
+    /// The same, and whether the message is a repeat.
+    func receive(_ incoming: IncomingMessage) async throws -> (id: MessageID, isRepeat: Bool) {
         let at = hub.configuration.timestamp
         let key = hub.record.id
         let acceptance = try await hub.perform(bytes: incoming.bytes) { transaction, view in
@@ -50,9 +53,9 @@ struct MessageIntake {
         case .scheduled: break
         case .repeated(let first):
             hub.counters.repeated.add(1)
-            return first
+            return (first, true)
         }
-        return incoming.id
+        return (incoming.id, false)
     }
 
     private func take(
@@ -80,7 +83,7 @@ struct MessageIntake {
                 message,
                 installations: targets?.installations
             )
-            let deliveries = try insertDeliveries(of: message, targets, sequence, transaction, view)
+            let deliveries = try insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
             return (.sent(matched.counts), [.message(routed, matched: matched)] + deliveries)
         }
         try schedule.check(now: at.date)
@@ -92,17 +95,17 @@ struct MessageIntake {
 
     /// Stores whom push services are to reach, with the message; a test send is made at once, and is no delivery.
     ///
-    /// Platforms that the hub has no credential for have none: nobody is sent tomorrow what came before it had one.
+    /// Those of platforms that the hub has no credential for end at once: nobody is sent tomorrow what came before it had
+    /// one, and each target has its reason.
     func insertDeliveries(
         of message: Message,
         _ targets: MessageTargets?,
         _ sequence: LogSequence,
+        at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
     ) throws -> [HubEffect] {
         guard targets?.isTest != true, message.format != .stream else { return [] }
-        let credentials = PushCredentials(view.policy.credentials, hub.configuration)
-        guard !credentials.isEmpty else { return [] }
         var sets: [String: OrdinalSet] = [:]
         if let targets, let platform = message.format.platform?.rawValue {
             var seen: Set<String> = []
@@ -111,17 +114,27 @@ struct MessageIntake {
         } else if targets == nil {
             sets = view.pushTargets(of: message.audience.expression, message.format)
         }
+        guard !sets.isEmpty else { return [] }
+        let credentials = PushCredentials(view.policy.credentials, hub.configuration)
         var effects: [HubEffect] = []
         for (platform, set) in sets.sorted(by: { $0.key < $1.key }) where !set.isEmpty {
-            guard let credential = credentials[platform] else { continue }
+            let key = DeliveryKey(sequence: sequence, platform: platform)
+            let credential = credentials[platform]
             try transaction.insertDelivery(
-                DeliveryKey(sequence: sequence, platform: platform),
+                key,
                 hub: hub.record.id,
                 targets: set,
                 isDirect: targets != nil,
-                audience: credential.audience
+                audience: credential.flatMap {
+                    hub.push.audience(of: $0, on: platform, by: hub.configuration.pushServices)
+                }
             )
-            effects = [.delivery]
+            if credential != nil {
+                effects = [.delivery]
+            } else {
+                let refusal = PushRefusal(noCredentialFor: Platform(rawValue: platform), message, hub.configuration)
+                try transaction.end(key, as: refusal.outcome, reason: refusal.reason, at: at)
+            }
         }
         return effects
     }

@@ -97,7 +97,7 @@ struct ScheduledMessages {
         try transaction.forgetScheduled(scheduled)
         var deliveries: [HubEffect] = []
         if let message = try? record.message, let targets = Result(catching: { try record.targets }).value {
-            deliveries = try hub.messages.insertDeliveries(of: message, targets, sequence, transaction, view)
+            deliveries = try hub.messages.insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
         }
         do {
             let routed = try LoggedMessage(sequence: sequence, record: record).routed

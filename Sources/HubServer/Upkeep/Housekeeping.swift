@@ -187,7 +187,7 @@ final class Housekeeping: Service {
                 return (dropped, dropped.through.map { [.dropped(through: $0)] } ?? [])
             }
             if dropped.bySize > 0 { noteSize(dropped.bySize) }
-            isDone = dropped.rows < Self.purgeRows
+            isDone = !dropped.hasMore
         }
         try await compactChanges()
         guard isSteady else { return }

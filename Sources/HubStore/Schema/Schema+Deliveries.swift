@@ -65,4 +65,25 @@ extension Schema {
             FOREIGN KEY (sequence, platform) REFERENCES delivery ON DELETE CASCADE
         ) STRICT, WITHOUT ROWID;
         """
+
+    /// `endReason` tells what `endedAs` leaves open; NULL where that says all.
+    static let version13 = "ALTER TABLE delivery ADD COLUMN endReason TEXT;"
+
+    /// What a sender was answered to a test send that had an idempotency key.
+    static let version14 = """
+        CREATE TABLE testAnswer (
+            sequence INTEGER PRIMARY KEY REFERENCES log ON DELETE CASCADE,
+            answer TEXT NOT NULL
+        ) STRICT;
+        """
+
+    /// Handles that push services have reported dead.
+    ///
+    /// They are kept with the failure, since the registration goes then, and the installation may be given another handle.
+    /// `hubID` is there for the index alone, NULL without a handle.
+    static let version15 = """
+        ALTER TABLE deliveryFailure ADD COLUMN hubID INTEGER;
+        ALTER TABLE deliveryFailure ADD COLUMN handle TEXT;
+        CREATE INDEX deliveryFailure_dead ON deliveryFailure (hubID, at) WHERE handle IS NOT NULL;
+        """
 }

@@ -38,19 +38,24 @@ struct Admission<Item> {
     /// The next item that may start, counted as started.
     mutating func next() -> Item? {
         while connections < maximumConnections, let origin = turns.popFirst() {
-            guard var lane = lanes[origin] else { continue }
-            lane.isListed = false
-            let item = lane.active < limit(lane) ? lane.waiting.popFirst() : nil
-            if item != nil {
-                connections -= lane.connections
-                lane.active += 1
-                connections += lane.connections
-            }
-            lanes[origin] = lane
+            lanes[origin]?.isListed = false
+            // In its place: a copy of the lane would be one of all that waits in it.
+            let item = hasRoom(origin) ? lanes[origin]?.waiting.popFirst() : nil
+            if item != nil { count(1, origin) }
             list(origin)
             if let item { return item }
         }
         return nil
+    }
+
+    private func hasRoom(_ origin: String) -> Bool {
+        lanes[origin].map { $0.active < limit($0) } ?? false
+    }
+
+    private mutating func count(_ change: Int, _ origin: String) {
+        connections -= lanes[origin]?.connections ?? 0
+        lanes[origin]?.active += change
+        connections += lanes[origin]?.connections ?? 0
     }
 
     /// Counts a started item as done.

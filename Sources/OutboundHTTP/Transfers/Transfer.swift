@@ -48,7 +48,7 @@ final class Transfer: @unchecked Sendable {
     private(set) var hasOpenedSocket = false
     private(set) var hasHead = false
 
-    /// When the peer last gave a sign of life; `nil` before there is a connection.
+    /// When the peer last gave a sign of life; `nil` before there is a connection, and where no silence is too long.
     private(set) var lastActivity: ContinuousClock.Instant?
     private var headReader = ReplyHeadReader()
     private var isRedirect = false
@@ -227,6 +227,7 @@ extension Transfer {
     /// Judges the connection that is about to carry the request, kept ones included.
     func acceptConnection(to remote: String) -> Bool {
         noteActivity()
+        if case .any = plan.addresses { return true }
         let address = NetworkAddress(remote)
         guard plan.proxy != nil || plan.addresses.allows(address) else {
             failure = .refusedAddress(
@@ -247,7 +248,7 @@ extension Transfer {
     }
 
     func noteActivity() {
-        lastActivity = .now
+        if plan.idleTimeout != nil { lastActivity = .now }
     }
 }
 

@@ -91,8 +91,9 @@ final class TransferLoop: Sendable {
     }
 
     private func post(_ command: Command, _ state: inout State) {
+        // Who comes later finds the worker woken.
+        if state.commands.isEmpty, let multi = state.multi { curl_multi_wakeup(multi) }
         state.commands.append(command)
-        if let multi = state.multi { curl_multi_wakeup(multi) }
     }
 
     /// - Returns: Why there is no worker, or `nil` when there is one.

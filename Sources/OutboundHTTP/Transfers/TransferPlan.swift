@@ -35,9 +35,9 @@ struct TransferPlan: Sendable {
     }
 
     /// - Throws: ``OutboundError/badRequest(reason:)`` for what cannot be written as one request.
-    static func check(_ request: OutboundRequest) throws(OutboundError) {
-        guard isToken(request.method) else { throw .badRequest(reason: "the method is not a token") }
-        for field in OutboundHeaders(request.headers).fields + request.echoes {
+    static func check(_ method: String, _ headers: [OutboundHeaders.Field]) throws(OutboundError) {
+        guard isToken(method) else { throw .badRequest(reason: "the method is not a token") }
+        for field in headers {
             guard isToken(field.name) else { throw .badRequest(reason: "a header's name is not a token") }
             guard !field.bytes.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else {
                 throw .badRequest(reason: "the header '\(field.name)' has a line break or NUL in its value")

@@ -13,9 +13,11 @@ final class TransferWorker {
     /// Waiting and running.
     private var unfinished: [ObjectIdentifier: Transfer] = [:]
     private var running: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var ended: [(Transfer, CURLcode)] = []
     private var openStreams = 0
     private var admission: Admission<Transfer>
-    private var idleHandles: [UnsafeMutableRawPointer] = []
+    private var idleSessions: [EasySession] = []
+    private let corks: SocketCorks?
 
     /// No transfer is overdue before this.
     private var nextDeadline: ContinuousClock.Instant?
@@ -33,7 +35,9 @@ final class TransferWorker {
         self.idleSince = clock.now
         ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection)
         // Open streams, which have connections of their own, would count; who multiplexes over several has none.
-        if limits.multiplexedConnectionsPerOrigin > 1 {
+        let sharesConnections = limits.multiplexedConnectionsPerOrigin > 1
+        corks = sharesConnections ? SocketCorks() : nil
+        if sharesConnections {
             ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limits.multiplexedConnectionsPerOrigin)
         }
         setKeptConnections()
@@ -97,38 +101,40 @@ final class TransferWorker {
     }
 
     private func begin(_ transfer: Transfer) {
-        guard let easy = idleHandles.popLast() ?? curl_easy_init() else {
-            transfer.isAdmitted = true
+        transfer.isAdmitted = true
+        guard let session = idleSessions.popLast() ?? EasySession() else {
             return finish(
                 transfer,
                 .unreachable(host: transfer.plan.address.displayHost, reason: "out of memory")
             )
         }
-        transfer.isAdmitted = true
         do throws(OutboundError) {
-            let session = try EasySession(easy: easy, transfer: transfer)
+            try session.prepare(for: transfer, corks: corks)
             transfer.session = session
-            running[easy] = transfer
-            let code = curl_multi_add_handle(multi, easy)
+            running[session.easy] = transfer
+            let code = curl_multi_add_handle(multi, session.easy)
             if code != CURLM_OK { finish(transfer, transfer.error(code)) }
             noteDeadline(nextIdleLook(transfer))
         } catch {
-            recycle(easy)
             finish(transfer, error)
         }
     }
 
     private func perform() {
         var count: Int32 = 0
+        corks?.cork()
         let code = curl_multi_perform(multi, &count)
+        corks?.uncork()
         guard code == CURLM_OK else { return failAll(code) }
+        // All first: to remove a handle, libcurl looks through all the messages that are still unread.
         while let message = curl_multi_info_read(multi, &count) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let transfer = running[easy]
             else { continue }
-            let result = ccurl_message_result(message)
-            finish(transfer, transfer.error(result))
+            ended.append((transfer, ccurl_message_result(message)))
         }
+        for (transfer, result) in ended { finish(transfer, transfer.error(result)) }
+        ended.removeAll(keepingCapacity: true)
         startAdmitted()
     }
 
@@ -137,10 +143,9 @@ final class TransferWorker {
         let isMultiplexed = transfer.hasHead ? transfer.session?.isMultiplexed : nil
         if let session = transfer.session {
             curl_multi_remove_handle(multi, session.easy)
-            session.release()
             running[session.easy] = nil
-            recycle(session.easy)
             transfer.session = nil
+            keep(session)
         }
         if transfer.plan.isStream {
             openStreams -= 1
@@ -152,12 +157,12 @@ final class TransferWorker {
         transfer.finish(error)
     }
 
-    /// A handle keeps some 10 KB and its TLS sessions; what a burst needed beyond ``maximumIdleHandles`` is given back.
-    private func recycle(_ easy: UnsafeMutableRawPointer) {
-        if idleHandles.count < Self.maximumIdleHandles {
-            idleHandles.append(easy)
-        } else {
-            curl_easy_cleanup(easy)
+    /// A handle keeps some 10 KB and its TLS sessions: what a burst needed is given back when it is over.
+    private func keep(_ session: EasySession) {
+        session.rest()
+        if idleSessions.count < Self.maximumIdleSessions { idleSessions.append(session) }
+        if unfinished.isEmpty, idleSessions.count > Self.keptSessions {
+            idleSessions.removeLast(idleSessions.count - Self.keptSessions)
         }
     }
 
@@ -172,8 +177,7 @@ final class TransferWorker {
 
     private func close() {
         for transfer in Array(unfinished.values) { finish(transfer, .shutDown) }
-        for easy in idleHandles { curl_easy_cleanup(easy) }
-        idleHandles = []
+        idleSessions = []
         let (late, waiters) = loop.releaseClosedWorker()
         curl_multi_cleanup(multi)
         for case .start(let transfer) in late { transfer.finish(.shutDown) }
@@ -181,11 +185,14 @@ final class TransferWorker {
     }
 
     private func free() {
-        for easy in idleHandles { curl_easy_cleanup(easy) }
+        idleSessions = []
         curl_multi_cleanup(multi)
     }
 
-    private static let maximumIdleHandles = 16
+    /// While there is work.
+    private static let maximumIdleSessions = 512
+    /// When there is none.
+    private static let keptSessions = 16
 
     /// Streams at once through one client; each holds a connection outside ``TransferLoop/Limits``.
     private static let maximumStreams = 10_000

@@ -19,7 +19,7 @@ struct BrowserSubscription: Sendable {
 
 /// Key pairs of emulated browsers, derived from the ids of their endpoints.
 ///
-/// Nothing is stored, so with the same seed subscriptions survive a restart.
+/// Nothing is stored: with the same seed, subscriptions survive a restart.
 struct BrowserKeys: Sendable {
     /// Bytes of a seed.
     static let seedBytes = 32
@@ -43,7 +43,7 @@ struct BrowserKeys: Sendable {
         return prefix + marker + random + (senderKey.map { keyMarker + digest($0) } ?? "")
     }
 
-    /// True if the keys of an id may be the emulator's own.
+    /// True if an id has the form of one that the emulator made.
     static func isOwn(_ id: String) -> Bool { id.contains(marker) }
 
     /// True if the sender with this key may send to an endpoint.

@@ -9,16 +9,16 @@ struct EncryptedContent: Sendable {
     private static let saltBytes = 16
     private static let keyBytes = 65
     private static let tagBytes = 16
-    /// Salt, record size, length of the key id, key id.
+    /// Bytes of salt, record size, length of the key id, and key id.
     private static let headerBytes = saltBytes + 4 + 1 + keyBytes
 
     private let salt: [UInt8]
     private let senderKey: [UInt8]
     private let record: [UInt8]
 
-    /// - Returns: `nil` unless the header fits, the key is a point of the curve, and all is one record.
+    /// - Returns: `nil` unless the header is complete, the key is a point of the curve, and the rest is one record.
     init?(_ body: [UInt8]) {
-        // A tag and a delimiter at least.
+        // The record has at least a delimiter and a tag.
         guard body.count > Self.headerBytes + Self.tagBytes, body[20] == UInt8(Self.keyBytes) else { return nil }
         let recordSize = body[16..<20].reduce(0) { $0 << 8 | Int($1) }
         salt = Array(body[..<Self.saltBytes])
@@ -29,7 +29,7 @@ struct EncryptedContent: Sendable {
         else { return nil }
     }
 
-    /// The message; `nil` if it was not made for this subscription, or is padded wrongly.
+    /// Returns the message; `nil` if it was not encrypted for this subscription or its padding is invalid.
     func decrypted(for subscription: BrowserSubscription) -> [UInt8]? {
         guard let sender = try? P256.KeyAgreement.PublicKey(x963Representation: senderKey),
             let shared = try? subscription.privateKey.sharedSecretFromKeyAgreement(with: sender)
@@ -53,7 +53,7 @@ struct EncryptedContent: Sendable {
             ),
             let padded = try? AES.GCM.open(box, using: key)
         else { return nil }
-        // The last record's delimiter, then zeros.
+        // The last record ends with its delimiter and zeros.
         guard let end = padded.lastIndex(where: { $0 != 0 }), padded[end] == 2 else { return nil }
         return Array(padded[..<end])
     }

@@ -16,7 +16,7 @@ enum VapidProof {
 
     /// Checks the text after the scheme, `t=…, k=…`, for a request to a host and port.
     ///
-    /// A success is the sender's public key, 65 bytes.
+    /// Returns the sender's public key, 65 bytes, if the check succeeds.
     static func check(_ text: Substring, audience: String, now: Timestamp) -> Result<[UInt8], Problem> {
         var fields: [String: String] = [:]
         for field in text.split(separator: ",") {

@@ -1,9 +1,10 @@
-/// Faults that are encoded in a device's handle, so that a developer needs no other interface.
+/// Faults that a device's handle contains, so that a developer needs no other interface.
 ///
-/// A marker is a word, or eight hexadecimal digits, which fit an APNs device token as well. It is the beginning of a token
-/// of APNs or FCM, or of the last path segment of a channel or endpoint. `docs/push-emulator.md` lists the markers.
+/// A marker is a word, or eight hexadecimal digits, which fit an APNs device token as well. It is the beginning of a
+/// token of APNs or FCM, or of the last path segment of a channel or endpoint. `docs/push-emulator.md` lists the
+/// markers.
 enum FaultMarker {
-    /// With the code after it, one in 2^32 real tokens begins so by chance.
+    /// One in 2^32 real tokens begins with it and a code by chance.
     private static let lead = "fa17"
 
     private struct Row: Sendable {
@@ -44,7 +45,7 @@ enum FaultMarker {
 
     /// Returns the fault of a word and a count; with `isStrict`, `nil` if the count is not a number.
     ///
-    /// Otherwise such a count is the rest of an id.
+    /// Otherwise a count that is not a number is the rest of an id.
     static func word(_ word: some StringProtocol, count: Substring?, isStrict: Bool = true) -> PushFault? {
         guard let row = rows.first(where: { $0.word == word }) else { return nil }
         let fault = PushFault(row.effect)

@@ -1,4 +1,4 @@
-/// The faults in force and the number of requests that each has failed.
+/// The active faults, and the number of requests that each of them has failed.
 struct FaultScript: Sendable {
     enum Scope: Hashable, Sendable {
         case device(Device)
@@ -34,7 +34,7 @@ struct FaultScript: Sendable {
         if case .device(let device) = scope { asked[device] = nil }
     }
 
-    /// Counts a request to a device and returns the fault that it meets.
+    /// Counts a request to a device and returns the fault that applies to it.
     ///
     /// A fault set for the device precedes its marker, and both precede the service's.
     mutating func take(for device: Device) -> Met? {

@@ -3,7 +3,8 @@ package import HubProtocol
 /// A deliberate failure of an emulated service or of one of its devices.
 package struct PushFault: Sendable, Equatable {
     package enum Effect: Sendable, Equatable {
-        /// The handle will never work again; `since` is the timestamp in the reply of APNs, `nil` for the time of the request.
+        /// The handle will never work again; `since` is the timestamp in the reply of APNs, `nil` for the time of the
+        /// request.
         case dead(since: Timestamp? = nil)
         /// The service does not recognize the handle.
         case malformed
@@ -11,7 +12,7 @@ package struct PushFault: Sendable, Equatable {
         case throttled(retryAfter: Duration = PushFault.defaultWait)
         case unavailable(retryAfter: Duration = PushFault.defaultWait)
         case internalError
-        /// The reply is good but late.
+        /// The reply is correct but late.
         case slow(Duration)
         /// The connection ends with a GOAWAY that says that the request was not processed (RFC 9113 §6.8).
         case goAway
@@ -22,7 +23,7 @@ package struct PushFault: Sendable, Equatable {
         case dropped
     }
 
-    /// Default of `Retry-After`.
+    /// Default for `Retry-After`.
     package static let defaultWait = Duration.seconds(1)
 
     package let effect: Effect

@@ -1,7 +1,8 @@
 /// A device of one service.
 struct Device: Hashable, Sendable {
     let service: EmulatedService
-    /// A token in lower case, a registration token, topic or condition, or the last part of a channel's or endpoint's path.
+    /// A token in lower case, a registration token, topic or condition, or the last part of a channel's or endpoint's
+    /// path.
     let id: String
 
     static let channelPath = "/wns/"

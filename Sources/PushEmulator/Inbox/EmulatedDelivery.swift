@@ -5,7 +5,7 @@ package struct EmulatedDelivery: Sendable, Equatable {
     /// Number of the delivery, counted over all devices from 1.
     package internal(set) var sequence: Int
     package let service: EmulatedService
-    /// As a registration has it.
+    /// The handle as a registration has it.
     package let handle: String
     package let receivedAt: Timestamp
     /// The service's id for the message, as in its reply.
@@ -15,14 +15,14 @@ package struct EmulatedDelivery: Sendable, Equatable {
     package let body: [UInt8]
     /// The decrypted message, for a subscription made by the emulator.
     package let plaintext: Plaintext?
-    /// Key of messages of which a device shows the latest only.
+    /// Key of messages of which a device shows only the latest.
     package let collapseKey: String?
     /// True if a later message has the same collapse key.
     package internal(set) var isReplaced = false
 
     package enum Plaintext: Sendable, Equatable {
         case text([UInt8])
-        /// The body was encrypted for other keys.
+        /// True if the body was encrypted for other keys.
         case undecipherable
     }
 

@@ -3,7 +3,7 @@ struct Inbox: Sendable {
     struct Limits: Sendable {
         var deliveriesPerDevice = 100
         var deliveries = 10_000
-        /// Of bodies and headers.
+        /// Bytes of bodies and headers.
         var bytes = 32 << 20
     }
 

@@ -16,7 +16,7 @@ package struct InboxDocument: Sendable, Equatable, Codable {
         package let bodyBase64: String?
         package let plaintext: String?
         package let plaintextBase64: String?
-        /// True if the body was encrypted for other keys than those of the emulated browser.
+        /// True if the body was encrypted for keys other than those of the emulated browser.
         package let isUndecipherable: Bool?
         package let collapseKey: String?
         package let isReplaced: Bool
@@ -60,7 +60,7 @@ extension InboxDocument.Delivery {
         isReplaced = delivery.isReplaced
     }
 
-    /// Bytes as text where they are one, else in base64.
+    /// Bytes as text if they are UTF-8, otherwise in base64.
     private static func text(_ bytes: [UInt8]) -> (text: String?, base64: String?) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             return (nil, Data(bytes).base64EncodedString())

@@ -4,9 +4,9 @@ package struct EmulatorLimits: Sendable {
     package var connections = 1_000
     /// Concurrent streams of one HTTP/2 connection, as announced to clients.
     ///
-    /// Apple's servers have been seen to allow 1,000.
+    /// Apple's servers allow about 1,000.
     package var streams = 1_000
-    /// Bytes of a body that are kept; each service refuses far shorter ones.
+    /// Bytes of a body to keep; each service refuses far shorter bodies.
     ///
     /// The rest is read and discarded.
     package var bodyBytes = 64 << 10

@@ -75,7 +75,7 @@ final class EmulatorServer: Sendable {
         )
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = NIOHTTP2SupportedALPNProtocols
-        // APNs accepts client certificates; those of a developer come from any authority.
+        // APNs accepts client certificates, and a developer's may come from any authority.
         configuration.certificateVerification = .optionalVerification
         configuration.shutdownTimeout = .seconds(1)
         return try NIOSSLContext(configuration: configuration)
@@ -94,7 +94,7 @@ final class EmulatorServer: Sendable {
             HTTP2Setting(parameter: .maxHeaderListSize, value: 16 << 10),
         ]
         connection.targetWindowSize = window
-        // A hub that sends thousands of messages a second means no harm.
+        // A hub that sends thousands of messages a second is not an attack.
         connection.controlFrameRateLimit.maximumCount = .max
         connection.maximumConnectionGlitches = .max
         var stream = NIOHTTP2Handler.StreamConfiguration()

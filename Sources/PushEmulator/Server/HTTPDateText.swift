@@ -2,7 +2,7 @@ import Glibc
 import HubProtocol
 
 extension Timestamp {
-    /// As RFC 9110 §5.6.7 has it; the program's locale is C.
+    /// The time in the format of RFC 9110 §5.6.7; the program's locale is C.
     var httpDate: String {
         var seconds = time_t(seconds)
         var parts = tm()

@@ -11,9 +11,9 @@ final class RequestHandler: ChannelInboundHandler {
     private enum State {
         case idle
         case reading(HTTPRequestHead, ByteBuffer)
-        /// The reply is due later.
+        /// The reply is sent later.
         case answering
-        /// The reply was sent before the end of the request, of which so many bytes have arrived since.
+        /// The reply was sent before the end of the request; the value counts the bytes that have arrived since.
         case discarding(Int)
         case over
     }

@@ -3,11 +3,11 @@ import HubProtocol
 
 /// Answers of the Apple Push Notification service.
 ///
-/// Source: Apple, "Sending notification requests to APNs", "Establishing a token-based connection to APNs" and "Handling
-/// notification responses from APNs".
+/// Source: Apple, "Sending notification requests to APNs", "Establishing a token-based connection to APNs" and
+/// "Handling notification responses from APNs".
 struct ApnsAnswers: PushAnswers {
     static let path = "/3/device/"
-    /// Longest token, in digits; Apple does not publish one.
+    /// Longest token, in digits; Apple does not publish a limit.
     private static let maximumToken = 200
     private static let maximumCollapseID = 64
     private static let maximumPayload = 4_096

@@ -4,11 +4,11 @@ import Synchronization
 /// The answer to a request: a reply, its delay, and the delivery to a device.
 struct EmulatorAnswer: Sendable {
     let reply: EmulatorReply
-    /// Before the reply goes out.
+    /// Delay before the reply.
     var delay = Duration.zero
     /// True if the connection ends with a GOAWAY instead of a reply.
     var isGoingAway = false
-    /// Put into the inbox when the reply is sent.
+    /// The delivery to put into the inbox when the reply is sent.
     var delivery: Delivery?
 
     struct Delivery: Sendable {
@@ -37,7 +37,7 @@ final class EmulatorModel: Sendable {
         switch EmulatorRoute(path: request.path) {
         case .push(let service): push(request, to: answers(of: service))
         case .tokens(let issuer): tokens(request, issuer)
-        // Another interface of Apple's, or a mistake.
+        // A different interface of Apple's, or a mistake.
         case nil where request.path.hasPrefix("/3/") || request.path.hasPrefix("/4/"):
             EmulatorAnswer(reply: ApnsAnswers.reply(404, "BadPath", request))
         case nil: EmulatorAnswer(reply: EmulatorReply(404))
@@ -126,7 +126,7 @@ final class EmulatorModel: Sendable {
 }
 
 extension HeaderLine {
-    /// The same header without secrets: the signature of a token, or an opaque token.
+    /// The header without secrets, which are the signature of a token or an opaque token.
     fileprivate var withoutProof: HeaderLine {
         guard name == "authorization" || name == "cookie" || name == "proxy-authorization" else { return self }
         guard name == "authorization", let space = value.firstIndex(of: " ") else { return HeaderLine(name, "…") }

@@ -1,6 +1,6 @@
 import HubProtocol
 
-/// A reply as the client gets it.
+/// A reply to a client.
 struct EmulatorReply: Sendable, Equatable {
     let status: Int
     var headers: [HeaderLine] = []
@@ -38,10 +38,10 @@ struct AcceptedPush: Sendable {
 
 /// The replies of one push service.
 protocol PushAnswers: Sendable {
-    /// Checks a request as far as the service can without knowing the device.
+    /// Checks a request as far as possible without knowing the device.
     func check(_ request: EmulatorRequest) throws(Refusal) -> AcceptedPush
 
-    /// Returns the reply to a valid request that meets a fault; `nil` for a fault that does not change the reply.
+    /// Returns the reply to a valid request to which a fault applies; `nil` if the fault does not change the reply.
     func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.Met) -> EmulatorReply?
 }
 

@@ -4,11 +4,11 @@ import Synchronization
 /// A complete request.
 struct EmulatorRequest: Sendable {
     let method: String
-    /// Without the query, as it came.
+    /// Path without the query, as received.
     let path: String
     /// `:authority` or `Host`.
     let authority: String
-    /// In order, names in lower case.
+    /// Headers in order, names in lower case.
     let headers: [HeaderLine]
     let body: [UInt8]
     let isHTTP2: Bool
@@ -30,7 +30,7 @@ struct EmulatorRequest: Sendable {
     }
 }
 
-/// Facts about a connection that its requests share.
+/// Facts about a connection, shared by its requests.
 final class ConnectionFacts: Sendable {
     private struct State {
         var hasClientCertificate = false
@@ -56,7 +56,7 @@ final class ConnectionFacts: Sendable {
         set { state.withLock { $0.hasClientCertificate = newValue } }
     }
 
-    /// Returns the first identity on this connection, which is `identity` if there was none.
+    /// Returns the first identity on this connection: `identity` if there was none before.
     func provider(_ identity: ProviderIdentity) -> ProviderIdentity {
         state.withLock { state in
             let first = state.provider ?? identity

@@ -8,9 +8,9 @@ import HubProtocol
 struct TokenAnswers: Sendable {
     enum Issuer: Sendable, Equatable {
         case google
-        /// For apps of the Store.
+        /// Tokens for apps of the Store.
         case microsoftAccount
-        /// For the Windows App SDK.
+        /// Tokens for the Windows App SDK.
         case entra
 
         var service: EmulatedService { self == .google ? .fcm : .wns }
@@ -30,7 +30,7 @@ struct TokenAnswers: Sendable {
     private static let assertionGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
     /// Seconds.
     private static let maximumAssertionLifetime: Int64 = 3_600
-    /// Seconds that a client's clock may differ.
+    /// Seconds by which a client's clock may differ.
     private static let clockTolerance: Int64 = 300
 
     let issue: @Sendable (AccessTokens.Audience, _ lifetime: Int64, Timestamp) -> String

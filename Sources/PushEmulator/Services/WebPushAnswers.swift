@@ -8,7 +8,7 @@ import HubProtocol
 struct WebPushAnswers: PushAnswers {
     private static let maximumBody = 4_096
     private static let maximumTopic = 32
-    /// Longest time to live that is granted: four weeks, in seconds.
+    /// Longest time to live that the service grants: four weeks, in seconds.
     private static let maximumTimeToLive: Int64 = 2_419_200
 
     let browsers: BrowserKeys
@@ -94,7 +94,7 @@ extension WebPushAnswers {
         return timeToLive
     }
 
-    /// Returns the public key that the sender has proved to own.
+    /// Returns the public key of the sender, whose signature is valid.
     private func checkSender(_ request: EmulatorRequest) throws(Refusal) -> [UInt8] {
         guard let text = request.credentials("vapid") else {
             throw Self.refusal(401, 109, "an Authorization header with the scheme vapid is missing")

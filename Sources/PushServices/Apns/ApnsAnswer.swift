@@ -1,38 +1,39 @@
 import HubProtocol
 import OutboundHTTP
 
-/// What APNs answered, read.
+/// An answer of APNs.
 struct ApnsAnswer: Sendable {
-    /// What is to be done about it.
+    /// The action that an answer calls for.
     enum Verdict: Equatable {
         case final(PushOutcome)
         /// The provider token is too old.
         case renewToken
-        /// The connection is of no use any more, and the request was not looked at.
+        /// The connection can no longer be used, and the request was not processed.
         case reconnect(PushOutcome)
     }
 
     let status: Int
     /// Empty if there is none.
     let reason: String
-    /// Since when a token is dead.
+    /// Time since which a token is dead.
     let since: Timestamp?
     let id: String?
     private let retryAfter: Duration?
 
     init(_ response: OutboundResponse, retryAfter: Duration?) {
         status = response.status
-        let body = try? JSONReader.read(response.body, allowsRepeats: true)
+        // Most answers have none.
+        let body = response.body.isEmpty ? nil : try? JSONReader.read(response.body, allowsRepeats: true)
         reason = String((body?["reason"]?.string ?? "").withoutControls.prefix(100))
         since = body?["timestamp"]?.integer.map { Timestamp(milliseconds: $0) }
         id = response.headers.first("apns-id")
         self.retryAfter = retryAfter
     }
 
-    /// APNs' word for it, with the status where it has none.
+    /// APNs' reason, or the status if there is none.
     private var word: String { reason.isEmpty ? "APNs answered \(status)" : "APNs: \(reason)" }
 
-    /// Decides what the answer means; `isOwnTopic` says that the topic is the bundle id itself.
+    /// Decides what the answer means; `isOwnTopic` is true if the topic is the bundle id itself.
     func verdict(isOwnTopic: Bool) -> Verdict {
         switch (status, reason) {
         case (200, _): .final(.accepted(id: id))

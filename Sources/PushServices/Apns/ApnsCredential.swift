@@ -8,24 +8,26 @@ import OutboundHTTP
 import SwiftASN1
 import X509
 
-/// What a hub proves itself to APNs with, checked.
+/// A hub's credential for APNs, checked.
 struct ApnsCredential: Sendable {
     enum Proof: Sendable {
         case key(ProviderKey)
         case certificate(ClientCertificate, expiresAt: Timestamp)
     }
 
-    /// Production or sandbox.
+    /// APNs' production or sandbox host.
     let host: String
     let proof: Proof
-    /// The bundle id that messages are for, in the spelling of the credential.
+    /// The bundle id that messages are for, as the credential spells it.
     let bundle: String
-    /// Topics beside the bundle id and those made of it, which the operator has allowed.
+    /// Topics that the operator allows in addition to the bundle id and its suffixed forms.
     let topics: Set<String>
+    /// The team id; empty if a certificate does not name it.
+    private let team: String
 
     private static let production = "api.push.apple.com"
     private static let sandbox = "api.sandbox.push.apple.com"
-    /// How Apple and Azure have named the two over the years.
+    /// Names that Apple and Azure have used for the two hosts.
     private static let hosts = [
         production: production, "gateway.push.apple.com": production,
         sandbox: sandbox, "api.development.push.apple.com": sandbox, "gateway.sandbox.push.apple.com": sandbox,
@@ -35,7 +37,7 @@ struct ApnsCredential: Sendable {
         host = try Self.host(credential["Endpoint"])
         topics = Set((credential["Topics"] ?? "").split { $0 == "," || $0.isWhitespace }.map(String.init))
         if let token = credential["Token"], !token.isEmpty {
-            let team = try Self.id(credential["AppId"], "AppId", "the team id")
+            team = try Self.id(credential["AppId"], "AppId", "the team id")
             let keyID = try Self.id(credential["KeyId"], "KeyId", "the key's id")
             bundle = try Self.bundle(credential["AppName"])
             proof = .key(ProviderKey(team: team, keyID: keyID, key: try Self.key(token)))
@@ -55,8 +57,14 @@ struct ApnsCredential: Sendable {
             } else {
                 throw BadCredential("ApnsCertificate names no app (no UID): AppName is missing")
             }
+            team = certificate.team
             proof = .certificate(certificate.client, expiresAt: certificate.expiresAt)
         }
+    }
+
+    /// The team, app and environment whose handles the credential reaches, in the form of ``PlatformCredential``.
+    var audience: String {
+        PlatformCredential.apnsAudience(team: team, bundle: bundle, isSandbox: host == Self.sandbox)
     }
 
     private static func host(_ endpoint: String?) throws(BadCredential) -> String {
@@ -93,7 +101,7 @@ struct ApnsCredential: Sendable {
         let isRSA = (try? Certificate.PrivateKey(pemEncoded: pem)) != nil
         throw BadCredential(
             isRSA
-                ? "Token is a private key of another kind: APNs wants the P-256 key of a .p8 file"
+                ? "Token is a private key of another kind: APNs needs the P-256 key of a .p8 file"
                 : "Token is not the private key of a .p8 file (PEM, or its base64)"
         )
     }
@@ -105,23 +113,26 @@ struct ApnsCertificate {
     let expiresAt: Timestamp
     /// The subject's UID; `nil` without one.
     let bundle: String?
-    /// The apps that it is for.
+    /// Topics that the certificate is for.
     let topics: Set<String>
+    /// The subject's organizational unit, which is the team id in Apple's certificates; empty without one.
+    let team: String
 
     /// Source: Apple, "Sending notification requests to APNs": the topics of a certificate.
     private static let topicsExtension: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 3, 6]
     private static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
+    private static let organizationalUnit: ASN1ObjectIdentifier = [2, 5, 4, 11]
 
     /// Reads the base64 of a PKCS #12 file, or PEM with certificate and key.
     ///
-    /// - Throws: ``BadCredential`` that says what is wrong with it.
+    /// - Throws: ``BadCredential`` with the reason.
     init(_ text: String, password: String) throws(BadCredential) {
         let (chain, key) = try Self.open(text, password: password)
         let leaf: Certificate
         do {
             let certificates = try chain.map { try Certificate(derEncoded: $0) }
             guard let first = certificates.first else {
-                throw BadCredential("ApnsCertificate has no certificate in it")
+                throw BadCredential("ApnsCertificate contains no certificate")
             }
             leaf = first
             let pem = try certificates.map { try $0.serializeAsPEM().pemString }.joined(separator: "\n")
@@ -129,12 +140,13 @@ struct ApnsCertificate {
         } catch let error as BadCredential {
             throw error
         } catch {
-            throw BadCredential("ApnsCertificate holds a certificate that cannot be read: \(error)")
+            throw BadCredential("ApnsCertificate contains a certificate that cannot be read: \(error)")
         }
         expiresAt = Timestamp(leaf.notValidAfter)
         let names = leaf.subject.flatMap { $0 }
         let bundle = names.first { $0.type == Self.userID }.map { "\($0.value)" }
         self.bundle = bundle
+        team = names.first { $0.type == Self.organizationalUnit }.map { "\($0.value)" } ?? ""
         var topics = Set(bundle.map { [$0] } ?? [])
         if let field = leaf.extensions[oid: Self.topicsExtension] {
             topics.formUnion(Self.topics([UInt8](field.value)))
@@ -165,13 +177,13 @@ struct ApnsCertificate {
         }
     }
 
-    /// BoringSSL gives a key in the form of its kind.
+    /// BoringSSL exports a key in the format of its kind, not in PKCS #8.
     private static func pem(ofKey der: [UInt8]) -> String {
         let isRSA = (try? _RSA.Signing.PrivateKey(derRepresentation: der)) != nil
         return PEMDocument(type: isRSA ? "RSA PRIVATE KEY" : "EC PRIVATE KEY", derBytes: der).pemString
     }
 
-    /// Every second value is the kind of a topic, in a sequence of its own.
+    /// Topics alternate with sequences that hold their kinds.
     private static func topics(_ bytes: [UInt8]) -> [String] {
         guard let node = try? DER.parse(bytes), case .constructed(let children) = node.content else { return [] }
         return children.compactMap { try? ASN1UTF8String(derEncoded: $0) }.map {

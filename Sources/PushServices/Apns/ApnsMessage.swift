@@ -1,19 +1,19 @@
 import HubProtocol
 
-/// A message as APNs takes it, checked, but for what differs from device to device.
+/// A checked message for APNs, without the parts that differ from device to device.
 struct ApnsMessage: Sendable {
     let body: [UInt8]
-    /// All but `apns-id`, `apns-expiration` and the proof.
+    /// All headers except `apns-id`, `apns-expiration` and `authorization`.
     let headers: [(name: String, value: String)]
     let lifetime: PushLifetime
     let collapseKey: String?
-    /// The topic is the bundle id: a service that refuses it refuses the credential.
+    /// True if the topic is the bundle id: if APNs refuses it, it refuses the credential.
     let isOwnTopic: Bool
 
-    /// What `apns-push-type` asks of the rest.
+    /// Requirements of a push type.
     private struct Kind {
         let name: String
-        /// What is added to the bundle id.
+        /// Suffix of the topic after the bundle id.
         let suffix: String
         var needsToken = false
         var maximumBytes = 4_096
@@ -41,7 +41,7 @@ struct ApnsMessage: Sendable {
         }
         guard message.body.count <= kind.maximumBytes else {
             throw BadPushMessage(
-                "the payload has \(message.body.count) bytes; APNs takes \(kind.maximumBytes)",
+                "the payload has \(message.body.count) bytes; APNs accepts \(kind.maximumBytes)",
                 isTooLarge: true
             )
         }
@@ -68,11 +68,11 @@ struct ApnsMessage: Sendable {
     ) throws(BadPushMessage) -> Kind {
         if let name = given["apns-push-type"]?.lowercased() {
             guard let kind = kinds.first(where: { $0.name == name }) else {
-                throw BadPushMessage("apns-push-type '\(name.prefix(40))' is none that the hub sends")
+                throw BadPushMessage("apns-push-type '\(name.prefix(40))' is not one that the hub sends")
             }
             return kind
         }
-        // A topic tells as well what it is for.
+        // The topic's suffix also names the type.
         if let topic = given["apns-topic"],
             let kind = kinds.first(where: { !$0.suffix.isEmpty && topic == credential.bundle + $0.suffix })
         {
@@ -94,7 +94,7 @@ struct ApnsMessage: Sendable {
         guard let given, given != credential.bundle, given != own else { return own }
         guard credential.topics.contains(given) else {
             throw BadPushMessage(
-                "apns-topic '\(given.prefix(160))' does not fit the hub's bundle id, of which it would be '\(own)'"
+                "apns-topic '\(given.prefix(160))' does not fit the hub's bundle id: it would be '\(own)'"
             )
         }
         return given
@@ -107,7 +107,7 @@ struct ApnsMessage: Sendable {
             throw BadPushMessage("apns-priority '\(priority.prefix(20))' is not 1, 5 or 10")
         }
         guard isBackground, priority == "10" else { return priority }
-        // Who did not choose the type did not mean to contradict it.
+        // A sender who did not choose the type did not mean to contradict it.
         guard given["apns-push-type"] == nil else {
             throw BadPushMessage("apns-priority is 10, and background messages must have 5")
         }

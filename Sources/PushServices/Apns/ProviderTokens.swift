@@ -2,29 +2,29 @@ import Crypto
 package import HubProtocol
 import Synchronization
 
-/// Keeps provider tokens while the program does not run; APNs counts new ones.
+/// Stores provider tokens across restarts, since APNs limits the number of new ones.
 package protocol ProviderTokenStore: Sendable {
-    /// `nil` if there is none that can be read.
+    /// Returns the stored token; `nil` if there is none or it cannot be read.
     func load(_ issuer: ProviderIssuer) -> ProviderToken?
     func save(_ token: ProviderToken, _ issuer: ProviderIssuer)
 }
 
-/// Forgets tokens.
+/// A store that keeps nothing.
 package struct NoProviderTokenStore: ProviderTokenStore {
     package init() {}
     package func load(_ issuer: ProviderIssuer) -> ProviderToken? { nil }
     package func save(_ token: ProviderToken, _ issuer: ProviderIssuer) {}
 }
 
-/// A key of a team at Apple.
+/// A team's key at Apple.
 package struct ProviderIssuer: Hashable, Sendable, Codable {
     package let team: String
     package let keyID: String
-    /// Of the public key: a key that was replaced under its old name has other tokens.
+    /// Digest of the public key, since a new key under an old id has other tokens.
     package let fingerprint: String
 }
 
-/// What proves to APNs who sends.
+/// A signed token that identifies the sender to APNs.
 package struct ProviderToken: Sendable, Equatable, Codable {
     package let text: String
     package let issuedAt: Timestamp
@@ -35,9 +35,9 @@ package struct ProviderToken: Sendable, Equatable, Codable {
     }
 }
 
-/// The provider tokens of all hubs: one for each key, made anew as seldom as APNs wants it.
+/// The provider tokens of all hubs, one for each key.
 ///
-/// APNs refuses tokens older than an hour, and wants no new one within 20 minutes.
+/// APNs refuses tokens older than an hour, and new ones within 20 minutes of the last.
 final class ProviderTokens: Sendable {
     private static let lifetime = Duration.seconds(50 * 60)
     private static let shortestLifetime = Duration.seconds(20 * 60)
@@ -54,10 +54,9 @@ final class ProviderTokens: Sendable {
 
     /// Returns the token to send with.
     ///
-    /// One that APNs has called expired is replaced if it may be: not within 20 minutes, unless its time is wrong beyond
-    /// doubt.
+    /// A token that APNs calls expired is replaced only if it is older than 20 minutes or its time is certainly wrong.
     ///
-    /// - Throws: What signing throws.
+    /// - Throws: An error of signing.
     func token(_ key: ProviderKey, after refused: String? = nil) throws -> String {
         let time = now()
         return try tokens.withLock { tokens in
@@ -75,14 +74,14 @@ final class ProviderTokens: Sendable {
 
     private func isGood(_ token: ProviderToken, at time: Timestamp, refused: String?) -> Bool {
         let age = time - token.issuedAt
-        // A clock that was set back, or an hour forward, made it useless.
+        // The clock was set back, or forward by an hour.
         guard age >= .zero, age < Self.longestLifetime else { return false }
         guard token.text == refused else { return age < Self.lifetime }
         return age < Self.shortestLifetime
     }
 }
 
-/// A private key with which a team signs.
+/// A private key with which a team signs provider tokens.
 struct ProviderKey: Sendable {
     let issuer: ProviderIssuer
     private let key: P256.Signing.PrivateKey

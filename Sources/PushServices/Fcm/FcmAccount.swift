@@ -2,7 +2,7 @@ import Crypto
 import CryptoExtras
 import HubProtocol
 
-/// A service account of Google that may send to the devices of one project.
+/// A Google service account that may send to the devices of one project.
 ///
 /// Source: Google, "Using OAuth 2.0 for server to server applications"; RFC 7523 §2.1.
 struct FcmAccount: Sendable {
@@ -11,14 +11,14 @@ struct FcmAccount: Sendable {
     private let keyID: String?
     private let key: _RSA.Signing.PrivateKey
 
-    /// The host that gives access tokens, and the path.
+    /// Host and path of the token endpoint.
     static let tokenHost = "oauth2.googleapis.com"
     static let tokenPath = "/token"
     private static let audience = "https://oauth2.googleapis.com/token"
     private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-    /// Seconds; the longest that Google allows.
+    /// Seconds; Google's maximum.
     private static let lifetime: Int64 = 3_600
-    /// As key files have it, of now and of earlier years; all mean the same service.
+    /// Token addresses in current and older key files; all are the same service.
     private static let tokenAddresses = [
         audience, "https://accounts.google.com/o/oauth2/token", "https://www.googleapis.com/oauth2/v4/token",
     ]
@@ -43,7 +43,7 @@ struct FcmAccount: Sendable {
         key = try Self.key(PrivateKeyText.pem(text))
     }
 
-    /// It becomes part of a path.
+    /// True if the text can be part of a path.
     private static func isProject(_ text: String) -> Bool {
         (4...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -1,6 +1,6 @@
 import HubProtocol
 
-/// A message as FCM v1 takes it, but for its target and its time to live.
+/// A message for FCM v1, without its target and its time to live.
 struct FcmMessage: Sendable {
     /// Four weeks, in seconds.
     static let maximumTimeToLive: Int64 = 2_419_200
@@ -9,19 +9,19 @@ struct FcmMessage: Sendable {
     private static let targets = ["token", "fid", "topic", "condition"]
     private static let androidNames = ["android", "androidV2", "android_v2"]
 
-    /// FCM checks it and delivers nothing.
+    /// True if FCM only checks the message and delivers nothing.
     let isOnlyValidated: Bool
-    /// All of the message without the options for Android.
+    /// The members of the message, without the options for Android.
     let members: [Member]
-    /// How the options for Android are called.
+    /// Name of the options for Android.
     let androidName: String
-    /// They without the time to live.
+    /// The options for Android, without the time to live.
     let android: [Member]
     /// Whole seconds; `nil` if the message does not say.
     let timeToLive: Int64?
     let collapseKey: String?
 
-    /// A name and its value in JSON.
+    /// A member's name and its value in JSON.
     typealias Member = (name: String, value: String)
 
     /// Reads the body of a request to FCM v1 without a target.
@@ -31,7 +31,7 @@ struct FcmMessage: Sendable {
             throw BadPushMessage("'\(name.excerpt)' is not part of an FCM v1 request: put it into 'message'")
         }
         guard let message = document.node("message") else {
-            throw BadPushMessage("the body has no 'message', which FCM v1 wants around all")
+            throw BadPushMessage("the body has no 'message', which must contain everything else in FCM v1")
         }
         guard let members = message.members else { throw BadPushMessage("'message' is not a JSON object") }
         let check = document.node("validate_only") ?? document.node("validateOnly")
@@ -41,12 +41,12 @@ struct FcmMessage: Sendable {
         try self.init(message: members.filter { $0.value.content != .null }, isOnlyValidated: check?.isTrue ?? false)
     }
 
-    /// Reads a body in the shape of the retired interface.
+    /// Reads a body in the form of the retired interface.
     init(legacy body: [UInt8]) throws(BadPushMessage) {
         let legacy = try LegacyFcmMessage(try Self.read(body))
         let text = JSONText.object(legacy.message)
         guard let members = (try? JSONReader.read(Array(text.utf8), allowsRepeats: true))?.members else {
-            throw BadPushMessage("the body cannot be written for FCM v1")
+            throw BadPushMessage("the body cannot be rewritten for FCM v1")
         }
         try self.init(message: members, isOnlyValidated: legacy.isOnlyValidated)
     }
@@ -92,7 +92,7 @@ struct FcmMessage: Sendable {
         let size = counted.reduce(0) { $0 + ($1.map(Self.size) ?? 0) }
         guard size <= Self.maximumSize else {
             throw BadPushMessage(
-                "keys and values of data and notification have \(size) bytes, and FCM takes \(Self.maximumSize)",
+                "keys and values of data and notification have \(size) bytes, and FCM accepts \(Self.maximumSize)",
                 isTooLarge: true
             )
         }
@@ -121,13 +121,13 @@ struct FcmMessage: Sendable {
         guard let members = data.members else { throw BadPushMessage("'\(path)' is not a JSON object") }
         for member in members {
             guard member.value.string != nil else {
-                throw BadPushMessage("'\(path).\(member.name.excerpt)' is not a string, as FCM wants all data")
+                throw BadPushMessage("'\(path).\(member.name.excerpt)' is not a string, as all data for FCM must be")
             }
             let isReserved =
                 ["from", "message_type", "gcm"].contains(member.name) || member.name.hasPrefix("google.")
                 || member.name.hasPrefix("gcm.notification.")
             guard !isReserved else {
-                throw BadPushMessage("'\(path).\(member.name.excerpt)' has a name that FCM keeps for itself")
+                throw BadPushMessage("'\(path).\(member.name.excerpt)' has a name that FCM reserves")
             }
         }
     }

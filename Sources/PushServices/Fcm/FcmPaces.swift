@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The paces of all projects of Firebase, whichever hubs send to them.
+/// The paces of all Firebase projects, over all hubs.
 package final class FcmPaces: Sendable {
-    /// Messages a minute to one project; Google's quota is 600,000.
+    /// Messages a minute for one project; Google's quota is 600,000.
     static let perMinute = 500_000
 
     private let perMinute: Int
@@ -12,7 +12,7 @@ package final class FcmPaces: Sendable {
 
     init(perMinute: Int) { self.perMinute = perMinute }
 
-    /// Returns the pace that all who send to the project share.
+    /// Returns the pace that all senders of a project share.
     func pace(of project: String) -> FcmPace {
         paces.withLock { paces in
             if let pace = paces[project] { return pace }
@@ -23,9 +23,9 @@ package final class FcmPaces: Sendable {
     }
 }
 
-/// Gives turns in the order in which they were asked for.
+/// Gives turns in the order of the requests for them.
 ///
-/// While nobody is ahead of the pace there is no waiting. Otherwise one task wakes all whose turn has come.
+/// There is no wait below the pace. Above it, one task wakes all callers whose turn has come.
 final class FcmPace: Sendable {
     private struct State {
         var pace: SendingPace
@@ -34,17 +34,17 @@ final class FcmPace: Sendable {
         var isWaking = false
     }
 
-    /// Between two looks at who may go: 42 messages at the whole rate.
+    /// Time between two checks for due turns: 42 messages at the full rate.
     private static let shortestWait = Duration.milliseconds(5)
 
     private let state: Mutex<State>
 
     init(_ pace: SendingPace) { state = Mutex(State(pace: pace)) }
 
-    /// How many wait now.
+    /// Number of callers that wait now.
     var waiting: Int { state.withLock { $0.waiters.count } }
 
-    /// Waits for a turn; false if the task was cancelled before there was one.
+    /// Waits for a turn; false if the task was cancelled first.
     func turn() async -> Bool {
         let id: UInt64? = state.withLock { state in
             if state.waiters.isEmpty, state.pace.take(at: .now) { return nil }
@@ -61,7 +61,7 @@ final class FcmPace: Sendable {
 
     private func enqueue(_ continuation: CheckedContinuation<Bool, Never>, _ id: UInt64) {
         let (isCancelled, isFirst) = state.withLock { state in
-            // A task is marked before its handler runs, so that a cancellation is seen either here or there.
+            // The task is marked as cancelled before its handler runs, so a cancellation is seen either here or there.
             if Task.isCancelled { return (true, false) }
             state.waiters.append((id, continuation))
             defer { state.isWaking = true }
@@ -84,9 +84,9 @@ final class FcmPace: Sendable {
         }
     }
 
-    /// Lets all go whose turn has come.
+    /// Wakes all callers whose turn has come.
     ///
-    /// - Returns: When to look again; `nil` if nobody waits.
+    /// - Returns: Time until the next check; `nil` if nobody waits.
     private func release() -> Duration? {
         let (released, wait) = state.withLock { state in
             let now = ContinuousClock.now

@@ -1,17 +1,17 @@
 import HubProtocol
 
-/// A message for FCM, written but for the token and the time to live.
+/// A message for FCM, complete except for the token and the time to live.
 struct FcmPush: PreparedPush {
     let lifetime: PushLifetime
     let collapseKey: String?
 
     private let service: FcmService
     private let ownExpiry: Timestamp?
-    /// `{"message":{"token":`, which the token follows.
+    /// The text before the token: `{"message":{"token":`.
     private let opening: [UInt8]
-    /// Between the token and the end.
+    /// The text from the token to the end.
     private let rest: [UInt8]
-    /// The same up to the value of `ttl`, in seconds.
+    /// The text from the token to the value of `ttl`.
     private let restUpToTime: [UInt8]
 
     private static let endAfterTime = Array("s\"}}}".utf8)
@@ -60,7 +60,7 @@ struct FcmPush: PreparedPush {
 }
 
 extension Timestamp {
-    /// The time that is left, in whole seconds, a part of one counted as one; zero once it has passed.
+    /// Seconds until the time, rounded up; zero once it has passed.
     func wholeSeconds(after now: Timestamp) -> Int64 {
         guard self > now else { return 0 }
         let (milliseconds, isOutside) = milliseconds.subtractingReportingOverflow(now.milliseconds)

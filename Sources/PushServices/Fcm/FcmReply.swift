@@ -1,35 +1,35 @@
 import HubProtocol
 import OutboundHTTP
 
-/// What FCM has answered to a message.
+/// FCM's reply to a message.
 ///
 /// Source: Google, "ErrorCode"; "Scale and error handling"; `google.rpc.Status`.
 struct FcmReply {
     enum Verdict: Sendable, Equatable {
         case outcome(PushOutcome)
-        /// The access token is not good any more.
+        /// The access token is no longer valid.
         case staleToken(String)
     }
 
-    /// Where the service does not say how long to wait: of a quota, of a service that is not there, of a project whose
-    /// owner has to do something.
+    /// Waits if the service does not say how long: for a quota, for a service that is unavailable, and for a project
+    /// whose owner has to act.
     static let quotaWait = Duration.seconds(60)
     static let unavailableWait = Duration.seconds(10)
     static let ownerWait = Duration.seconds(900)
 
     private let status: Int
     private let retryAfter: Duration?
-    /// The name of the message.
+    /// FCM's name of the accepted message.
     private let name: String?
-    /// FCM's own code.
+    /// FCM's own error code.
     private let code: String?
-    /// The code that all of Google's interfaces have.
+    /// The error code that all of Google's interfaces have.
     private let rpcStatus: String?
     private let message: String
     private let fields: [String]
     private let quotaSubjects: [String]
 
-    /// Reads a reply; `retryAfter` is what it asks for.
+    /// Reads a reply; `retryAfter` is the wait that it asks for.
     init(_ response: OutboundResponse, retryAfter: Duration?) {
         status = response.status
         self.retryAfter = retryAfter
@@ -50,7 +50,7 @@ struct FcmReply {
         detail["@type"]?.string?.hasSuffix(".\(type)") == true
     }
 
-    /// FCM's own code first, then that of Google, then the status: a 404 is a dead token or a wrong project.
+    /// Decides by FCM's own code, then Google's, then the status: a 404 can be a dead token or a wrong project.
     var verdict: Verdict {
         if status == 200 { return .outcome(.accepted(id: name)) }
         if let code, let outcome = outcome(ofCode: code) { return .outcome(outcome) }
@@ -73,7 +73,8 @@ struct FcmReply {
         case "QUOTA_EXCEEDED": quota
         case "UNAVAILABLE": unavailable
         case "INTERNAL": .retry(after: retryAfter, reason)
-        // The project's own credential for Apple or browsers: messages to Android go on, so the hub's is not refused.
+        // The project's own credential for Apple or browsers. Messages to Android still work, so the hub's credential
+        // is valid.
         case "THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR":
             .retry(
                 after: max(retryAfter ?? .zero, Self.ownerWait),
@@ -92,7 +93,7 @@ struct FcmReply {
         case 408, 500...599: .outcome(.retry(after: retryAfter, reason))
         case 400: .outcome(invalid)
         case 402..<500: .outcome(.badMessage(reason))
-        // Nothing that FCM sends; something on the way to it does.
+        // FCM does not send this status, but a proxy may.
         default: .outcome(.retry(after: retryAfter, reason))
         }
     }
@@ -101,7 +102,7 @@ struct FcmReply {
         let namesToken =
             fields.contains { $0 == "message.token" || $0 == "message.fid" }
             || fields.isEmpty && message.lowercased().contains("registration token")
-        // A body that FCM does not take is refused with the same code, so the answer does not prove much.
+        // FCM also refuses an invalid body with this code, so the answer is not certain.
         return namesToken ? .deadHandle(DeadHandle(isCertain: false, reason: reason)) : .badMessage(reason)
     }
 
@@ -115,7 +116,7 @@ struct FcmReply {
         return .throttled(isOfDevice ? .handle : .credential, after: retryAfter ?? Self.quotaWait, reason)
     }
 
-    /// Codes, the fields that were refused, and what the service wrote.
+    /// The codes, the refused fields, and the service's own text.
     private var reason: String {
         let codes = [code, rpcStatus == code ? nil : rpcStatus].compactMap { $0 }
         let what = codes.isEmpty ? "FCM answered \(status)" : "\(status) \(codes.joined(separator: ", "))"
@@ -125,7 +126,7 @@ struct FcmReply {
 }
 
 extension JSONNode {
-    /// The values of an array.
+    /// The elements of an array.
     fileprivate var elements: [JSONNode]? {
         if case .array(let elements) = content { elements } else { nil }
     }

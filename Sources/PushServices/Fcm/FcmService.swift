@@ -2,18 +2,18 @@ import HubProtocol
 import OutboundHTTP
 import Synchronization
 
-/// Firebase Cloud Messaging, HTTP v1, with one service account.
+/// Firebase Cloud Messaging, HTTP v1, used with one service account.
 ///
 /// Source: Google, "REST Resource: projects.messages".
 struct FcmService: PushService {
-    /// Connections to FCM, and requests that share one.
+    /// Connections to FCM, and requests on each.
     private static let connections = 4
     private static let streams = 100
     private static let host = "fcm.googleapis.com"
-    /// No device has it.
+    /// A token that no device has.
     private static let bogusToken = "newswire-tries-its-credential"
 
-    /// True once FCM has answered to a message rather than to its access token.
+    /// True once FCM has answered about a message, not only about its access token.
     private final class Acquaintance: Sendable {
         private let isMade = Atomic(false)
 
@@ -59,7 +59,7 @@ struct FcmService: PushService {
         return FcmPush(content, acceptedAt: message.acceptedAt, service: self)
     }
 
-    /// Sends a message to a token that no device has, which FCM refuses only after it has checked the sender.
+    /// Sends a message to a token that no device has; FCM refuses it only after it has checked the sender.
     func tryCredential() async -> PushOutcome {
         let message = JSONText.object(["token": Self.bogusToken])
         let body = Array(JSONText.object([("validate_only", "true"), ("message", message)]).utf8)
@@ -73,7 +73,7 @@ struct FcmService: PushService {
 
     /// Makes one attempt when it is this message's turn.
     ///
-    /// The body is written just before it is sent, since it holds the time that is left.
+    /// The body is completed just before it is sent, since it contains the time that is left.
     func send(_ body: @Sendable (Timestamp) -> [UInt8]) async -> PushOutcome {
         guard await pace.turn() else { return .retry(after: nil, "cancelled before its turn to be sent") }
         return await attempt(body)

@@ -1,21 +1,21 @@
 import HubProtocol
 
-/// A message in the shape of FCM's retired interface, written anew for v1.
+/// A message in the form of FCM's retired interface, rewritten for v1.
 ///
-/// Null is absence. What the retired interface ignored, is ignored.
+/// Null counts as absent. Members that the retired interface ignored are ignored.
 ///
 /// Source: Google, "Migrate from legacy FCM APIs to HTTP v1".
 struct LegacyFcmMessage {
     typealias Member = FcmMessage.Member
 
     private static let targets = ["to", "registration_ids", "condition", "notification_key"]
-    /// Of a notification on Android, by their names in v1; others belong to no device or to iOS.
+    /// Members of an Android notification, by their names in v1; others belong to iOS or to no device.
     private static let androidTexts = [
         "icon", "color", "sound", "tag", "click_action", "title_loc_key", "body_loc_key", "ticker",
     ]
     private static let androidLists = ["title_loc_args", "body_loc_args"]
 
-    /// What becomes of `message`.
+    /// The members of `message` in v1.
     private(set) var message: [Member] = []
     private(set) var isOnlyValidated = false
 
@@ -28,7 +28,7 @@ struct LegacyFcmMessage {
             throw BadPushMessage("the message has '\(name)': the hub adds the target, leave it out")
         }
         guard members.node("message") == nil else {
-            throw BadPushMessage("the body has 'message', as FCM v1 wants it: send it with the format fcmv1")
+            throw BadPushMessage("the body has 'message', as in FCM v1: send it with the format fcmv1")
         }
         if let data = members.node("data") {
             guard let values = data.members else { throw BadPushMessage("'data' is not a JSON object") }
@@ -74,7 +74,7 @@ struct LegacyFcmMessage {
             own.append((name, try Self.list(value, called: name)))
         }
         if !own.isEmpty { android.append(("notification", JSONText.object(own))) }
-        // Android counts badges on its own.
+        // Android counts badges itself.
         if let badge = members.node("badge") {
             guard let number = badge.integer ?? badge.string.flatMap({ Int64($0) }) else {
                 throw BadPushMessage("'notification.badge' is not a whole number")
@@ -104,10 +104,10 @@ struct LegacyFcmMessage {
 
     // MARK: - Values
 
-    /// A string as it is, anything else as JSON.
+    /// Returns a string as it is, and any other value as JSON.
     private static func text(_ node: JSONNode) -> String { node.string ?? node.text }
 
-    /// An array, or one that was written as a string, as the retired interface wanted it.
+    /// Returns an array; the retired interface also took one that was written as a string.
     private static func list(_ node: JSONNode, called name: String) throws(BadPushMessage) -> String {
         let list = node.string.flatMap { try? JSONReader.read(Array($0.utf8), allowsRepeats: true) } ?? node
         guard case .array(let elements) = list.content else {

@@ -1,12 +1,13 @@
-/// A rate that is not exceeded, and that grows over the first minute.
+/// A maximum rate that grows over the first minute.
 ///
-/// A token bucket: what was not used is kept for a tenth of a second, so that senders need not wait for each message.
+/// It is a token bucket that keeps unused turns for a tenth of a second, so that senders need not wait for each
+/// message.
 ///
 /// Source: Google, "Best practices when sending FCM messages at scale": ramp up over 60 seconds at least.
 struct SendingPace: Sendable {
-    /// How long it takes to reach the whole rate, and how long a pause makes it start anew.
+    /// Time to reach the full rate, and length of a pause after which the ramp starts again.
     static let ramp = 60.0
-    /// The part of the rate with which a ramp starts.
+    /// Fraction of the rate at which a ramp starts.
     static let start = 1.0 / 60
     /// Seconds for which unused turns are kept.
     static let slack = 0.1
@@ -15,7 +16,7 @@ struct SendingPace: Sendable {
     let rate: Double
     private var startedAt: ContinuousClock.Instant?
     private var lastAt: ContinuousClock.Instant?
-    /// Turns taken or lost since the start.
+    /// Turns taken or expired since the start.
     private var used = 0.0
 
     /// - Parameter perMinute: Turns after the ramp.
@@ -34,7 +35,7 @@ struct SendingPace: Sendable {
         return true
     }
 
-    /// Returns how long it takes at most until there is a turn.
+    /// Returns the longest time until there is a turn.
     func wait(at now: ContinuousClock.Instant) -> Duration {
         let age = age(at: now)
         return .seconds(max(0, (used - turns(upTo: age)) / speed(at: age)))
@@ -48,7 +49,7 @@ struct SendingPace: Sendable {
         rate * (Self.start + (1 - Self.start) * min(age / Self.ramp, 1))
     }
 
-    /// The integral of the speed, which grows in a straight line.
+    /// The integral of the rate, which grows linearly.
     private func turns(upTo age: Double) -> Double {
         let ramping = min(age, Self.ramp)
         return (speed(at: 0) + speed(at: ramping)) / 2 * ramping + rate * max(0, age - Self.ramp)

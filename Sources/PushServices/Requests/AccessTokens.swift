@@ -1,28 +1,28 @@
 import HubProtocol
 import OutboundHTTP
 
-/// An access token of OAuth 2.0 (RFC 6749), fetched when it is needed, by one caller for all.
+/// An OAuth 2.0 access token (RFC 6749), fetched when it is needed and once for all callers.
 actor AccessTokens {
     private struct Token {
         let text: String
         let expiresAt: Timestamp
-        /// A new one is fetched from then on, while this one is still used.
+        /// From this time a new token is fetched, while this one is still used.
         let freshUntil: Timestamp
     }
 
-    /// Before a token expires, a new one is fetched; for one of a short life, a tenth of it.
+    /// Seconds before its expiry at which a token is replaced; a tenth of a short lifetime.
     private static let margin: Int64 = 300
-    /// Where the service does not say how long a token is good.
+    /// Seconds that a token is valid if the service does not say.
     private static let assumedLifetime: Int64 = 3_600
 
     private let channel: ServiceChannel
     private let url: String
     private let now: @Sendable () -> Timestamp
-    /// The form that asks for a token, made anew each time.
+    /// Makes the form that asks for a token.
     private let form: @Sendable (Timestamp) throws -> [(name: String, value: String)]
     private var token: Token?
     private var fetching: Task<Result<Token, ServiceChannel.NoAnswer>, Never>?
-    /// What became of the last fetch, and how long nobody asks again.
+    /// Outcome of the last fetch if it failed, and the time until which there is no other.
     private var failure: (outcome: PushOutcome, until: Timestamp)?
     private var failures = 0
 
@@ -38,14 +38,14 @@ actor AccessTokens {
         self.form = form
     }
 
-    /// Returns a token; a service that has refused one is given another.
+    /// Returns a token, a different one if the service has refused `refused`.
     ///
-    /// - Throws: The outcome of a message that cannot be sent for want of a token.
+    /// - Throws: The outcome of a message that cannot be sent without a token.
     func token(after refused: String? = nil) async throws(ServiceChannel.NoAnswer) -> String {
         if let refused, token?.text == refused { token = nil }
         let time = now()
         if let token, token.freshUntil > time { return token.text }
-        // Of a clock that was set back the time is of no use.
+        // The time of a failure is useless after the clock was set back.
         if let failure, failure.until > time, failure.until <= time + .seconds(60), refused == nil || token == nil {
             if let token, token.expiresAt > time { return token.text }
             throw ServiceChannel.NoAnswer(outcome: failure.outcome)
@@ -69,7 +69,7 @@ actor AccessTokens {
         } catch let error as ServiceChannel.NoAnswer {
             return fail(error.outcome)
         } catch {
-            return fail(.refusedCredential("nothing can be signed with its key: \(error)"))
+            return fail(.refusedCredential("cannot sign with its key: \(error)"))
         }
     }
 
@@ -103,14 +103,15 @@ actor AccessTokens {
         return .failure(ServiceChannel.NoAnswer(outcome: outcome))
     }
 
-    /// A clock that is wrong makes signed requests look expired, which the service does not say so plainly.
+    /// A wrong clock makes signed requests look expired, and the service's answer may not say so.
     private func clockHint(_ response: OutboundResponse) -> String {
         response.clockDifference(now()).map { " (\($0))" } ?? ""
     }
 }
 
 extension OutboundResponse {
-    /// Says that this machine's clock and the service's differ by more than five minutes; `nil` if they do not.
+    /// Describes a difference of more than five minutes between this machine's clock and the service's; `nil` if there
+    /// is none.
     func clockDifference(_ now: Timestamp) -> String? {
         guard let date = headers.first("Date").flatMap(HTTPDate.seconds) else { return nil }
         let difference = now.seconds - date
@@ -121,7 +122,7 @@ extension OutboundResponse {
 }
 
 extension String {
-    /// For a line of a log or a list: what a service wrote may contain anything.
+    /// The text without control characters, for logs and lists: a service's text may contain anything.
     var withoutControls: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
     }

@@ -5,7 +5,7 @@ import HubProtocol
 
 /// Signed tokens in their compact form (RFC 7515 §7.1).
 enum JSONWebToken {
-    /// ECDSA with P-256 and SHA-256 (RFC 7518 §3.4): the signature is the two numbers, without ASN.1.
+    /// Signs with ECDSA, P-256 and SHA-256 (RFC 7518 §3.4): the signature is the two numbers, without ASN.1.
     static func es256(
         header: [(name: String, value: String)],
         claims: [(name: String, value: String)],
@@ -15,7 +15,7 @@ enum JSONWebToken {
         return text + "." + Base64URL.encode([UInt8](try key.signature(for: Data(text.utf8)).rawRepresentation))
     }
 
-    /// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518 §3.3).
+    /// Signs with RSASSA-PKCS1-v1_5 and SHA-256 (RFC 7518 §3.3).
     static func rs256(
         header: [(name: String, value: String)],
         claims: [(name: String, value: String)],
@@ -26,7 +26,7 @@ enum JSONWebToken {
         return text + "." + Base64URL.encode([UInt8](signature.rawRepresentation))
     }
 
-    /// Values are JSON.
+    /// Returns the text to sign; the values are JSON.
     private static func signingInput(
         _ header: [(name: String, value: String)],
         _ claims: [(name: String, value: String)]
@@ -35,11 +35,11 @@ enum JSONWebToken {
     }
 }
 
-/// Private keys as people have them.
+/// Private keys in the forms in which people have them.
 enum PrivateKeyText {
-    /// The PEM of a key that is in PEM, or its base64 alone, which is what management APIs have in the place of a file.
+    /// Returns a key as PEM; the text may also be only the base64 inside, as management APIs have it.
     static func pem(_ text: String, kind: String = "PRIVATE KEY") -> String {
-        // A key file's line breaks come as two characters if it was copied out of JSON.
+        // In a key copied out of JSON, line breaks are two characters.
         let text = text.replacing("\\n", with: "\n").trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.contains("-----BEGIN") else { return text }
         let base64 = text.filter { !$0.isWhitespace }

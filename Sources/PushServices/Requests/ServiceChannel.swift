@@ -8,12 +8,14 @@ struct ServiceChannel: Sendable {
 
     /// Makes a channel with so many connections to one host, and streams on each over HTTP/2.
     ///
-    /// `firstRequests` are sent at once to a host that has not answered yet; without it one for each connection.
+    /// `firstRequests` are sent at once to a host that has not answered yet; without it one for each connection. With
+    /// `isDirect` no request goes through a proxy.
     init(
         _ surroundings: ServiceSurroundings,
         connections: Int,
         streams: Int = OutboundClient.commonStreams,
         firstRequests: Int? = nil,
+        isDirect: Bool = false,
         clientCertificate: ClientCertificate? = nil
     ) {
         self.surroundings = surroundings
@@ -25,6 +27,7 @@ struct ServiceChannel: Sendable {
             multiplexedConnectionsPerHost: connections,
             clientCertificate: clientCertificate,
             certificateAuthorities: surroundings.emulation?.certificateAuthorities,
+            proxies: isDirect ? .none : surroundings.proxies,
             keepsIdleConnectionsFor: .seconds(3_600)
         )
     }

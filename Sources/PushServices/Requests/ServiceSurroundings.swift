@@ -1,17 +1,20 @@
 import HubProtocol
 import NetworkAddresses
+import OutboundHTTP
 
-/// What all push services of this program have in common.
+/// Settings that all push services of this program share.
 struct ServiceSurroundings: Sendable {
-    /// Answers in the place of the real services; `nil` where they are real.
+    /// The server that replaces the real services; `nil` if they are real.
     let emulation: PushServiceDirectory.Emulation?
-    /// Hosts of browsers' push services beside the well-known ones, in small letters.
+    /// Hosts of browsers' push services in addition to the well-known ones, in lower case.
     let browserHosts: [String]
-    /// Addresses beside the public ones to which browsers' endpoints may lead.
+    /// Addresses that those hosts may have in addition to public ones.
     let browserAddresses: [AddressBlock]
-    /// In `User-Agent`.
+    /// The `User-Agent` header.
     let userAgent: String
     let now: @Sendable () -> Timestamp
+    /// Proxies for requests to hosts that no device chooses.
+    var proxies = ProxySettings.environment
 
     /// The origin of one of a service's own hosts.
     func origin(_ host: String) -> String { emulation?.origin ?? "https://\(host)" }

@@ -1,6 +1,6 @@
 import HubProtocol
 
-/// A push service that this hub keeps registrations for, and does not deliver to.
+/// A push service for which the hub keeps registrations and does not deliver.
 struct RetiredService: PushService {
     private let reason: String
 

@@ -5,13 +5,12 @@ import HubProtocol
 /// Source: W3C, "Push API" §declarative push message.
 enum DeclarativePush {
     private static let marker = "web_push"
-    /// Its value: the number of the RFC.
+    /// Value of the marker: the number of the RFC.
     private static let magic = "8030"
-    /// Members beside `notification`, not in it.
+    /// Members next to `notification`, not inside it.
     private static let outerMembers: Set<String> = ["app_badge", "mutable"]
 
-    /// Returns the message in the form that browsers know, or as it is if it has no title and address to open, or has
-    /// that form already.
+    /// Returns a message with a title and an address to open in the declarative form, and any other message unchanged.
     static func wrap(_ body: [UInt8]) -> [UInt8] {
         guard let root = try? JSONReader.read(body, allowsRepeats: true), let members = root.members,
             root[marker] == nil

@@ -10,12 +10,12 @@ struct PreparedWebPush: PreparedPush {
     private static let maximumTopic = 32
     private static let urgencies = ["very-low", "low", "normal", "high"]
 
-    /// Empty for a push that only wakes the browser up.
+    /// The message; empty for a push that only wakes the browser.
     let plaintext: [UInt8]
     let lifetime: PushLifetime
-    /// `nil` leaves it to the service, which assumes `normal`.
+    /// Urgency of the message; `nil` for the service's default, `normal`.
     let urgency: String?
-    /// `nil` if none was given; each target has one of its own then.
+    /// Topic of the message; `nil` if it has none, and then each target gets its own.
     let topic: String?
     private let service: WebPushService
 
@@ -26,7 +26,7 @@ struct PreparedWebPush: PreparedPush {
         plaintext = isDeclarative ? DeclarativePush.wrap(message.body) : message.body
         guard plaintext.count <= WebPushContent.maximumPlaintext else {
             throw BadPushMessage(
-                "the message has \(plaintext.count) bytes, and browsers take \(WebPushContent.maximumPlaintext)",
+                "the message has \(plaintext.count) bytes, and browsers accept \(WebPushContent.maximumPlaintext)",
                 isTooLarge: true
             )
         }
@@ -50,7 +50,7 @@ struct PreparedWebPush: PreparedPush {
 
     func send(to target: PushTarget) async -> PushOutcome { await service.send(self, to: target) }
 
-    /// Seconds that the service may keep the message for a target.
+    /// Returns the seconds that the service may keep the message for a target.
     func timeToLive(_ target: PushTarget, now: Timestamp) -> Int64 {
         let ends: [Timestamp]
         switch lifetime {
@@ -62,7 +62,7 @@ struct PreparedWebPush: PreparedPush {
         return end <= now ? 0 : min((end - now).milliseconds / 1_000, Self.maximumTimeToLive)
     }
 
-    /// The topic for a target: the message's, or one that no other message has, so that a repeat replaces the first.
+    /// Returns the topic for a target: the message's own, or a unique one, so that a repeat replaces the first copy.
     func topic(_ target: PushTarget) -> String {
         topic ?? withUnsafeBytes(of: target.id.uuid) { Base64URL.encode(Array($0)) }
     }

@@ -1,14 +1,14 @@
 import HubProtocol
 import NetworkAddresses
 
-/// The address that a browser has given for a subscription, in parts that no two parsers read differently.
+/// The endpoint of a browser's subscription, in parts that all parsers read the same way.
 ///
-/// Devices choose these addresses, so a spelling with a second meaning is refused rather than understood, and requests
-/// go to what is written anew from the parts.
+/// Devices choose these addresses. Ambiguous spellings are refused, and requests go to a URL that is rebuilt from the
+/// parts.
 ///
 /// Source: RFC 8030 §8.
 struct PushEndpoint: Sendable, Equatable {
-    /// Why an address is not one of a push service.
+    /// The reason why a text is not a usable endpoint.
     struct Problem: Error, Equatable {
         let reason: String
     }
@@ -18,10 +18,10 @@ struct PushEndpoint: Sendable, Equatable {
     private static let httpsPort = 443
 
     private let scheme: String
-    /// A name in small letters, or an address.
+    /// A name in lower case, or an address.
     let host: HostName
     let port: Int
-    /// With the query; begins with a slash.
+    /// Path and query; begins with a slash.
     let path: String
 
     private init(scheme: String, host: HostName, port: Int, path: String) {
@@ -31,7 +31,7 @@ struct PushEndpoint: Sendable, Equatable {
         self.path = path
     }
 
-    /// - Throws: ``Problem``, which quotes nothing of the address.
+    /// - Throws: ``Problem``, whose reason does not quote the address.
     init(_ text: String) throws(Problem) {
         guard text.utf8.count <= Self.maximumLength else {
             throw Problem(reason: "it is longer than \(Self.maximumLength) bytes")
@@ -62,7 +62,7 @@ struct PushEndpoint: Sendable, Equatable {
             after = authority[host.endIndex...]
         }
         guard let name = HostName(host), !host.hasSuffix("."), !isNumeric(host) else {
-            throw Problem(reason: "it names no host")
+            throw Problem(reason: "it has no valid host")
         }
         guard !after.isEmpty else { return (name, httpsPort) }
         let digits = after.dropFirst()
@@ -72,7 +72,7 @@ struct PushEndpoint: Sendable, Equatable {
         return (name, port)
     }
 
-    /// True if the last part of a name is a hexadecimal number, which makes the whole an address for some parsers.
+    /// True if the last label of a name is a hexadecimal number: some parsers take such a name for an address.
     private static func isNumeric(_ host: Substring) -> Bool {
         let last = host.split(separator: ".").last ?? ""
         return last.lowercased().hasPrefix("0x") && last.dropFirst(2).allSatisfy(\.isHexDigit)
@@ -85,10 +85,10 @@ struct PushEndpoint: Sendable, Equatable {
 
     var url: String { origin + path }
 
-    /// The host as messages name it.
+    /// The host for messages to people.
     var displayHost: String { host.urlHost + (isAtUsualPort ? "" : ":\(port)") }
 
-    /// Returns the same path at another origin, which is one of this program's own.
+    /// Returns the same path at another origin, such as the emulator's.
     func moved(to origin: String) -> PushEndpoint? {
         guard let end = origin.firstRange(of: "://"),
             let (host, port) = try? Self.split(origin[end.upperBound...])

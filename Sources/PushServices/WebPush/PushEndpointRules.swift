@@ -2,32 +2,32 @@ import HubProtocol
 import NetworkAddresses
 import OutboundHTTP
 
-/// Decides which addresses of subscriptions are asked, and where they may lead.
+/// Decides to which endpoints the hub sends, and which addresses their hosts may have.
 ///
-/// Source: RFC 8030 §8.2; the hosts are those of the services of Google, Mozilla, Microsoft and Apple.
+/// Source: RFC 8030 §8.2; the hosts are the push services of Google, Mozilla, Microsoft and Apple.
 struct PushEndpointRules: Sendable {
-    /// An address that may be asked.
+    /// An endpoint to which the hub sends.
     struct Destination: Sendable {
         let endpoint: PushEndpoint
         let addresses: AddressPolicy
-        /// True for Apple's service.
+        /// True for Apple's push service.
         let isApple: Bool
     }
 
-    /// An address that is not asked, and what that means for its target.
+    /// The outcome for an endpoint to which the hub does not send.
     struct Refusal: Error, Equatable {
         let outcome: PushOutcome
     }
 
     private static let knownHosts: Set<String> = ["fcm.googleapis.com", "jmt17.google.com"]
     private static let appleDomain = ".push.apple.com"
-    /// Every host below these.
+    /// Domains of which every subdomain is known.
     private static let knownDomains = [".push.services.mozilla.com", ".notify.windows.com", appleDomain]
-    /// Browsers write it into subscriptions that have ended.
+    /// Host that browsers write into subscriptions that have ended.
     private static let removedHost = "permanently-removed.invalid"
-    /// An operator's setting.
+    /// Name of the setting for further hosts.
     private static let setting = "push-hosts"
-    /// Names of this machine, at which the emulation of push services is.
+    /// Names of this machine, where the emulator listens.
     private static let emulatedHosts = ["127.0.0.1", "localhost"]
 
     private let emulatedOrigin: String?
@@ -56,7 +56,7 @@ struct PushEndpointRules: Sendable {
             throw Self.refusal("the endpoint cannot be used: its host is an address, not a name")
         }
         if ownHosts.contains(host) {
-            // Only hosts that the operator has named may be anywhere but at public addresses, and at other ports.
+            // Only hosts that the operator named may have other ports and addresses that are not public.
             return Destination(
                 endpoint: endpoint,
                 addresses: ownAddresses.isEmpty ? .publicOnly : .publicAnd(ownAddresses),
@@ -77,7 +77,7 @@ struct PushEndpointRules: Sendable {
         return Destination(endpoint: endpoint, addresses: .publicOnly, isApple: host.hasSuffix(Self.appleDomain))
     }
 
-    /// The emulation's port changes with each start, so those in subscriptions are of no use.
+    /// The emulator's port changes with each start, so the port in a subscription is ignored.
     private func emulated(_ endpoint: PushEndpoint, _ origin: String) throws(Refusal) -> Destination {
         guard Self.emulatedHosts.contains(endpoint.host.description), let own = endpoint.moved(to: origin) else {
             throw Self.refusal(

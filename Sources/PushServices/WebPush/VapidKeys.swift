@@ -2,23 +2,23 @@ import Crypto
 import Foundation
 import HubProtocol
 
-/// The name of a VAPID key, by which a subscription remembers the key that it was made with.
+/// Ids of VAPID keys, by which the hub notes the key that a subscription was made with.
 package enum VapidKeyID {
     /// Bytes of the digest.
     private static let length = 8
 
-    /// Returns the id of a public key, which is a point of P-256, not compressed: 65 bytes.
+    /// Returns the id of a public key, an uncompressed P-256 point of 65 bytes.
     package static func of(publicKey: [UInt8]) -> String {
         Base64URL.encode(Array(SHA256.hash(data: publicKey).prefix(length)))
     }
 
-    /// Reads a public key as people have it, in either alphabet of base64; `nil` if it is not 65 bytes.
+    /// Reads a public key in either alphabet of base64; `nil` if it is not 65 bytes.
     package static func publicKey(_ text: String) -> [UInt8]? {
         VapidText.decode(text).flatMap { $0.count == BrowserReceiver.keyBytes ? $0 : nil }
     }
 }
 
-/// Keys as people have them, in either alphabet of base64 and with or without padding.
+/// Keys in either alphabet of base64, with or without padding.
 enum VapidText {
     static func decode(_ text: String) -> [UInt8]? {
         let url = text.utf8.map { byte -> UInt8 in
@@ -34,14 +34,14 @@ enum VapidText {
     }
 }
 
-/// One key pair that browsers know a sender by.
+/// A key pair that identifies a sender to browsers.
 struct VapidKey: Sendable {
     let privateKey: P256.Signing.PrivateKey
-    /// Not compressed, base64url: `k` and a browser's `applicationServerKey`.
+    /// The uncompressed public key in base64url: `k`, and a browser's `applicationServerKey`.
     let publicText: String
     let id: String
 
-    /// - Returns: `nil` if the text is not a private key of P-256, 32 bytes in base64url.
+    /// - Returns: `nil` if the text is not a P-256 private key, 32 bytes in base64url.
     init?(_ text: String) {
         guard let bytes = VapidText.decode(text), let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes)
         else {
@@ -53,9 +53,9 @@ struct VapidKey: Sendable {
     }
 }
 
-/// The key pairs of one sender; browsers are bound to the one that they subscribed with.
+/// The key pairs of one sender; a browser is bound to the one that it subscribed with.
 struct VapidKeys: Sendable {
-    /// Keys that one message tries: each costs a request.
+    /// Keys to try for one message: each costs a request.
     private static let maximumTries = 3
 
     /// The current key, then older ones, newest first.
@@ -83,7 +83,7 @@ struct VapidKeys: Sendable {
         self.all = all
     }
 
-    /// Returns the keys to try, best first: the one with this id, or the current one if there is none, then the others.
+    /// Returns the keys to try, best first: the key with this id, or the current one if there is none, then the others.
     func candidates(_ id: String?) -> [VapidKey] {
         let named = all.filter { $0.id == id }
         return Array((named + all.filter { $0.id != id }).prefix(Self.maximumTries))

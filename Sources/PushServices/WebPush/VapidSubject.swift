@@ -1,9 +1,9 @@
 import HubProtocol
 import NetworkAddresses
 
-/// Whom a push service writes to about a sender's messages.
+/// The contact address that a sender gives to push services.
 ///
-/// Apple refuses every message of a sender whose address has spaces or angle brackets, or is of this machine.
+/// Apple refuses every message of a sender whose address has spaces or angle brackets, or a host that is not public.
 ///
 /// Source: RFC 8292 §2.1.
 enum VapidSubject {

@@ -2,7 +2,7 @@ import Crypto
 import HubProtocol
 import Synchronization
 
-/// Tokens that prove to the push services of browsers who sends.
+/// Tokens that identify the sender to browsers' push services.
 ///
 /// Source: RFC 8292 §2.
 final class VapidTokens: Sendable {
@@ -16,13 +16,13 @@ final class VapidTokens: Sendable {
         let signedAt: Timestamp
     }
 
-    /// Services refuse more than 24 h; half of it leaves room for clocks that are wrong.
+    /// Services refuse more than 24 h; half of that leaves room for wrong clocks.
     private static let lifetime = Duration.seconds(12 * 3_600)
-    /// A token is used until so much of its lifetime remains.
+    /// Remaining lifetime at which a token is replaced.
     private static let reserve = Duration.seconds(3_600)
-    /// A token that was refused when it was younger than this would be refused again.
+    /// Age below which a new token would be refused as well.
     private static let staleAfter = Duration.seconds(60)
-    /// Tokens that are kept: devices choose the hosts.
+    /// Tokens to keep; devices choose the hosts.
     static let maximumCount = 1_000
 
     private let subject: String
@@ -32,19 +32,19 @@ final class VapidTokens: Sendable {
         self.subject = subject
     }
 
-    /// Number of tokens that are kept.
+    /// Number of kept tokens.
     var count: Int { tokens.withLock { $0.count } }
 
-    /// Returns a token for an origin: a kept one, or a new one if none is good.
+    /// Returns a token for an origin: a kept one, or a new one if none is valid.
     func token(for origin: String, _ key: VapidKey, now: Timestamp) throws -> String {
         let place = Place(origin: origin, key: key.id)
         let kept = tokens.withLock { $0[place] }
-        // One of the future was signed before the clock was set back.
+        // A token from the future was signed before the clock was set back.
         if let kept, kept.signedAt <= now, kept.signedAt + Self.lifetime - Self.reserve > now { return kept.text }
         return try renew(place, key, now)
     }
 
-    /// Returns another token in place of one that was refused; `nil` if it was signed only now.
+    /// Returns another token instead of a refused one; `nil` if that one was signed just now.
     func token(after refused: String, for origin: String, _ key: VapidKey, now: Timestamp) throws -> String? {
         let place = Place(origin: origin, key: key.id)
         let kept = tokens.withLock { $0[place] }
@@ -53,7 +53,7 @@ final class VapidTokens: Sendable {
         return try renew(place, key, now)
     }
 
-    /// Signs a token, and keeps none.
+    /// Signs a token without keeping it.
     func sign(for origin: String, _ key: VapidKey, now: Timestamp) throws -> String {
         try JSONWebToken.es256(
             header: [("typ", JSONText.string("JWT"))],

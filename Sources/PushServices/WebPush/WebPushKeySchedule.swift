@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 import HubProtocol
 
-/// A browser's keys, with which only the browser can read a message.
+/// The keys of a browser's subscription, for which messages are encrypted.
 struct BrowserReceiver: Sendable {
-    /// The shared secret `auth`, in bytes.
+    /// Bytes of the shared secret `auth`.
     private static let secretBytes = 16
-    /// A point of P-256, not compressed.
+    /// Bytes of an uncompressed P-256 point.
     static let keyBytes = 65
 
     let publicKey: P256.KeyAgreement.PublicKey
@@ -29,7 +29,7 @@ struct BrowserReceiver: Sendable {
     }
 }
 
-/// The keys of one message to one browser, with every step between.
+/// The keys of one message to one browser, with every intermediate step.
 ///
 /// Source: RFC 8291 §3.3 and §3.4, RFC 8188 §2.2 and §2.3.
 struct WebPushKeySchedule: Sendable {

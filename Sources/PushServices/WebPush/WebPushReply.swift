@@ -7,9 +7,9 @@ import OutboundHTTP
 /// Source: RFC 8030 §5; Mozilla, "autopush HTTP endpoints" for `errno`; Apple, "Sending web push notifications in web
 /// apps and browsers" for `reason`.
 struct WebPushReply: Sendable {
-    /// Characters of what a service has written.
+    /// Characters of the service's text in a reason.
     private static let maximumExcerpt = 200
-    /// Bytes of a message's name at the service.
+    /// Bytes of the service's id for a message.
     private static let maximumID = 2_048
     /// Apple's reasons that concern the sender's key or token, not the message.
     private static let senderReasons: Set<String> = [
@@ -21,9 +21,9 @@ struct WebPushReply: Sendable {
     private let path: String
     private let retryAfter: Duration?
     private let now: Timestamp
-    /// Mozilla's code.
+    /// Mozilla's error code.
     private let code: Int64?
-    /// Apple's.
+    /// Apple's reason.
     private let reason: String?
     private let message: String?
 
@@ -39,7 +39,7 @@ struct WebPushReply: Sendable {
         message = answer?["message"]?.string ?? answer?["error"]?.string
     }
 
-    /// True if the service does not take the sender's key or token.
+    /// True if the service does not accept the sender's key or token.
     var refusesSender: Bool {
         switch response.status {
         case 401, 403: true
@@ -48,7 +48,7 @@ struct WebPushReply: Sendable {
         }
     }
 
-    /// Google's service has said so with 400 and plain text.
+    /// True if the body names the key: Google's service answers 400 with plain text.
     private var bodyNamesSender: Bool {
         let text = String(decoding: response.body.prefix(1_024), as: UTF8.self).lowercased()
         return text.contains("unauthorizedregistration") || text.contains("vapid")
@@ -58,7 +58,7 @@ struct WebPushReply: Sendable {
         if 200...299 ~= response.status { return .accepted(id: id) }
         if let outcome = outcomeOfCode { return outcome }
         switch response.status {
-        case 300...399: return .badRoute("'\(host)' redirects, and no redirect of a push service is followed")
+        case 300...399: return .badRoute("'\(host)' redirects, and the hub does not follow redirects of push services")
         case 401, 403: return .badRoute(text)
         case 404, 410: return .deadHandle(DeadHandle(reason: text))
         case 405: return .badRoute(text)
@@ -70,7 +70,7 @@ struct WebPushReply: Sendable {
         }
     }
 
-    /// Mozilla's code, where it says more than the status.
+    /// The outcome of Mozilla's code, if that says more than the status.
     private var outcomeOfCode: PushOutcome? {
         guard let code, response.status >= 400 else { return nil }
         switch code {
@@ -79,7 +79,7 @@ struct WebPushReply: Sendable {
         case 109: return .badRoute(text)
         case 110...114: return .badMessage(text)
         case 201 where response.status != 429, 202: return .retry(after: retryAfter, text)
-        // 999 is for everything else.
+        // 999 is any other error.
         case 900..<999 where response.status != 404 && response.status != 410:
             return .retry(after: retryAfter, text)
         default: return nil
@@ -92,7 +92,7 @@ struct WebPushReply: Sendable {
         return location.withoutControls
     }
 
-    /// One line that holds neither the subscription's secret path nor more than an excerpt of the reply.
+    /// One line without the subscription's secret path, with an excerpt of the reply at most.
     var text: String {
         let detail = (reason ?? message ?? plainText).map { words in
             ": " + words.replacing(path, with: "…").withoutControls.prefix(Self.maximumExcerpt)

@@ -3,7 +3,7 @@ import Foundation
 import HubProtocol
 import OutboundHTTP
 
-/// The push services of browsers, spoken to with one sender's keys.
+/// Browsers' push services, used with one sender's keys.
 ///
 /// Source: RFC 8030, RFC 8291, RFC 8292.
 struct WebPushService: PushService {
@@ -26,7 +26,8 @@ struct WebPushService: PushService {
         default: throw BadCredential("Declarative is not true or false")
         }
         rules = PushEndpointRules(surroundings)
-        channel = ServiceChannel(surroundings, connections: Self.connections)
+        // Devices choose the hosts. A proxy would resolve their names itself, and nobody would check the addresses.
+        channel = ServiceChannel(surroundings, connections: Self.connections, isDirect: true)
         now = surroundings.now
     }
 
@@ -36,7 +37,7 @@ struct WebPushService: PushService {
         try PreparedWebPush(message, isDeclarative: isDeclarative, self)
     }
 
-    /// There is no service to ask: each browser names its own.
+    /// Checks that the key signs; there is no service to ask, since each browser names its own.
     func tryCredential() async -> PushOutcome {
         let key = keys.current
         guard let token = try? tokens.sign(for: "https://push.example.org", key, now: now()),
@@ -44,7 +45,7 @@ struct WebPushService: PushService {
             let bytes = Base64URL.decode(String(token[end...].dropFirst())),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
             key.privateKey.publicKey.isValidSignature(signature, for: Data(token[..<end].utf8))
-        else { return .refusedCredential("nothing can be signed with VapidPrivateKey") }
+        else { return .refusedCredential("cannot sign with VapidPrivateKey") }
         return .accepted(id: nil)
     }
 
@@ -74,7 +75,7 @@ struct WebPushService: PushService {
         return push.plaintext.isEmpty ? [] : try WebPushContent.encrypt(push.plaintext, for: receiver)
     }
 
-    /// Tries the key that the browser should know, then others; a service does not say which key it wants.
+    /// Tries the key that the browser should know, then others: a service does not say which key it expects.
     private func send(
         _ push: PreparedWebPush,
         _ body: [UInt8],
@@ -109,7 +110,7 @@ struct WebPushService: PushService {
             ("TTL", "\(push.timeToLive(target, now: now()))"), ("Topic", push.topic(target)),
             ("Authorization", "vapid t=\(token), k=\(key.publicText)"),
         ]
-        // Apple delays what is less urgent, and browsers allow visible messages only.
+        // Apple delays less urgent messages, and browsers allow visible ones only.
         if let urgency = push.urgency ?? (destination.isApple ? "high" : nil) { headers.append(("Urgency", urgency)) }
         if !body.isEmpty {
             headers += [("Content-Encoding", "aes128gcm"), ("Content-Type", "application/octet-stream")]

@@ -1,19 +1,19 @@
 import HubProtocol
 
-/// An app that Windows devices know, and its secret.
+/// An app's account at WNS, with its secret.
 ///
 /// Source: Microsoft, "Push Notification Service request and response headers"; "Quickstart: Push notifications in the
 /// Windows App SDK"; RFC 6749 §4.4.
 struct WnsAccount: Sendable {
     private enum Issuer: Sendable {
-        /// For apps of the Store, with their package SID.
+        /// Issues tokens for apps of the Store, by their package SID.
         case microsoftAccount
-        /// For the Windows App SDK, with an application of a tenant.
+        /// Issues tokens for the Windows App SDK, to an application of a tenant.
         case entra(tenant: String)
     }
 
     private static let sidPrefix = "ms-app://"
-    /// How Azure spells the one address that there is.
+    /// Azure's spellings of the only address.
     private static let liveAddresses = [
         "https://login.live.com/accesstoken.srf", "https://login.live.com/accesstoken.srf/", "https://login.live.com",
         "https://login.live.com/",
@@ -47,7 +47,7 @@ struct WnsAccount: Sendable {
         let application = ownClient.isEmpty ? sid : ownClient
         guard !application.isEmpty, Self.isPlain(application), !application.lowercased().hasPrefix(Self.sidPrefix)
         else {
-            throw BadCredential("with TenantId, ClientId or PackageSid has to be the application's id")
+            throw BadCredential("with TenantId, ClientId or PackageSid must be the application's id")
         }
         (issuer, client) = (.entra(tenant: tenant), application)
     }
@@ -60,7 +60,7 @@ struct WnsAccount: Sendable {
         text.utf8.count <= 256 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// It becomes part of a path.
+    /// True if the text can be part of a path.
     private static func isTenant(_ text: String) -> Bool {
         (1...253).contains(text.utf8.count) && text.first != "." && !text.contains("..")
             && text.unicodeScalars.allSatisfy { scalar in
@@ -68,7 +68,7 @@ struct WnsAccount: Sendable {
             }
     }
 
-    /// Where access tokens come from.
+    /// Returns the URL of the token endpoint.
     func tokenAddress(_ surroundings: ServiceSurroundings) -> String {
         switch issuer {
         case .microsoftAccount: surroundings.origin("login.live.com") + "/accesstoken.srf"

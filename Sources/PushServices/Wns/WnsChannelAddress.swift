@@ -1,6 +1,6 @@
 import Foundation
 
-/// Decides whether a channel URI leads to WNS: what is sent there carries the app's access token.
+/// Decides whether a channel URI is one of WNS, since requests to it carry the app's access token.
 struct WnsChannelAddress: Sendable {
     private static let domain = "notify.windows.com"
     private static let scheme = "https://"
@@ -8,13 +8,13 @@ struct WnsChannelAddress: Sendable {
     private static let maximumLength = 2_048
     private static let loopback = "127.0.0.1"
 
-    /// In the place of WNS; `nil` where it is real.
+    /// The origin that replaces WNS; `nil` for the real service.
     let emulation: String?
 
-    /// The URI to send to; `nil` for one that is not of WNS.
+    /// Returns the URI to send to; `nil` if the handle is not a channel URI of WNS.
     ///
-    /// A real one is returned as it is. The emulator's port changes with each start, so that of one of its channels does
-    /// not count.
+    /// A real one is returned as it is. The emulator's port changes with each start, so the port in a handle is
+    /// ignored.
     func address(of handle: String) -> String? {
         guard Self.isPlain(handle), let parts = URLComponents(string: handle), parts.user == nil,
             parts.password == nil, parts.fragment == nil, let host = parts.host, !host.isEmpty
@@ -25,7 +25,7 @@ struct WnsChannelAddress: Sendable {
         return emulation + parts.percentEncodedPath + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
     }
 
-    /// Two parsers may disagree on what is odd, so nothing odd is taken at all.
+    /// True without characters that two parsers could read differently.
     private static func isPlain(_ text: String) -> Bool {
         (1...maximumLength).contains(text.utf8.count)
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\\@#<>\"^`{|}".utf8.contains($0) }

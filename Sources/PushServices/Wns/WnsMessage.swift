@@ -1,6 +1,6 @@
 import HubProtocol
 
-/// A notification as WNS takes it, but for the time that it may wait.
+/// A checked notification for WNS, without its time to live.
 ///
 /// Source: Microsoft, "Push Notification Service request and response headers".
 struct WnsMessage: Sendable {
@@ -16,28 +16,30 @@ struct WnsMessage: Sendable {
     static let maximumTime = Int64(Int32.max)
 
     let body: [UInt8]
-    /// All but the time to live.
+    /// All headers except the time to live.
     let headers: [(name: String, value: String)]
     /// Seconds; `nil` if the message does not say.
     let timeToLive: Int64?
     let collapseKey: String?
 
     init(_ message: PushMessage) throws(BadPushMessage) {
-        guard !message.body.isEmpty else { throw BadPushMessage("the notification is empty, which WNS does not take") }
+        guard !message.body.isEmpty else {
+            throw BadPushMessage("the notification is empty, which WNS does not accept")
+        }
         guard message.body.count <= Self.maximumSize else {
             throw BadPushMessage(
-                "the notification has \(message.body.count) bytes, and WNS takes \(Self.maximumSize)",
+                "the notification has \(message.body.count) bytes, and WNS accepts \(Self.maximumSize)",
                 isTooLarge: true
             )
         }
-        // A template's header may come out empty.
+        // A template may render an empty header.
         let given = message.headers.values.filter { $0.key.hasPrefix("x-wns-") && !$0.value.isEmpty }
         for (name, value) in given where !value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
-            throw BadPushMessage("\(Self.written(name)) has characters beside printable ASCII")
+            throw BadPushMessage("\(Self.written(name)) has characters other than printable ASCII")
         }
         let type = try Self.type(given[Self.typeName]?.lowercased(), message.body)
         if type != Self.raw, message.body.first(where: Self.isContent) != UInt8(ascii: "<") {
-            throw BadPushMessage("the body is not XML, which \(type) wants")
+            throw BadPushMessage("the body is not XML, which \(type) needs")
         }
         try Self.checkWords(given)
         for name in ["x-wns-tag", "x-wns-group"] {
@@ -56,7 +58,7 @@ struct WnsMessage: Sendable {
             + others.map { (Self.written($0.key), $0.value) }
     }
 
-    /// As named, else as the root element tells.
+    /// Returns the type in the header, or the one that the root element implies.
     private static func type(_ named: String?, _ body: [UInt8]) throws(BadPushMessage) -> String {
         if let named {
             guard types.contains(named) else {
@@ -94,12 +96,12 @@ struct WnsMessage: Sendable {
         return seconds
     }
 
-    /// True for what is not white space or part of a byte order mark.
+    /// True for a byte that is not white space or part of a byte order mark.
     private static func isContent(_ byte: UInt8) -> Bool {
         ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains(byte)
     }
 
-    /// A header's name as Microsoft writes it; the service reads it in any case.
+    /// Returns a header's name as Microsoft writes it; the service reads names in any case.
     private static func written(_ name: String) -> String {
         switch name {
         case "x-wns-ttl": "X-WNS-TTL"

@@ -29,7 +29,7 @@ struct WnsPush: PreparedPush {
         return await service.send(message.body, to: uri) { headers(expiresAt: target.expiresAt, now: $0) }
     }
 
-    /// Of the time to live, what is left.
+    /// Returns the headers with the time to live that is left.
     private func headers(expiresAt: Timestamp?, now: Timestamp) -> [(name: String, value: String)] {
         guard let end = [ownExpiry, expiresAt].compactMap({ $0 }).min() else { return message.headers }
         return message.headers + [("X-WNS-TTL", "\(min(end.wholeSeconds(after: now), WnsMessage.maximumTime))")]

@@ -1,12 +1,12 @@
 import OutboundHTTP
 
-/// What WNS has answered to a notification.
+/// WNS' reply to a notification.
 ///
 /// Source: Microsoft, "Push Notification Service request and response headers", response codes.
 struct WnsReply {
     enum Verdict: Sendable, Equatable {
         case outcome(PushOutcome)
-        /// The access token is not good any more.
+        /// The access token is no longer valid.
         case staleToken(String)
     }
 
@@ -17,7 +17,7 @@ struct WnsReply {
     private let connection: String?
     private let retryAfter: Duration?
 
-    /// Reads a reply; `retryAfter` is what it asks for.
+    /// Reads a reply; `retryAfter` is the wait that it asks for.
     init(_ response: OutboundResponse, retryAfter: Duration?) {
         status = response.status
         notificationStatus = response.headers.first("X-WNS-Status")?.lowercased()
@@ -38,12 +38,12 @@ struct WnsReply {
         case 200: accepted
         case 403: .badRoute("the channel belongs to another app: \(reason)")
         case 404: .deadHandle(DeadHandle(reason: reason))
-        // The quota of the app; one of a channel is told with 200.
+        // The quota of the app; WNS reports a channel's quota with 200.
         case 406, 429: .throttled(.credential, after: retryAfter, reason)
         case 410: isDomainBlocked ? .refusedCredential(reason) : .deadHandle(DeadHandle(reason: reason))
         case 408, 500...599: .retry(after: retryAfter, reason)
         case 400..<500: .badMessage(reason)
-        // Nothing that WNS sends; something on the way to it does.
+        // WNS does not send this status, but a proxy may.
         default: .retry(after: retryAfter, reason)
         }
     }
@@ -57,7 +57,7 @@ struct WnsReply {
         }
     }
 
-    /// The sender may be shut out with the status of a channel that has expired.
+    /// True if WNS blocks the sender, which it reports with the status of an expired channel.
     private var isDomainBlocked: Bool {
         let text = description.lowercased()
         return text.contains("domain") || text.contains("blocked")

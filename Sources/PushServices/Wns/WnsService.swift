@@ -1,9 +1,9 @@
 import HubProtocol
 import OutboundHTTP
 
-/// Windows Push Notification Services with the credential of one app.
+/// Windows Push Notification Services, used with the credential of one app.
 struct WnsService: PushService {
-    /// WNS speaks HTTP/1.1: one request at a time for each.
+    /// Connections to one host; WNS speaks HTTP/1.1, with one request at a time on each.
     private static let connections = 64
 
     private let account: WnsAccount
@@ -39,7 +39,7 @@ struct WnsService: PushService {
         return WnsPush(try WnsMessage(message), acceptedAt: message.acceptedAt, service: self)
     }
 
-    /// Fetches an access token, whether there is one already or not.
+    /// Fetches an access token, even if there is one already.
     func tryCredential() async -> PushOutcome {
         do {
             _ = try await Self.tokens(account, channel, surroundings).token()
@@ -53,7 +53,7 @@ struct WnsService: PushService {
 
     /// Makes one attempt.
     ///
-    /// The headers are written just before they are sent, since they hold the time that is left.
+    /// The headers are made just before they are sent, since they contain the time that is left.
     func send(
         _ body: [UInt8],
         to uri: String,

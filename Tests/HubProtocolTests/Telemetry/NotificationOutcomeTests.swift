@@ -73,11 +73,31 @@ import Testing
             empty.xml
                 == #"<?xml version="1.0" encoding="utf-8"?><EnumerationResults ServiceEndpoint="https://h/" ContainerName="news"><Blobs/><NextMarker/></EnumerationResults>"#
         )
-        let file = ContainerListing.File(name: "a&b.txt", length: 7, lastModified: "Tue, 01 Jan 2030 00:00:00 GMT")
+        let file = ContainerListing.File(name: "a&b.txt", length: 7, modifiedAt: 1_893_456_000_000)
         let listing = ContainerListing(serviceEndpoint: "https://h/", containerName: "n\"s", files: [file])
         #expect(
             listing.xml
                 == #"<?xml version="1.0" encoding="utf-8"?><EnumerationResults ServiceEndpoint="https://h/" ContainerName="n&quot;s"><Blobs><Blob><Name>a&amp;b.txt</Name><Properties><Last-Modified>Tue, 01 Jan 2030 00:00:00 GMT</Last-Modified><Content-Length>7</Content-Length><Content-Type>application/octet-stream</Content-Type><BlobType>BlockBlob</BlobType></Properties></Blob></Blobs><NextMarker/></EnumerationResults>"#
         )
+    }
+
+    @Test(
+        arguments: [
+            (21_991, 1, "03182030"), (21_991, 12, "03182030-12"), (0, 1, "01011970"), (19_782, 2, "02292024-2"),
+        ]
+    )
+    func `a file of a container is named for its day`(day: Int64, number: Int, name: String) {
+        #expect(FeedbackFileName(day: day, number: number).description == name)
+        #expect(FeedbackFileName(name) == FeedbackFileName(day: day, number: number))
+    }
+
+    @Test(
+        arguments: [
+            "", "-", "0318203", "031820300", "13012030", "02292023", "03182030-", "03182030-0", "03182030-1",
+            "03182030-+2", "03182030-02", "0318203x", "٠٣١٨٢٠٣٠",
+        ]
+    )
+    func `what is not the name of a file is none`(name: String) {
+        #expect(FeedbackFileName(name) == nil)
     }
 }

@@ -56,14 +56,15 @@ struct PushDeliveryTests {
         }
     }
 
-    @Test func `a hub without a credential stores no deliveries and gives up`() async throws {
+    @Test func `a hub without a credential gives up at once`() async throws {
         let service = ScriptedPushService()
         try await TestHub.run(try Scratch()) {
             $0.pushServices = service
         } _: { hub in
             try await phones(1, hub)
             let id = try await hub.send(format: "template", #"{"title":"Flood"}"#)
-            #expect(try await state(id, hub) == nil)
+            let ended = try #require(try await state(id, hub)).delivery
+            #expect(ended.endedAs == .abandoned && ended.remaining == 0)
             #expect(try await hub.report(id).state == .abandoned)
             try await hub.set { $0.credentials = [Self.credential] }
             await hub.service.push.settle()
@@ -327,6 +328,32 @@ struct PushDeliveryTests {
             #expect(try await hub.report(id).outcomes == ["apns": ["WrongToken": 2]])
             let phone = try await hub.hub.store.installation(hub: hub.hub.record.id, id: try InstallationID("p0"))
             #expect(phone?.installation.pushChannelExpired == false)
+        }
+    }
+
+    @Test func `a certificate for another app ends queued messages, and a renewed one or a key does not`() async throws
+    {
+        let service = ScriptedPushService { _ in .retry(after: .seconds(10), "503") }
+        @Sendable func certificate(_ app: String, password: String) -> PlatformCredential {
+            PlatformCredential(
+                .apns,
+                [.init(name: "ApnsCertificate", value: app), .init(name: "CertificateKey", value: password)]
+            )
+        }
+        try await run(service) { hub in
+            try await hub.set { $0.credentials = [certificate("org.example.news", password: "1")] }
+            try await phones(2, hub)
+            let id = try await hub.send(format: "template", #"{"title":"x"}"#)
+            await hub.service.push.settle()
+            for credential in [certificate("org.example.news", password: "2"), Self.credential] {
+                try await hub.set { $0.credentials = [credential] }
+                await hub.service.push.settle()
+                #expect(try await hub.report(id).outcomes == nil)
+                #expect(try await state(id, hub)?.delivery.remaining == 2)
+            }
+            try await hub.set { $0.credentials = [certificate("org.example.other", password: "3")] }
+            await hub.service.push.settle()
+            #expect(try await hub.report(id).outcomes == ["apns": ["WrongToken": 2]])
         }
     }
 

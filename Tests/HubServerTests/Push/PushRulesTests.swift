@@ -69,28 +69,28 @@ struct PushRulesTests {
     }
 
     @Test func `a host that does nothing but fail is left alone, and only that one`() {
-        var troubles = HostTroubles()
-        let waits = (0..<HostTroubles.failuresInRow).map { _ in
-            troubles.noteFailure("slow.example", begunAt: start, at: start, fraction: 1)
+        var hostFailures = HostFailures()
+        let waits = (0..<HostFailures.failuresInRow).map { _ in
+            hostFailures.noteFailure("slow.example", begunAt: start, at: start, fraction: 1)
         }
         #expect(waits.compactMap { $0 } == [.seconds(1)], "the last of them pauses it")
-        #expect(troubles.pausedUntil("slow.example", at: start) == start + .seconds(1))
-        #expect(troubles.pausedUntil("other.example", at: start) == nil)
-        #expect(troubles.pausedUntil("slow.example", at: start + .seconds(1)) == nil)
+        #expect(hostFailures.pausedUntil("slow.example", at: start) == start + .seconds(1))
+        #expect(hostFailures.pausedUntil("other.example", at: start) == nil)
+        #expect(hostFailures.pausedUntil("slow.example", at: start + .seconds(1)) == nil)
     }
 
     @Test func `what was in flight when a pause began says nothing new`() {
-        var troubles = HostTroubles()
-        for _ in 0..<2_000 { _ = troubles.noteFailure("", begunAt: start, at: start + .seconds(1), fraction: 1) }
-        #expect(troubles.pausedUntil("", at: start + .seconds(1)) == start + .seconds(2), "one pause, not thirty")
-        troubles.noteSuccess("")
-        #expect(troubles.pausedUntil("", at: start + .seconds(1)) == nil)
+        var hostFailures = HostFailures()
+        for _ in 0..<2_000 { _ = hostFailures.noteFailure("", begunAt: start, at: start + .seconds(1), fraction: 1) }
+        #expect(hostFailures.pausedUntil("", at: start + .seconds(1)) == start + .seconds(2), "one pause, not thirty")
+        hostFailures.noteSuccess("")
+        #expect(hostFailures.pausedUntil("", at: start + .seconds(1)) == nil)
     }
 
     @Test func `a stranger's many hosts are forgotten again`() {
-        var troubles = HostTroubles()
-        for number in 0..<5_000 { troubles.pause("h\(number).example", for: .seconds(60), at: start) }
-        let known = (0..<5_000).count { troubles.pausedUntil("h\($0).example", at: start) != nil }
-        #expect(known == HostTroubles.maximumHosts)
+        var hostFailures = HostFailures()
+        for number in 0..<5_000 { hostFailures.pause("h\(number).example", for: .seconds(60), at: start) }
+        let known = (0..<5_000).count { hostFailures.pausedUntil("h\($0).example", at: start) != nil }
+        #expect(known == HostFailures.maximumHosts)
     }
 }

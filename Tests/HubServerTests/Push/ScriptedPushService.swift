@@ -45,6 +45,13 @@ final class ScriptedPushService: PushService, PushServiceMaker {
         return self
     }
 
+    /// A certificate's text is the app that it is for.
+    func audience(of credential: PlatformCredential) -> String? {
+        credential["ApnsCertificate"].map {
+            PlatformCredential.apnsAudience(team: "", bundle: $0, isSandbox: false)
+        } ?? credential.audience
+    }
+
     func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
         let body = String(decoding: message.body, as: UTF8.self)
         if body.contains("bad") { throw BadPushMessage("it says 'bad'") }

@@ -35,7 +35,7 @@ struct PushDeviceTests {
             #expect(device.outcome == .notDelivered && device.platform == .apns && device.tags == ["World"])
             #expect(
                 device.explanation == [
-                    "device 'phone' did not get it: it matches and was counted, but this hub had no credential for platform 'apns' when the message came"
+                    "device 'phone' did not get it: AbandonedNotificationMessages: this hub had no credential for platform 'apns' when the message came"
                 ]
             )
             let parts = try #require(device.registrations)
@@ -146,7 +146,7 @@ struct PushDeviceTests {
             let stranger = try #require(try await hub.report(other, "ccdd").device)
             #expect(stranger.outcome == .notDelivered && stranger.registrations == nil)
             #expect(
-                stranger.explanation[0].contains("but this hub had no credential for platform 'apns'")
+                stranger.explanation[0].contains(": this hub had no credential for platform 'apns'")
             )
         }
     }

@@ -18,6 +18,8 @@ struct TelemetryTests {
             let reply = try await hub.send("GET", "messages/\(id)?api-version=2020-06", as: hub.full)
             #expect(reply.status == 200)
             #expect(reply.headers["content-type"] == "application/xml; charset=utf-8")
+            let errors = try #require(NotificationDetails(xml: reply.body)?.errorDetailsURI)
+            #expect(errors.hasPrefix("https://h/news/messages/\(id)/errordetails?sr="))
             #expect(
                 reply.body == Self.head
                     + "<NotificationId>\(id)</NotificationId><Location>https://h/news/messages/\(id)?api-version=2020-06</Location>"
@@ -26,6 +28,7 @@ struct TelemetryTests {
                     + "<NotificationBody>{\"aps\":{\"alert\":\"a&lt;b\"}}</NotificationBody><Tags>World</Tags>"
                     + "<TargetPlatforms>apple</TargetPlatforms>"
                     + "<ApnsOutcomeCounts><Outcome><Name>AbandonedNotificationMessages</Name><Count>2</Count></Outcome></ApnsOutcomeCounts>"
+                    + "<PnsErrorDetailsUri>\(errors.replacing("&", with: "&amp;"))</PnsErrorDetailsUri>"
                     + "</NotificationDetails>"
             )
         }
@@ -183,7 +186,7 @@ struct TelemetryTests {
                 try await hub.send("GET", "\(path.replacing("/feedback", with: "/feedbackcontainer"))", as: nil).status
                     == 401
             )
-            clock.advance(by: Double(FeedbackRoutes.lifetime) + 61)
+            clock.advance(by: Double(HubRequest.addressLifetime) + 61)
             #expect(try await hub.send("GET", path, as: nil).error?.detail.hasPrefix("ExpiredToken") == true)
         }
     }

@@ -44,7 +44,7 @@ import Testing
         #expect(text(keys.contentKey) == "oIhVW04MRdy2XN9CiKLxTg")
         #expect(text(keys.nonce) == "4h_95klXJ5E_qnoN")
         let plaintext = try bytes("V2hlbiBJIGdyb3cgdXAsIEkgd2FudCB0byBiZSBhIHdhdGVybWVsb24")
-        let body = try WebPushContent.encrypt(plaintext, for: receiver, sender: sender, salt: salt)
+        let body = try WebPushContent.encrypt(plaintext, for: receiver, sender: sender, salt: salt, paddedTo: [])
         #expect(body.count == 144 && WebPushContent.headerBytes == 86)
         #expect(
             Base64URL.encode(Array(body[..<86])) == """
@@ -90,11 +90,28 @@ import Testing
     func `what is encrypted is what the browser reads`(_ count: Int) throws {
         let browser = WebPushBrowser()
         let plaintext = (0..<count).map { _ in UInt8.random(in: .min ... .max) }
-        let body = try WebPushContent.encrypt(plaintext, for: BrowserReceiver(browser.channel()))
+        let receiver = try BrowserReceiver(browser.channel())
+        let body = try WebPushContent.encrypt(plaintext, for: receiver)
         #expect(try browser.read(body) == plaintext)
-        #expect(body.count == count + 103)
         #expect(throws: (any Error).self) { try WebPushBrowser().read(body) }
         #expect(throws: (any Error).self) { try WebPushBrowser(browser.privateKey).read(body) }
+        let bare = try WebPushContent.encrypt(plaintext, for: receiver, paddedTo: [])
+        #expect(try browser.read(bare) == plaintext)
+        #expect(bare.count == count + 103)
+    }
+
+    @Test(arguments: [
+        (0, 256), (1, 256), (255, 256), (256, 512), (511, 512), (512, 1_024), (1_023, 1_024), (1_024, 2_048),
+        (2_047, 2_048), (2_048, 2_049), (3_993, 3_994),
+    ])
+    func `short messages have one of a few lengths, and long ones their own`(_ count: Int, _ padded: Int) throws {
+        let browser = WebPushBrowser()
+        // Zeros at the end look like padding.
+        let plaintext = (0..<count).map { UInt8(clamping: count - $0 - 10) }
+        let body = try WebPushContent.encrypt(plaintext, for: BrowserReceiver(browser.channel()))
+        #expect(body.count == WebPushContent.headerBytes + padded + 16)
+        #expect(body.count <= 4_096)
+        #expect(try browser.read(body) == plaintext)
     }
 
     @Test func `the longest message fills the body that every service takes`() {

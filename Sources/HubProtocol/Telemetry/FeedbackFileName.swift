@@ -1,0 +1,48 @@
+import FoundationEssentials
+
+/// The name of a file in a feedback container: the day of its rows in UTC, as the service writes it, and its number if the
+/// day has several.
+///
+/// `03172030` is the first file of 17 March 2030, `03172030-2` the second.
+package struct FeedbackFileName: Sendable, Hashable, CustomStringConvertible {
+    /// Since 1970.
+    package let day: Int64
+    /// From 1 on.
+    package let number: Int
+
+    package init(day: Int64, number: Int) {
+        self.day = day
+        self.number = number
+    }
+
+    /// `nil` for what is not the name of such a file.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        let digits = parts[0].utf8.compactMap { 0x30...0x39 ~= $0 ? Int($0 - 0x30) : nil }
+        guard digits.count == 8, parts[0].utf8.count == 8 else { return nil }
+        let date = CivilTime(
+            year: digits[4...].reduce(0) { $0 * 10 + $1 },
+            month: digits[0] * 10 + digits[1],
+            day: digits[2] * 10 + digits[3],
+            hour: 0,
+            minute: 0,
+            second: 0
+        ).date
+        guard let date else { return nil }
+        let number = parts.count == 1 ? 1 : Int(parts[1]) ?? 0
+        self.init(day: Int64(date.timeIntervalSince1970) / Int64(CivilTime.secondsPerDay), number: number)
+        // One file has one name.
+        guard number >= 1, description == text else { return nil }
+    }
+
+    package var description: String {
+        let civil = CivilTime(start.date)
+        let (month, day) = (CivilTime.padded(civil.month, 2), CivilTime.padded(civil.day, 2))
+        return "\(month)\(day)\(CivilTime.padded(civil.year, 4))\(number == 1 ? "" : "-\(number)")"
+    }
+
+    /// The first instant of the day.
+    package var start: Timestamp { Timestamp(milliseconds: day * Int64(CivilTime.secondsPerDay) * 1_000) }
+    /// That of the next one.
+    package var end: Timestamp { start + .seconds(CivilTime.secondsPerDay) }
+}

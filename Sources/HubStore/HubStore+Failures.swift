@@ -1,0 +1,173 @@
+import Foundation
+import GRDB
+package import HubProtocol
+package import HubRouting
+
+extension HubStore {
+    /// The deliveries of a message, one for each platform, in the order of their names.
+    package func deliveries(of sequence: LogSequence) async throws -> [Delivery] {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: DeliveryQuery.ofMessage)
+            return try Row.fetchAll(statement, arguments: [sequence]).map(Delivery.init(row:))
+        }
+    }
+
+    /// Failed targets of a delivery in the order of their ordinals, from behind one on.
+    package func failedTargets(
+        of key: DeliveryKey,
+        after ordinal: Ordinal = 0,
+        limit: Int
+    ) async throws -> [FailedTarget] {
+        try await pool.read { db in
+            let transaction = Transaction(db)
+            guard let delivery = try transaction.delivery(key) else { return [] }
+            let arguments: StatementArguments = [key.sequence, key.platform, ordinal, limit]
+            let kept = try Row.fetchAll(try db.cachedStatement(sql: DeliveryQuery.failures), arguments: arguments).map {
+                FailedTarget(failure: DeliveryFailure(row: $0), at: $0["at"])
+            }
+            let left = try transaction.left(of: delivery, after: ordinal, limit: limit)
+            let all = (kept + left).sorted { $0.failure.ordinal < $1.failure.ordinal }.prefix(limit)
+            return try all.map { delivery.isDirect ? $0 : try transaction.identified($0) }
+        }
+    }
+
+    /// The same without what is known of the targets now.
+    package func deliveryFailures(
+        of key: DeliveryKey,
+        after ordinal: Ordinal = 0,
+        limit: Int
+    ) async throws -> [DeliveryFailure] {
+        try await failedTargets(of: key, after: ordinal, limit: limit).map(\.failure)
+    }
+}
+
+// MARK: - Dead handles
+
+/// A day in UTC on which push services reported handles dead.
+package struct DeadHandleDay: Sendable, Equatable {
+    /// Since 1970.
+    package let day: Int64
+    package let count: Int
+}
+
+/// A handle that its push service reported dead when it was sent a message.
+package struct DeadHandleReport: Sendable, Equatable {
+    package let message: MessageID
+    /// In lower case.
+    package let platform: String
+    package let target: FailedTarget
+}
+
+extension HubStore {
+    /// The last days with reports of a hub, the newest first; reports go with their messages.
+    package func deadHandleDays(hub: HubKey, limit: Int) async throws -> [DeadHandleDay] {
+        try await pool.read { db in
+            try Row.fetchAll(try db.cachedStatement(sql: FailureQuery.deadDays), arguments: [hub, limit])
+                .map { DeadHandleDay(day: $0["day"], count: $0["count"]) }
+        }
+    }
+
+    /// Reports of a hub between two instants, without the second one, in the order in which they came.
+    package func deadHandles(
+        hub: HubKey,
+        from start: Timestamp,
+        to end: Timestamp,
+        offset: Int,
+        limit: Int
+    ) async throws -> [DeadHandleReport] {
+        try await pool.read { db in
+            let transaction = Transaction(db)
+            let arguments: StatementArguments = [hub, start, end, limit, offset]
+            let rows = try Row.fetchAll(try db.cachedStatement(sql: FailureQuery.dead), arguments: arguments)
+            return try rows.map { row in
+                let target = FailedTarget(failure: DeliveryFailure(row: row), at: row["at"], handle: row["handle"])
+                return DeadHandleReport(
+                    message: try MessageID(row["messageID"]),
+                    platform: row["platform"],
+                    target: row["isDirect"] ? target : try transaction.identified(target)
+                )
+            }
+        }
+    }
+}
+
+/// The statements of failures, apart so that a test can ask for their plans.
+enum FailureQuery {
+    static let deadDays = """
+        SELECT at / 86400000 AS day, count(*) AS count FROM deliveryFailure
+        WHERE hubID = ? AND handle IS NOT NULL GROUP BY day ORDER BY day DESC LIMIT ?
+        """
+    static let dead = """
+        SELECT failure.ordinal, outcome, reason, failure.at, handle, failure.platform, messageID, isDirect
+        FROM deliveryFailure AS failure
+        JOIN delivery ON delivery.sequence = failure.sequence AND delivery.platform = failure.platform
+        JOIN log ON log.sequence = failure.sequence
+        WHERE failure.hubID = ? AND handle IS NOT NULL AND failure.at >= ? AND failure.at < ?
+        ORDER BY failure.at, failure.sequence, failure.platform, failure.ordinal LIMIT ? OFFSET ?
+        """
+}
+
+extension Transaction {
+    /// Targets that had no outcome of their own when the delivery was ended.
+    fileprivate func left(of delivery: Delivery, after ordinal: Ordinal, limit: Int) throws -> [FailedTarget] {
+        guard let outcome = delivery.endedAs, let at = delivery.endedAt else { return [] }
+        let statement = try db.cachedStatement(sql: DeliveryQuery.nextBlock)
+        var found: [Ordinal] = []
+        var last = ordinal.block - 1
+        while found.count < limit,
+            let row = try Row.fetchOne(
+                statement,
+                arguments: [delivery.key.sequence, delivery.key.platform, last]
+            )
+        {
+            last = row["block"]
+            guard let block = DeliveryBlock(row: row) else { continue }
+            let left = block.targets.subtracting(block.done)
+            found += left.ordinals(above: ordinal, limit: limit - found.count)
+        }
+        return found.map { ordinal in
+            let failure = DeliveryFailure(ordinal: ordinal, outcome: outcome, reason: delivery.endReason)
+            return FailedTarget(failure: failure, at: at)
+        }
+    }
+
+    /// A target that is, or was, a registration, with what is known of it.
+    func identified(_ target: FailedTarget) throws -> FailedTarget {
+        var target = target
+        let ordinal = target.failure.ordinal
+        if let stored = try registrations(ordinals: [ordinal]).first {
+            target.registration = stored.registration.id
+            target.installation = stored.installation?.id
+            target.handle = stored.registration.pushChannel.handle
+        } else if let former = try lastState(of: ordinal) {
+            target.registration = former.id
+            target.handle = former.pushChannel.handle
+        }
+        if let dead = target.failure.deadHandle { target.handle = dead }
+        return target
+    }
+
+    /// What a registration was before it went; `nil` if the log does not need that any more.
+    private func lastState(of ordinal: Ordinal) throws -> Registration? {
+        let statement = try db.cachedStatement(sql: RegistrationQuery.lastFormer)
+        guard let row = try Row.fetchOne(statement, arguments: [ordinal]) else { return nil }
+        let record: Data = row["record"]
+        return try? Registration(
+            id: RegistrationID(row["registrationID"]),
+            tags: row["tags"],
+            platform: Platform(rawValue: row["platform"]),
+            record: record
+        )
+    }
+}
+
+extension DeliveryFailure {
+    init(row: Row) {
+        self.init(
+            ordinal: row["ordinal"],
+            outcome: OutcomeName(rawValue: row["outcome"]),
+            reason: row["reason"],
+            deadHandle: row["handle"]
+        )
+    }
+}

@@ -1,0 +1,144 @@
+import GRDB
+package import HubProtocol
+import HubRouting
+
+// MARK: - Dropping the oldest of the log
+
+extension Transaction {
+    /// Failures and retries of messages that one transaction drops: some 50 ms of the writer.
+    package static let maximumDroppedTargets = 10_000
+
+    /// Drops the oldest rows of the log, at most `limit` of them, and what only they needed.
+    ///
+    /// Rows noted before `cutoff` have expired (`nil` while no clock can be trusted). Rows are dropped, expired or not,
+    /// while more than `maximumBytes` of messages are left. A message with more than `targets` failures and retries loses
+    /// these first, some at a time, and goes in a later call.
+    package func dropOldest(
+        expiredBefore cutoff: Timestamp?,
+        maximumBytes: Int64,
+        limit: Int,
+        targets: Int = Self.maximumDroppedTargets
+    ) throws -> DroppedRows {
+        var dropped = DroppedRows()
+        dropped.bytesLeft = try countBytes()
+        var room = targets
+        var changes: [(ordinal: Ordinal, sequence: LogSequence)] = []
+        for row in try Row.fetchAll(try db.cachedStatement(sql: Query.oldestRows), arguments: [limit]) {
+            let (sequence, at): (LogSequence, Timestamp) = (row["sequence"], row["at"])
+            let (bytes, ordinal): (Int64, Ordinal?) = (row["bytes"], row["ordinal"])
+            let isExpired = cutoff.map { at < $0 } ?? false
+            guard isExpired || dropped.bytesLeft > maximumBytes else { break }
+            if ordinal == nil {
+                let weight = try targetRows(of: sequence, atMost: room + 1)
+                guard weight <= room else {
+                    dropped.hasMore = true
+                    if dropped.through == nil { try dropTargetRows(of: sequence, limit: room) }
+                    break
+                }
+                room -= weight
+            }
+            dropped.through = sequence
+            dropped.rows += 1
+            dropped.bytesLeft -= bytes
+            if let ordinal { changes.append((ordinal, sequence)) } else if !isExpired { dropped.bySize += 1 }
+        }
+        if dropped.rows == limit { dropped.hasMore = true }
+        guard let through = dropped.through else { return dropped }
+        try execute("DELETE FROM log WHERE sequence <= ?", [through])
+        try execute("DELETE FROM loss WHERE sequence <= ?", [through])
+        // What was owed before a change is of no use once no message from before it is left.
+        for change in changes { try execute(Query.dropOwed, [change.ordinal, change.sequence]) }
+        try dropFormerRegistrations(through: through)
+        try execute(
+            "UPDATE retention SET throughSequence = ?, bySize = bySize + ?, countedBytes = ?",
+            [through, dropped.bySize, dropped.bytesLeft]
+        )
+        return dropped
+    }
+
+    /// Bytes of what the log's messages were sent with; adds up only what has come since the last time.
+    func countBytes() throws -> Int64 {
+        guard let counted = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes FROM retention") else {
+            return 0
+        }
+        let (through, bytes): (LogSequence, Int64) = (counted["countedThrough"], counted["countedBytes"])
+        let added = try Int64.fetchOne(try db.cachedStatement(sql: Query.bytesAfter), arguments: [through]) ?? 0
+        try execute("UPDATE retention SET countedThrough = ?, countedBytes = ?", [try top(), bytes + added])
+        return bytes + added
+    }
+}
+
+// MARK: - Rows of targets
+
+extension Transaction {
+    /// Drops retries of a delivery that is about to end, of which there may be one for each of its targets.
+    ///
+    /// A target that has lost its retry waits for its first attempt again, so only what is about to end may lose any.
+    ///
+    /// - Returns: Number of rows; less than `limit` means that there are no more.
+    package func dropRetries(of key: DeliveryKey, limit: Int = Self.maximumDroppedTargets) throws -> Int {
+        try execute(DroppingQuery.retries, [key.sequence, key.platform, limit])
+        return db.changesCount
+    }
+
+    /// Drops failures and retries of a deleted hub, of one message at a time.
+    ///
+    /// - Returns: False if nothing was left.
+    func dropTargetRows(of hub: HubKey, limit: Int) throws -> Bool {
+        if let key = try key(DroppingQuery.retried, of: hub) { return try dropRetries(of: key, limit: limit) > 0 }
+        guard let key = try key(DroppingQuery.failed, of: hub) else { return false }
+        try execute(DroppingQuery.failures, [key.sequence, key.platform, limit])
+        try execute(DroppingQuery.discount, [key.sequence, key.platform, db.changesCount])
+        return true
+    }
+
+    private func key(_ sql: String, of hub: HubKey) throws -> DeliveryKey? {
+        try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [hub])
+            .map { DeliveryKey(sequence: $0["sequence"], platform: $0["platform"]) }
+    }
+
+    /// Number of failures and retries that go with a message, as far as `limit`.
+    private func targetRows(of sequence: LogSequence, atMost limit: Int) throws -> Int {
+        var count = 0
+        for sql in [DroppingQuery.failureCount, DroppingQuery.retryCount] where count < limit {
+            let arguments: StatementArguments = [sequence, limit - count]
+            count += try Int.fetchOne(try db.cachedStatement(sql: sql), arguments: arguments) ?? 0
+        }
+        return count
+    }
+
+    /// Drops failures and retries of a message that is about to go.
+    private func dropTargetRows(of sequence: LogSequence, limit: Int) throws {
+        let statement = try db.cachedStatement(sql: DroppingQuery.platforms)
+        var room = limit
+        for platform in try String.fetchAll(statement, arguments: [sequence]) {
+            for sql in [DroppingQuery.failures, DroppingQuery.retries] where room > 0 {
+                try execute(sql, [sequence, platform, room])
+                room -= db.changesCount
+            }
+        }
+    }
+}
+
+/// The statements of dropping, apart so that a test can ask for their plans.
+enum DroppingQuery {
+    static let failureCount = "SELECT count(*) FROM (SELECT 1 FROM deliveryFailure WHERE sequence = ? LIMIT ?)"
+    static let retryCount = "SELECT count(*) FROM (SELECT 1 FROM deliveryRetry WHERE sequence = ? LIMIT ?)"
+    static let platforms = "SELECT platform FROM delivery WHERE sequence = ?"
+    static let failures = some(of: "deliveryFailure")
+    static let retries = some(of: "deliveryRetry")
+    static let retried = "SELECT sequence, platform FROM deliveryRetry WHERE hubID = ? LIMIT 1"
+    static let failed = "SELECT sequence, platform FROM delivery WHERE hubID = ? AND failures > 0 LIMIT 1"
+    /// Of a delivery without a row left the count is 0, whatever it was.
+    static let discount = """
+        UPDATE delivery SET failures = CASE ?3 WHEN 0 THEN 0 ELSE max(0, failures - ?3) END
+        WHERE sequence = ?1 AND platform = ?2
+        """
+
+    private static func some(of table: String) -> String {
+        """
+        DELETE FROM \(table) WHERE sequence = ?1 AND platform = ?2 AND ordinal IN (
+            SELECT ordinal FROM \(table) WHERE sequence = ?1 AND platform = ?2 LIMIT ?3)
+        """
+    }
+}
