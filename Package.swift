@@ -102,7 +102,7 @@ let package = Package(
             name: "AppBackend",
             dependencies: [
                 "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "NetworkAddresses", "HostSystem", .crypto,
-                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioSSL, .serviceLifecycle,
             ]
         ),
 
@@ -231,9 +231,10 @@ let package = Package(
         .testTarget(
             name: "AppBackendTests",
             dependencies: [
-                "AppBackend", "HubClient", "HubProtocol", "HubServer", "OutboundHTTP", "NetworkAddresses",
-                "HubTestServer",
-                .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore", "PushEmulator",
+                "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
+                "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioPosix,
+                .nioSSL, .serviceLifecycle,
             ]
         ),
         .testTarget(

@@ -10,6 +10,8 @@ package struct OutgoingMessage: Sendable {
     package var tags: String?
     /// A push handle, which the message goes to alone; then there are no tags.
     package var device: String?
+    /// Headers for the push service, such as `apns-priority`; each replaces the one of this name that the body implies.
+    package var headers: [(name: String, value: String)] = []
     /// Makes a repeat of this very call deliver nothing more, on hubs of ours.
     package var idempotencyKey: String?
 
@@ -95,7 +97,9 @@ extension HubClient {
         let native = NativeHeaders(of: message.body, format: message.format)
         call.body = message.body
         call.contentType = native.contentType
-        call.headers = [(HeaderName.format, message.format.rawValue)] + native.headers
+        let given = Set(message.headers.map { $0.name.lowercased() })
+        let implied = native.headers.filter { !given.contains($0.name.lowercased()) }
+        call.headers = [(HeaderName.format, message.format.rawValue)] + implied + message.headers
         if let tags = message.tags, !tags.isEmpty { call.headers.append((HeaderName.tags, tags)) }
         if let device = message.device {
             call.query.append(("direct", "true"))

@@ -15,6 +15,8 @@ package enum HeaderName {
     package static let version = "x-ms-version"
     /// Our own: the secret of a `stream` installation.
     package static let pushChannel = "Newswire-Push-Channel"
+    /// Our own, of a reply: `true` if the request's ``pushChannel`` is the secret of the `stream` installation.
+    package static let pushChannelMatch = "Newswire-Push-Channel-Match"
     package static let idempotencyKey = "Idempotency-Key"
     package static let lastEventID = "Last-Event-ID"
 }

@@ -33,6 +33,14 @@ package struct TrustedProxies: Sendable {
         return (plain ?? last.flatMap { Self.value("host", in: $0) }).map(String.init)
     }
 
+    /// The scheme that a client called, in small letters, by the report of the nearest proxy; `nil` if it does not say.
+    package func scheme(peer: NetworkAddress?, field: (_ name: String) -> String?) -> String? {
+        guard let peer = peer?.unmapped, contains(peer) else { return nil }
+        let plain = field("X-Forwarded-Proto")?.split(separator: ",").last.map(Self.trimmed)
+        let last = field("Forwarded")?.split(separator: ",").last
+        return (plain ?? last.flatMap { Self.value("proto", in: $0) })?.lowercased()
+    }
+
     private static func forwardedFor(_ element: Substring) -> Substring? { value("for", in: element) }
 
     /// The value of a parameter in one element of `Forwarded` (RFC 7239 §4).

@@ -208,7 +208,7 @@ struct RegistrationTests {
             try await hub.hub.registrations.delete(template.id, if: .none)
             let id = try InstallationID("phone")
             let rest = try await hub.hub.installations.installation(id, grant: hub.listenGrant, channel: nil)
-            #expect(rest.templates.isEmpty)
+            #expect(rest.installation.templates.isEmpty)
             try await hub.hub.registrations.delete(native.id, if: .none)
             #expect(try await hub.list(.all).isEmpty)
             await #expect(throws: ProtocolError.noInstallation) {

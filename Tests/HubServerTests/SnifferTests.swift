@@ -28,6 +28,7 @@ struct SnifferTests {
         configuration.takesPlainHTTP = takesPlainHTTP
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
         let connections = ConnectionQuota(configuration.connectionLimits, clock: { .zero })
+        let client = ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: [])
         let sniffing = SniffingChannel(
             { _, _, _ in },
             streams: StreamGate(
@@ -39,14 +40,16 @@ struct SnifferTests {
                     configuration: configuration,
                     logger: .quiet
                 ),
-                client: ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: []),
+                client: client,
                 connections: connections,
                 responses: ResponseCounts()
             ),
+            client: client,
             connections: connections,
             tls: try TLSKeeper(.local(local), now: { Date() }, logger: lines.logger),
-            configuration,
-            lines.logger
+            takesPlainHTTP: configuration.takesPlainHTTP,
+            limits: configuration.connectionLimits,
+            logger: lines.logger
         )
         let channel = EmbeddedChannel()
         channel.localAddress = try SocketAddress(ipAddress: address, port: 8787)

@@ -95,6 +95,20 @@ struct StrangerTests {
         }
     }
 
+    @Test func `a reply says whether the secret of the request is the agent's`() async throws {
+        try await run { hub in
+            let address = "installations/\(path(victim.id))"
+            let header = HeaderName.pushChannelMatch.lowercased()
+            let own = try await hub.send("GET", address, as: hub.full, channel: victim.secret)
+            #expect(own.status == 200 && own.headers[header] == "true")
+            let other = try await hub.send("GET", address, as: hub.full, channel: stranger.secret)
+            #expect(other.status == 200 && other.headers[header] == "false", "Manage reads it all the same")
+            #expect(try await hub.send("GET", address, as: hub.full).headers[header] == nil)
+            let unread = try await hub.send("GET", address, as: hub.listen, channel: stranger.secret)
+            #expect(unread.status == 404 && unread.headers[header] == nil)
+        }
+    }
+
     /// Ways of writing a reserved tag.
     static let reserved = [
         "username:alice", "USERNAME:alice", "UserName:mallory", "from:x", "FROM:x", "u\u{17F}ername:alice",

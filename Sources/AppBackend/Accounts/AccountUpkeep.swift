@@ -58,7 +58,10 @@ package final class AccountUpkeep: Service {
             try await purge(at: look.wall)
         } catch {
             let reason = BackendStore.reason(error)
-            logger.warning("old tokens and audit entries stay for now", metadata: ["error.reason": "\(reason)"])
+            logger.warning(
+                "old tokens, payloads and audit entries stay for now",
+                metadata: ["error.reason": "\(reason)"]
+            )
         }
     }
 
@@ -67,5 +70,6 @@ package final class AccountUpkeep: Service {
         try await store.deleteAudit(before: now - AuditLog.retention)
         try await store.deleteTokens(expiredBefore: now)
         try await store.releaseNames(before: now - Accounts.nameRetention)
+        try await store.changePayloads { try $0.deleteExpired(by: now) }
     }
 }

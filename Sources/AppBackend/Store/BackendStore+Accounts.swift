@@ -184,6 +184,7 @@ extension BackendStore {
             )
             try db.execute(sql: "DELETE FROM account WHERE key = ?", arguments: [name.key])
             guard db.changesCount == 1 else { throw AccountError.unknown(name) }
+            try PayloadTable(db: db).deleteAll(of: name.key)
             try AuditEvent(name, .accountRemoved, .done, nil).insert(at: now, in: db)
         }
     }

@@ -1,7 +1,9 @@
 package import GRDB
 import SQLiteFiles
 
-/// The app backend's memory: one SQLite file beside the hub's. SQL of this module is in extensions of it.
+/// The app backend's memory: one SQLite file beside the hub's.
+///
+/// SQL of this module is in extensions of it.
 package final class BackendStore: Sendable {
     private static let busyTimeout: Double = 10
 

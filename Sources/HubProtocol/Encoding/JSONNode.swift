@@ -71,6 +71,6 @@ package struct JSONMember: Sendable, Equatable {
 /// Why a text is not JSON, or not JSON that we take.
 package struct JSONSyntaxError: Error, Equatable {
     /// In bytes from the start.
-    let offset: Int
-    let reason: String
+    package let offset: Int
+    package let reason: String
 }

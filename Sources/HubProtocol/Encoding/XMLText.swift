@@ -1,6 +1,6 @@
 /// Character data of XML 1.0.
-enum XMLText {
-    static func escaped(_ text: String) -> String {
+package enum XMLText {
+    package static func escaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         append(escaped: text, quote: nil, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)

@@ -1,4 +1,13 @@
 extension Registration {
+    /// Checks a registration that was not read from an entry.
+    ///
+    /// - Throws: ``ProtocolError`` 400 naming every rule that it breaks.
+    package func validate(maximumTags: Int = Installation.maximumTags) throws(ProtocolError) {
+        var problems = ProblemList()
+        checkRules(maximumTags: maximumTags, &problems)
+        try problems.throwIfAny()
+    }
+
     /// Notes everything about this registration that a hub must refuse.
     ///
     /// Source: protocol §3.8.

@@ -6,6 +6,15 @@ extension Registration {
         return output.bytes
     }
 
+    /// The Atom entry by which a client creates or replaces this registration.
+    package var encodedEntry: [UInt8] {
+        var output = XMLOutput(reserving: 768)
+        output.raw("<entry xmlns=\"\(AtomNames.atom)\"><content type=\"application/xml\">")
+        RegistrationWriter.append(self, to: &output)
+        output.raw("</content></entry>")
+        return output.bytes
+    }
+
     /// The value of the header `ETag`, and of the attribute of an entry.
     package var entityTag: String { "W/\"\(etag)\"" }
 }

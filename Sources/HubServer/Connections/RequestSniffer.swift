@@ -57,9 +57,11 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         }
         let line = held.readableBytesView.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
         guard line.count < held.readableBytes || line.count > Self.maximumRequestLine else { return }
-        let asksForStream = StreamGate.isStreamRequest(line)
+        let streams = kinds.streams.flatMap { StreamGate.isStreamRequest(line) ? $0 : nil }
         let isHTTP10 = line.hasSuffix(" HTTP/1.0")
-        decide(context) { try asksForStream ? startStream(context) : startHTTP(context, isHTTP10: isHTTP10) }
+        decide(context) {
+            if let streams { try startStream(context, streams) } else { try startHTTP(context, isHTTP10: isHTTP10) }
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -101,10 +103,10 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         try pipeline.addHandler(TLSHandshake(kinds, became: became))
     }
 
-    private func startStream(_ context: ChannelHandlerContext) throws {
+    private func startStream(_ context: ChannelHandlerContext, _ streams: StreamGate) throws {
         let pipeline = context.pipeline.syncOperations
         try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder()), name: StreamGate.decoderName)
-        try pipeline.addHandler(StreamRequestHandler(gate: kinds.streams, deadline: deadline))
+        try pipeline.addHandler(StreamRequestHandler(gate: streams, deadline: deadline))
         became.succeed(.nothing)
     }
 

@@ -24,7 +24,9 @@ struct SniffingChannel: ServerChildChannel {
     struct Kinds: Sendable {
         let http1: HTTP1Channel
         let http2: HTTP2Channel
-        let streams: StreamGate
+        /// `nil` where no streams are served.
+        let streams: StreamGate?
+        let client: ClientAddress
         let connections: ConnectionQuota
         /// `nil` where TLS is not spoken.
         let tls: TLSKeeper?
@@ -38,7 +40,7 @@ struct SniffingChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let promise = channel.eventLoop.makePromise(of: Outcome.self)
-        guard kinds.connections.enter(channel, from: kinds.streams.client.boundedPeer(of: channel)) else {
+        guard kinds.connections.enter(channel, from: kinds.client.boundedPeer(of: channel)) else {
             promise.succeed(.nothing)
             // It is not registered yet, and could not be closed.
             channel.eventLoop.execute { channel.close(promise: nil) }
@@ -65,13 +67,14 @@ extension SniffingChannel {
 
     init(
         _ responder: @escaping HTTPChannelHandler.Responder,
-        streams: StreamGate,
+        streams: StreamGate?,
+        client: ClientAddress,
         connections: ConnectionQuota,
         tls: TLSKeeper?,
-        _ configuration: HubConfiguration,
-        _ logger: Logger
+        takesPlainHTTP: Bool,
+        limits: ConnectionLimits,
+        logger: Logger
     ) {
-        let limits = configuration.connectionLimits
         kinds = Kinds(
             http1: HTTP1Channel(
                 responder: responder,
@@ -92,9 +95,10 @@ extension SniffingChannel {
                 )
             ),
             streams: streams,
+            client: client,
             connections: connections,
             tls: tls,
-            takesPlainHTTP: configuration.takesPlainHTTP,
+            takesPlainHTTP: takesPlainHTTP,
             limits: limits,
             logger: logger
         )

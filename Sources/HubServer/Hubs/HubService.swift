@@ -268,17 +268,9 @@ package final class HubService: Sendable {
             await onRunning(port)
             keyWatch.begin { onKeysChanged(port) }
         }
-        let listen = listener(responses, metrics)
-        let (ports, port) = AsyncStream<Int>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let application = listen(configuration.host, configuration.port) { channel in
-            let bound = channel.localAddress?.port ?? 0
-            if LocalDoor.isNeeded(beside: channel.localAddress) { port.yield(bound) } else { await running(bound) }
-        }
-        let door = LocalDoor(ports: ports) { port in
-            try await listen(LocalDoor.host, port) { _ in await running(port) }.run()
-        }
         var services: [any Service] = [writer]
-        services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, keyWatch, application, door]
+        services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, keyWatch]
+        services += listener(responses, metrics).services(onRunning: running)
         if let tls { services.append(tls) }
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))
@@ -299,16 +291,11 @@ package final class HubService: Sendable {
         try await close()
     }
 
-    /// What serves requests on an address, once it is run.
+    /// What serves requests on the hub's port, once it is run.
     private func listener(
         _ responses: ResponseCounts,
         _ metrics: MetricsPage
-    )
-        -> @Sendable (String, Int, @escaping @Sendable (any Channel) async -> Void) -> Application<
-            RouterResponder<HubRequestContext>
-        >
-    {
-        let (tls, configuration, logger, group) = (self.tls, self.configuration, self.logger, self.group)
+    ) -> PortListener<RouterResponder<HubRequestContext>> {
         let client = ClientAddress(
             fallback: Authority(configuration.publicName, port: configuration.port),
             trustedProxies: configuration.trustedProxies
@@ -317,38 +304,26 @@ package final class HubService: Sendable {
             configuration.connectionLimits,
             clock: configuration.monotonic
         )
-        let gate = StreamGate(hubs: directory, client: client, connections: connections, responses: responses)
-        let responder = RouteTable.responder(
-            hubs: management,
+        return PortListener(
+            host: configuration.host,
+            port: configuration.port,
+            responder: RouteTable.responder(
+                hubs: management,
+                client: client,
+                connections: connections,
+                health: Health(writer: writer),
+                metrics: metrics,
+                logger: logger
+            ),
+            streams: StreamGate(hubs: directory, client: client, connections: connections, responses: responses),
             client: client,
             connections: connections,
-            health: Health(writer: writer),
-            metrics: metrics,
+            tls: tls,
+            takesPlainHTTP: configuration.takesPlainHTTP,
+            limits: configuration.connectionLimits,
+            group: group,
             logger: logger
         )
-        return { host, port, onRunning in
-            Application(
-                responder: responder,
-                server: HTTPServerBuilder { responder in
-                    SniffingChannel(
-                        responder,
-                        streams: gate,
-                        connections: connections,
-                        tls: tls,
-                        configuration,
-                        logger
-                    )
-                },
-                configuration: ApplicationConfiguration(
-                    address: .hostname(host, port: port),
-                    serverName: "newswire",
-                    backlog: 4096
-                ),
-                onServerRunning: onRunning,
-                eventLoopGroupProvider: .shared(group),
-                logger: logger.quieter
-            )
-        }
     }
 
     private func close() async throws {

@@ -96,12 +96,16 @@ struct Installations {
     /// Reads an installation.
     ///
     /// - Throws: 404 when it is not there, or not for this caller.
-    func installation(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws -> Installation {
+    func installation(
+        _ id: InstallationID,
+        grant: Grant,
+        channel: PushChannelSecret?
+    ) async throws -> StoredInstallation {
         guard
             let stored = try await hub.store.installation(hub: hub.record.id, id: id),
             stored.isReadable, stored.isOpen(to: grant, channel: channel)
         else { throw ProtocolError.noInstallation }
-        return stored.installation
+        return stored
     }
 
     /// Removes an installation, ends its stream and what it is owed; one that is not there is not an error.

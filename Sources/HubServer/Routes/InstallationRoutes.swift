@@ -22,12 +22,17 @@ enum InstallationRoutes {
             return Response(status: .ok, headers: [.contentType: emptyType, .contentLocation: location])
         },
         Route(method: .get, path: "/installations/:id", right: .listen) { request, _ in
-            let installation = try await request.hub.installations.installation(
+            let stored = try await request.hub.installations.installation(
                 try request.installationIDToFind(),
                 grant: request.grant,
                 channel: request.channel
             )
-            return .json(Array(installation.encodedJSON(as: .reply).utf8))
+            var reply = Response.json(Array(stored.installation.encodedJSON(as: .reply).utf8))
+            // An app backend, which holds Manage, must not redirect an agent whose secret its caller does not know.
+            if let channel = request.channel, let digest = stored.channelDigest {
+                reply.headers[.pushChannelMatch] = "\(channel.matches(digest: digest))"
+            }
+            return reply
         },
         Route(method: .patch, path: "/installations/:id", right: .listen) { request, hubs in
             let id = try request.installationID()
@@ -61,6 +66,11 @@ extension HubRequest {
         guard let id = try? InstallationID(text) else { throw .noInstallation }
         return id
     }
+}
+
+extension HTTPField.Name {
+    // The name is a constant of the protocol and a valid token.
+    fileprivate static let pushChannelMatch = HTTPField.Name(HeaderName.pushChannelMatch) ?? .location
 }
 
 extension Response {

@@ -1,0 +1,53 @@
+import HTTPTypes
+package import HubClient
+package import Hummingbird
+package import Logging
+package import ServiceLifecycle
+
+/// What signed-in users may do: register their devices and be notified by name.
+///
+/// It is served alone, or by a hub beside its own routes. ``services`` run as long as it is served.
+package final class AppBackend: Sendable {
+    package let devices: UserDevices
+    let notifier: UserNotifier
+    let payloads: SecurePayloads
+    package let services: [any Service]
+
+    let audit: AuditLog
+    let configuration: BackendConfiguration
+    private let signIn: SignIn
+    private let logger: Logger
+
+    package init(
+        store: BackendStore,
+        secrets: PayloadBox,
+        hub: HubClient,
+        configuration: BackendConfiguration,
+        logger: Logger
+    ) {
+        let clock = configuration.clock
+        audit = AuditLog(store: store, clock: clock, logger: logger)
+        signIn = SignIn(store: store, audit: audit, hasher: configuration.hasher, clock: clock)
+        devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
+        notifier = UserNotifier(hub: hub, clock: clock)
+        payloads = SecurePayloads(store: store, box: secrets, bounds: configuration.payloadBounds, clock: clock)
+        services = [AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger)]
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Makes a responder for all routes, and for no others.
+    package func responder() -> RouterResponder<BackendRequestContext> {
+        let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
+        router.add(middleware: BackendErrors(logger: logger))
+        router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
+        LoginRoutes.add(to: router, signIn: signIn)
+        let guarded = router.group().add(middleware: RequireCaller(signIn))
+        for route in BackendRoutes.all {
+            guarded.on(RouterPath(route.address), method: route.method) { request, context in
+                try await route.handle(BackendRequest(backend: self, request: request, context: context))
+            }
+        }
+        return router.buildResponder()
+    }
+}

@@ -1,0 +1,23 @@
+package import HubProtocol
+package import NetworkAddresses
+
+/// How an app backend runs; every value is decided before the start.
+package struct BackendConfiguration: Sendable {
+    /// Beginnings of tags that users must not choose; those that the hub in front reserves.
+    package var reservedTags = ReservedTagPrefixes.standard
+    /// Tags that the hub lets a device have, the user's own included.
+    package var maximumTags = Installation.maximumTags
+    /// What a secure push without a body delivers, as in the tutorial.
+    package var secureText = "This is a secure notification!"
+    /// What Apple devices show for a secure push; `nil` for a silent push, which iOS drops after the app was ended by force.
+    package var secureAlert: String?
+    /// What browsers show for a secure push.
+    package var secureNotice = "You have a new secure notification."
+    /// Proxies whose `X-Forwarded-…` are believed.
+    package var trustedProxies = TrustedProxies([])
+    var payloadBounds = PayloadBounds()
+    package var clock = BackendClock.system
+    package var hasher = PasswordHasher()
+
+    package init() {}
+}

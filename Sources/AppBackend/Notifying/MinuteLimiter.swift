@@ -1,0 +1,61 @@
+import Synchronization
+
+/// Limits how often each key may do something within any minute.
+final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
+    static var window: Duration { .seconds(60) }
+    /// Keys whose use is remembered.
+    static var maximumKeys: Int { 10_000 }
+
+    private let limit: Int
+    private let clock: @Sendable () -> Duration
+    /// When each key was used within the last minute, in order.
+    private let uses = Mutex<[Key: [Duration]]>([:])
+
+    /// - Parameters:
+    ///   - limit: Uses of a key in a minute, at least 1.
+    ///   - clock: A clock that never jumps.
+    init(_ limit: Int, clock: @escaping @Sendable () -> Duration) {
+        self.limit = limit
+        self.clock = clock
+    }
+
+    /// Counts one use of a key.
+    ///
+    /// - Returns: `nil` if the use is within the limit; else the time until the next one is. A refused use does not count.
+    func admit(_ key: Key) -> Duration? {
+        let now = clock()
+        return uses.withLock { uses in
+            var times = (uses[key] ?? []).filter { now - $0 < Self.window }
+            if times.count >= limit { return times[times.count - limit] + Self.window - now }
+            times.append(now)
+            if uses[key] == nil { Self.makeRoom(in: &uses, now) }
+            uses[key] = times
+            return nil
+        }
+    }
+
+    /// The time until a key may be used again; `nil` if it may be used now.
+    ///
+    /// Asking is not a use.
+    func wait(_ key: Key) -> Duration? {
+        let now = clock()
+        return uses.withLock { uses in
+            let times = (uses[key] ?? []).filter { now - $0 < Self.window }
+            return times.count >= limit ? times[times.count - limit] + Self.window - now : nil
+        }
+    }
+
+    /// Number of keys whose use is remembered.
+    var count: Int { uses.withLock { $0.count } }
+
+    /// Forgets keys when there are too many: those not used within the minute, which loses nothing, then the quarter that
+    /// was used longest ago.
+    private static func makeRoom(in uses: inout [Key: [Duration]], _ now: Duration) {
+        guard uses.count >= maximumKeys else { return }
+        uses = uses.filter { now - ($0.value.last ?? now) < window }
+        let room = maximumKeys / 4
+        guard uses.count > maximumKeys - room else { return }
+        let oldest = uses.sorted { ($0.value.last ?? now) < ($1.value.last ?? now) }
+        for (key, _) in oldest.prefix(uses.count - maximumKeys + room) { uses[key] = nil }
+    }
+}

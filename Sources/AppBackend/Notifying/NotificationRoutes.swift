@@ -1,0 +1,49 @@
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+
+/// Notifying users by name (protocol §9).
+enum NotificationRoutes {
+    /// Bytes of a request's body; a hub takes no more either.
+    static let maximumBytes = Message.maximumBytes
+
+    static let routes = [
+        BackendRoute(.post, "/api/notifications") { request in
+            let caller = try request.caller
+            let query = try request.query
+            switch (query["pns"], query["to_tag"]) {
+            case (let pns?, let name?): return try await notify(request, caller, pns: pns, name: name)
+            case (nil, nil): return try await SecureRoutes.push(request, caller)
+            case (_?, nil): throw BackendRefusal.badRequest("The query has 'pns' and no 'to_tag'.")
+            case (nil, _?): throw BackendRefusal.badRequest("The query has 'to_tag' and no 'pns'.")
+            }
+        }
+    ]
+
+    private static func notify(
+        _ request: BackendRequest,
+        _ caller: Caller,
+        pns: String,
+        name: String
+    ) async throws -> Response {
+        let notifier = request.backend.notifier
+        let choice = try PlatformChoice(pns: pns)
+        let addressee = try addressee(name)
+        try notifier.checkRight(of: caller, to: addressee)
+        guard let text = try JSONBody.read(try await request.body(limit: maximumBytes)).string else {
+            throw BackendRefusal.badRequest(#"The body is not a JSON string, such as "hello"."#)
+        }
+        try notifier.admit(caller, to: addressee)
+        let notification = TextNotification(sender: caller.name, text: text)
+        let results = try await notifier.send(to: addressee, on: choice) { notification.message(for: $0) }
+        return try results.response(asJSON: request.asksForJSON)
+    }
+
+    /// - Throws: 400 for text that nobody's name can be, such as a tag expression.
+    static func addressee(_ text: String) throws(BackendRefusal) -> UserName {
+        guard let name = UserName(text) else {
+            throw .badRequest("'\(text.excerpt)' is not a user name: it has 1 to 64 of A-Z a-z 0-9 . _ @ -")
+        }
+        return name
+    }
+}

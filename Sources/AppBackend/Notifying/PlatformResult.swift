@@ -1,0 +1,69 @@
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+
+/// What became of a notification on one platform, as far as its sender may learn: never how many devices there are.
+struct PlatformResult: Sendable, Equatable {
+    enum Outcome: Sendable, Equatable {
+        /// The hub has it, for whatever devices there are.
+        case accepted
+        /// The platform is not one of the hub's, or takes no notification of this kind.
+        case skipped(BackendRefusal)
+        case failed(BackendRefusal)
+    }
+
+    let platform: NotifiedPlatform
+    let outcome: Outcome
+
+    fileprivate var json: String {
+        var members = [("platform", JSONText.string(platform.rawValue))]
+        switch outcome {
+        case .accepted: members.append(("outcome", #""accepted""#))
+        case .skipped(let refusal):
+            members += [("outcome", #""skipped""#), ("reason", JSONText.string(refusal.reason))]
+        case .failed(let refusal):
+            members += [("outcome", #""failed""#), ("reason", JSONText.string(refusal.reason))]
+        }
+        return JSONText.object(members)
+    }
+
+    fileprivate var failure: BackendRefusal? { if case .failed(let refusal) = outcome { refusal } else { nil } }
+    fileprivate var obstacle: BackendRefusal? { if case .skipped(let refusal) = outcome { refusal } else { nil } }
+}
+
+/// The results of one notification.
+struct PlatformResults: Sendable {
+    let results: [PlatformResult]
+    let choice: PlatformChoice
+
+    /// True if the hub has the notification for at least one platform.
+    var isAccepted: Bool { results.contains { $0.outcome == .accepted } }
+
+    /// The reply: empty for the tutorials' clients, which would read a body as XML.
+    ///
+    /// - Throws: What kept the notification from the one platform that was named; from all of them; or from some, with
+    ///   their names, if the client does not ask for JSON.
+    func response(asJSON: Bool) throws(BackendRefusal) -> Response {
+        if let refusal = total { throw refusal }
+        let failures = results.filter { $0.failure != nil }
+        guard asJSON || failures.isEmpty else {
+            let lines = failures.map { "\($0.platform.rawValue): \($0.failure?.reason ?? "")" }
+            throw BackendRefusal(
+                .badGateway,
+                "The notification was not sent everywhere. \(lines.joined(separator: " "))"
+            )
+        }
+        guard asJSON else { return .empty }
+        let list = results.map(\.json).joined(separator: ",")
+        return .json(#"{"results":[\#(list)]}"#, status: failures.isEmpty ? .ok : .badGateway)
+    }
+
+    /// Why nothing was sent at all.
+    private var total: BackendRefusal? {
+        if isAccepted { return nil }
+        if let failure = results.lazy.compactMap(\.failure).first { return failure }
+        guard let obstacle = results.lazy.compactMap(\.obstacle).first else { return nil }
+        guard choice == .all, obstacle.status == .conflict else { return obstacle }
+        return .conflict("The hub can deliver to no platform: give it credentials.")
+    }
+}

@@ -1,0 +1,32 @@
+import HubClient
+import HubProtocol
+
+/// A text from one user to another, in the forms of the tutorials' server.
+///
+/// Source: protocol §9; the JSON for browsers and agents has the members that agents know.
+struct TextNotification: Sendable {
+    let sender: UserName
+    let text: String
+
+    /// Names the sender, whose name cannot hold anything that looks like more of this line.
+    private var line: String { "From \(sender.text): \(text)" }
+
+    func message(for platform: NotifiedPlatform) -> OutgoingMessage {
+        OutgoingMessage(Array(body(for: platform).utf8), format: platform.format)
+    }
+
+    private func body(for platform: NotifiedPlatform) -> String {
+        let line = JSONText.string(line)
+        switch platform {
+        case .apns: return #"{"aps":{"alert":\#(line)}}"#
+        case .gcm: return #"{"data":{"message":\#(line)}}"#
+        case .fcmv1: return #"{"message":{"data":{"message":\#(line)}}}"#
+        case .wns:
+            let text = XMLText.escaped(self.line)
+            return """
+                <toast><visual><binding template="ToastText01"><text id="1">\(text)</text></binding></visual></toast>
+                """
+        case .browser, .stream: return #"{"\#(MessageProperty.message)":\#(line)}"#
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package import HubProtocol
+
+/// Tags that say who has a device.
+///
+/// The back end holds Manage, so the hub's own guard of reserved tags lets its requests pass: what users ask for is
+/// checked here.
+package struct DeviceTags: Sendable {
+    package let reserved: ReservedTagPrefixes
+
+    package init(reserved: ReservedTagPrefixes = .standard) { self.reserved = reserved }
+
+    /// The tag by which a user is notified.
+    static func tag(of user: UserName) -> Tag {
+        do {
+            return try Tag("username:\(user.key)")
+        } catch {
+            preconditionFailure("a user name of 64 ASCII characters fits a tag")
+        }
+    }
+
+    /// - Throws: 400 for a tag that would let a user receive what is sent to another one, or choose who sent something.
+    func check(_ tags: [Tag]) throws(BackendRefusal) {
+        for tag in tags where tag.isServerAssigned || reserved.contains(tag) || tag.text.hasPrefix("$") {
+            throw .badRequest("The tag '\(tag.text.excerpt)' is assigned by the server: leave it out.")
+        }
+    }
+
+    /// Checks all tags of an installation.
+    ///
+    /// The name of a template is a tag of that template (protocol §4.3). Another hub may split a name with commas, so
+    /// each part counts.
+    func check(_ installation: Installation) throws(BackendRefusal) {
+        guard installation.userID == nil else {
+            throw .badRequest("The member 'userId' is assigned by the server: leave it out.")
+        }
+        var templates = Array(installation.templates)
+        var tags = installation.tags
+        for tile in installation.secondaryTiles.values {
+            tags += tile.tags
+            templates += Array(tile.templates)
+        }
+        for (name, template) in templates {
+            tags += template.tags
+            let parts = name.split(separator: ",").map { $0.drop { $0.isWhitespace } }
+            for part in parts where part.hasPrefix("$") {
+                throw .badRequest("The name of the template '\(name.excerpt)' begins like a tag of the server's.")
+            }
+            tags += parts.compactMap { try? Tag(String($0)) }
+        }
+        try check(tags)
+    }
+}

@@ -1,0 +1,128 @@
+import HubProtocol
+
+/// The body of `PUT /api/register/{id}`: `{"Platform":"apns","Handle":"…","Tags":["…"]}`.
+///
+/// Names are known in any case, as in the tutorials' server.
+///
+/// Source: protocol §9.
+struct WantedRegistration: Sendable, Equatable {
+    /// Bytes of the body.
+    static let maximumBytes = Registration.maximumBytes
+    /// Those with a push handle of their own; agents register installations.
+    static let platforms: [Platform] = [.apns, .gcm, .fcmv1, .wns, .mpns, .browser]
+
+    let platform: Platform
+    let channel: PushChannel
+    /// In the client's order, no two equal.
+    let tags: [Tag]
+
+    /// - Throws: 400 that names what is wrong, and never the handle.
+    init(json: [UInt8], tags rules: DeviceTags) throws(BackendRefusal) {
+        let members = try Self.members(of: json)
+        guard let name = members["platform"]?.string else {
+            throw .badRequest("The member 'Platform' is missing or not a string.")
+        }
+        guard let platform = Self.platforms.first(where: { $0 == Platform(rawValue: name) }) else {
+            let known = Self.platforms.map(\.rawValue).joined(separator: ", ")
+            throw .badRequest("The platform '\(name.excerpt)' is not one of \(known).")
+        }
+        self.platform = platform
+        guard let handle = members["handle"], let channel = PushChannel(handle: handle) else {
+            throw .badRequest("The member 'Handle' is missing or not a push handle.")
+        }
+        self.channel = channel
+        tags = try Self.tags(members["tags"])
+        try rules.check(tags)
+    }
+
+    /// The registration of a user that this makes.
+    ///
+    /// - Throws: 400 naming every rule that it breaks.
+    func registration(
+        _ id: RegistrationID,
+        of user: UserName,
+        maximumTags: Int
+    ) throws(BackendRefusal) -> Registration {
+        let registration = Registration(
+            id: id,
+            tags: tags + [DeviceTags.tag(of: user)],
+            platform: platform,
+            pushChannel: channel
+        )
+        do {
+            try registration.validate(maximumTags: maximumTags)
+        } catch {
+            throw BackendRefusal(error)
+        }
+        return registration
+    }
+
+    private static func members(of json: [UInt8]) throws(BackendRefusal) -> [String: JSONNode] {
+        let object = try JSONBody.read(json)
+        guard let members = object.members else {
+            throw .badRequest(#"The body is not a JSON object {"Platform":"…","Handle":"…","Tags":["…"]}."#)
+        }
+        var found: [String: JSONNode] = [:]
+        for member in members where member.value.content != .null {
+            guard found.updateValue(member.value, forKey: member.name.lowercased()) == nil else {
+                throw .badRequest("The body has the member '\(member.name.excerpt)' in two spellings.")
+            }
+        }
+        return found
+    }
+
+    private static func tags(_ node: JSONNode?) throws(BackendRefusal) -> [Tag] {
+        guard let node else { return [] }
+        guard case .array(let elements) = node.content else {
+            throw .badRequest("The member 'Tags' is not an array of strings.")
+        }
+        var tags: [Tag] = []
+        var seen: Set<Tag> = []
+        for element in elements {
+            guard let text = element.string else {
+                throw .badRequest("The member 'Tags' is not an array of strings.")
+            }
+            do {
+                let tag = try Tag(text)
+                if seen.insert(tag).inserted { tags.append(tag) }
+            } catch {
+                throw BackendRefusal(error)
+            }
+        }
+        return tags
+    }
+}
+
+extension PushChannel {
+    /// Reads a handle as apps send it: a string, or of a browser its subscription as an object or as text.
+    init?(handle node: JSONNode) {
+        if let text = node.string {
+            self.init(handle: text)
+        } else {
+            guard let browser = BrowserPushChannel(node) else { return nil }
+            self = .browser(browser)
+        }
+    }
+
+    init?(handle text: String) {
+        guard !text.isEmpty, text.utf8.count <= Self.maximumLength else { return nil }
+        guard text.hasPrefix("{") else {
+            self = .handle(text)
+            return
+        }
+        guard let node = try? JSONReader.read(Array(text.utf8)), let browser = BrowserPushChannel(node) else {
+            return nil
+        }
+        self = .browser(browser)
+    }
+}
+
+extension BrowserPushChannel {
+    fileprivate init?(_ node: JSONNode) {
+        guard let endpoint = node["endpoint"]?.string else { return nil }
+        // What a page's PushSubscription.toJSON() gives has the keys in an object of their own.
+        let keys = node["keys"] ?? node
+        guard let p256dh = keys["p256dh"]?.string, let auth = keys["auth"]?.string else { return nil }
+        self.init(endpoint: endpoint, p256dh: p256dh, auth: auth)
+    }
+}

@@ -1,0 +1,43 @@
+import GRDB
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+import Logging
+import SQLiteFiles
+
+/// Turns what is not a ``BackendRefusal`` into one; failures of the server are logged, and clients learn nothing of them.
+struct BackendErrors: RouterMiddleware {
+    /// Not the request's own, which adds keys that are not ours.
+    let logger: Logger
+
+    func handle(
+        _ request: Request,
+        context: BackendRequestContext,
+        next: (Request, BackendRequestContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let refusal as BackendRefusal {
+            throw refusal
+        } catch let error as ProtocolError {
+            throw BackendRefusal(error)
+        } catch let error as HTTPError where error.status == .notFound {
+            throw BackendRefusal.notFound("There is nothing at this address for \(request.method.rawValue.excerpt).")
+        } catch let error as HTTPError {
+            throw BackendRefusal(error.status, error.status.reasonPhrase)
+        } catch is CancellationError {
+            throw BackendRefusal.unavailable("The server is stopping.", retryAfter: .seconds(2))
+        } catch {
+            logger.error(
+                "a request failed",
+                metadata: [
+                    "http.route": "\(context.endpointPath ?? "")", "error.reason": "\(BackendStore.reason(error))",
+                ]
+            )
+            if (error as? DatabaseError)?.isTemporary == true {
+                throw BackendRefusal.unavailable("The server cannot do this now.", retryAfter: .seconds(5))
+            }
+            throw BackendRefusal(.internalServerError, "The server failed; its log has the details.")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import HTTPTypes
+import HubProtocol
+package import Hummingbird
+import NIOCore
+
+/// A request of a route, with what the route works with.
+package struct BackendRequest: Sendable {
+    package let backend: AppBackend
+    package let request: Request
+    package let context: BackendRequestContext
+
+    /// - Throws: 401 on a route that anybody may call.
+    var caller: Caller { get throws(BackendRefusal) { try context.signedIn() } }
+
+    var query: BackendQuery { get throws(BackendRefusal) { try BackendQuery(request.uri.query) } }
+
+    /// A parameter of the path, without its percent-encoding.
+    func parameter(_ name: String) throws(BackendRefusal) -> String {
+        guard let text = PercentEncoding.decode(context.parameters.get(name) ?? "") else {
+            throw .badRequest("The path is not valid percent-encoding.")
+        }
+        return text
+    }
+
+    /// Reads the whole body.
+    ///
+    /// - Throws: 413 above `limit` bytes, 400 for a body that does not come whole.
+    func body(limit: Int) async throws(BackendRefusal) -> [UInt8] {
+        let tooLarge = BackendRefusal.tooLarge("The request body is larger than \(limit) bytes.")
+        guard request.headers[.contentLength].flatMap({ Int($0) }) ?? 0 <= limit else { throw tooLarge }
+        do {
+            let buffer = try await request.body.collect(upTo: limit)
+            return [UInt8](buffer.readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw tooLarge
+        } catch {
+            // Nothing but the connection can fail here.
+            throw .badRequest("The request body did not arrive completely.")
+        }
+    }
+
+    /// True if the client asks for JSON by its name; what takes anything wants nothing in particular.
+    var asksForJSON: Bool {
+        (request.headers[.accept] ?? "").split(separator: ",").contains { range in
+            range.prefix { $0 != ";" }.trimming(" \t").lowercased() == "application/json"
+        }
+    }
+}
+
+extension Substring {
+    fileprivate func trimming(_ characters: String) -> Substring {
+        var text = drop { characters.contains($0) }
+        while let last = text.last, characters.contains(last) { text.removeLast() }
+        return text
+    }
+}
+
+extension Response {
+    /// The only success that the tutorials' clients know, without a body.
+    static let empty = Response(status: .ok)
+
+    /// A body of exactly this text: clients strip its first and last character.
+    static func json(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+}

@@ -1,0 +1,94 @@
+import HubProtocol
+
+/// Texts that never pass through a push service: a push carries an id, and the addressee fetches the text.
+package struct SecurePayloads: Sendable {
+    /// Bytes of the largest payload.
+    static let maximumBytes = 16_384
+    /// How long a payload can be fetched.
+    static let lifetime = Duration.seconds(72 * 3_600)
+    /// Fetches of one user in a minute that find nothing.
+    static let missesLimit = 30
+    /// The longest wait that a sender is told, where payloads wait for days.
+    private static let longestWait = Duration.seconds(3_600)
+    private static let busyWait = Duration.seconds(60)
+
+    struct Fetched: Sendable, Equatable {
+        let text: String
+        /// False for the first fetch.
+        let isRead: Bool
+    }
+
+    /// A payload that the key at hand does not open.
+    struct Unreadable: Error, CustomStringConvertible {
+        let description = "a stored payload cannot be decrypted: the key file is another one"
+    }
+
+    private let store: BackendStore
+    private let box: PayloadBox
+    private let bounds: PayloadBounds
+    private let clock: BackendClock
+    private let misses: MinuteLimiter<UserName>
+
+    init(store: BackendStore, box: PayloadBox, bounds: PayloadBounds = PayloadBounds(), clock: BackendClock) {
+        self.store = store
+        self.box = box
+        self.bounds = bounds
+        self.clock = clock
+        misses = MinuteLimiter(Self.missesLimit, clock: clock.monotonic)
+    }
+
+    /// Stores a payload.
+    ///
+    /// - Returns: Its id, random in ``PayloadTable/ids``.
+    /// - Throws: 413 for one that is too large, 429 when too many wait for the addressee, 503 when the store is full.
+    func put(_ text: String, for addressee: UserName) async throws -> Int64 {
+        guard text.utf8.count <= Self.maximumBytes else {
+            throw BackendRefusal.tooLarge("The payload is larger than \(Self.maximumBytes) bytes.")
+        }
+        let (now, box, bounds) = (clock.now(), box, bounds)
+        let place = try await store.changePayloads { table in
+            try table.insert(for: addressee.key, within: bounds, now: now, expiresAt: now + Self.lifetime) { id in
+                try box.seal(text, id: id, addressee: addressee.key)
+            }
+        }
+        switch place {
+        case .stored(let id): return id
+        case .addresseeIsFull(let time):
+            throw BackendRefusal.tooManyRequests(
+                "\(bounds.waiting) payloads wait for this user.",
+                retryAfter: min(time - now, Self.longestWait)
+            )
+        case .storeIsFull:
+            throw BackendRefusal.unavailable("No more payloads can be stored now.", retryAfter: Self.busyWait)
+        }
+    }
+
+    /// Fetches a payload of a user.
+    ///
+    /// An id that is not in use, another user's and one that cannot be an id lead through the same steps.
+    ///
+    /// - Returns: `nil` if there is no such payload of this user.
+    /// - Throws: 429 for a user who has asked for too many that do not exist.
+    func fetch(_ id: Int64, by user: UserName) async throws -> Fetched? {
+        if let wait = misses.wait(user) {
+            throw BackendRefusal.tooManyRequests(
+                "You ask for too many notifications that do not exist.",
+                retryAfter: wait
+            )
+        }
+        let now = clock.now()
+        guard let stored = try await store.readPayloads({ try $0.payload(id, of: user.key, now: now) }) else {
+            _ = misses.admit(user)
+            return nil
+        }
+        guard let text = box.open(stored.sealed, id: id, addressee: user.key) else { throw Unreadable() }
+        guard !stored.isRead else { return Fetched(text: text, isRead: true) }
+        let isFirst = try await store.changePayloads { try $0.markRead(id, of: user.key) }
+        return Fetched(text: text, isRead: !isFirst)
+    }
+
+    /// Deletes a payload whose id reached nobody.
+    func discard(_ id: Int64, of addressee: UserName) async throws {
+        try await store.changePayloads { try $0.delete(id, of: addressee.key) }
+    }
+}

@@ -1,0 +1,62 @@
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+
+/// Secure push: sending the id of a payload, and fetching the payload (protocol §9).
+enum SecureRoutes {
+    static let routes = [
+        BackendRoute(.get, "/api/notifications/:id") { request in try await fetch(request) }
+    ]
+
+    /// `POST /api/notifications` without `pns`.
+    static func push(_ request: BackendRequest, _ caller: Caller) async throws -> Response {
+        let (backend, configuration) = (request.backend, request.backend.configuration)
+        let wanted = try SecureRequest(
+            try await request.body(limit: SecureRequest.maximumBytes),
+            caller: caller.name,
+            standard: configuration.secureText
+        )
+        try backend.notifier.checkRight(of: caller, to: wanted.addressee)
+        try backend.notifier.admit(caller, to: wanted.addressee)
+        let id = try await backend.payloads.put(wanted.payload, for: wanted.addressee)
+        let notification = SecureNotification(
+            id: id,
+            alert: configuration.secureAlert,
+            notice: configuration.secureNotice
+        )
+        let results: PlatformResults
+        do {
+            results = try await backend.notifier.send(to: wanted.addressee, on: .all) { notification.message(for: $0) }
+        } catch {
+            try await backend.payloads.discard(id, of: wanted.addressee)
+            throw error
+        }
+        if results.isAccepted {
+            backend.audit.note(AuditEvent(caller.name, .payloadSent, .done, request.context.network))
+        } else {
+            // The sender will try again, with another id.
+            try await backend.payloads.discard(id, of: wanted.addressee)
+        }
+        return try results.response(asJSON: request.asksForJSON)
+    }
+
+    private static func fetch(_ request: BackendRequest) async throws -> Response {
+        let caller = try request.caller
+        guard await request.isPrivate else {
+            throw BackendRefusal.forbidden("A secure notification is fetched with https:// only.")
+        }
+        // What is not a number is 0 to the tutorials' client, and leads through the same steps.
+        let id = Int64(try request.parameter("id")) ?? 0
+        let (audit, network) = (request.backend.audit, request.context.network)
+        guard let fetched = try await request.backend.payloads.fetch(id, by: caller.name) else {
+            audit.note(AuditEvent(caller.name, .payloadFetched, .refused, network))
+            throw BackendRefusal.notFound("There is no notification of this id for you.")
+        }
+        audit.note(AuditEvent(caller.name, .payloadFetched, .done, network))
+        return .json(
+            JSONText.object([
+                ("Id", "\(id)"), ("Payload", JSONText.string(fetched.text)), ("Read", "\(fetched.isRead)"),
+            ])
+        )
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import GRDB
+import HubProtocol
+import SQLiteFiles
+
+extension BackendStore {
+    static func createDevices(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE device (
+                    kind INTEGER NOT NULL,
+                    id TEXT NOT NULL,
+                    user TEXT NOT NULL,
+                    handle BLOB,
+                    wantedUser TEXT,
+                    wantedHandle BLOB,
+                    isRegistered INTEGER NOT NULL,
+                    createdAt INTEGER NOT NULL,
+                    changedAt INTEGER NOT NULL,
+                    PRIMARY KEY (kind, id),
+                    CHECK ((wantedUser IS NULL) = (wantedHandle IS NULL))
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX deviceByUser ON device (user, isRegistered, changedAt);
+                CREATE INDEX deviceByWantedUser ON device (wantedUser) WHERE wantedUser IS NOT NULL;
+
+                CREATE TABLE deviceAlias (
+                    user TEXT NOT NULL,
+                    given TEXT NOT NULL,
+                    target TEXT,
+                    at INTEGER NOT NULL,
+                    PRIMARY KEY (user, given)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX deviceAliasByGiven ON deviceAlias (given);
+                CREATE INDEX deviceAliasByTarget ON deviceAlias (target) WHERE target IS NOT NULL;
+                """
+        )
+    }
+
+    func readDevices<Value: Sendable>(_ body: @escaping @Sendable (DeviceTable) throws -> Value) async throws -> Value {
+        try await read { try body(DeviceTable(db: $0)) }
+    }
+
+    func changeDevices<Value: Sendable>(
+        _ body: @escaping @Sendable (DeviceTable) throws -> Value
+    ) async throws -> Value {
+        try await write { try body(DeviceTable(db: $0)) }
+    }
+}
+
+/// Devices of users, within a transaction.
+struct DeviceTable {
+    let db: Database
+
+    private static let columns = "kind, id, user, handle, wantedUser, wantedHandle, isRegistered, changedAt"
+
+    func device(_ key: DeviceKey) throws -> Device? {
+        try Self.device(
+            Row.fetchOne(
+                db,
+                sql: "SELECT \(Self.columns) FROM device WHERE kind = ? AND id = ?",
+                arguments: [key.kind.rawValue, key.id]
+            )
+        )
+    }
+
+    /// Registrations of a user for one handle: those that the hub has before ids that were only given out, the oldest
+    /// first.
+    ///
+    /// The plus sign keeps SQLite from the primary key, which would lead it through all users' registrations.
+    func registrations(of user: String, handle: HandleDigest) throws -> [Device] {
+        try devices(
+            """
+            (user = :user AND handle = :handle OR wantedUser = :user AND wantedHandle = :handle) AND +kind = 0
+            ORDER BY isRegistered DESC, createdAt, id
+            """,
+            ["user": user, "handle": handle.bytes]
+        )
+    }
+
+    /// A user's registrations and installations, those that changed longest ago first.
+    func devices(of user: String) throws -> [Device] {
+        try devices("(user = :user OR wantedUser = :user) ORDER BY changedAt, kind, id", ["user": user])
+    }
+
+    private func devices(_ condition: String, _ arguments: StatementArguments) throws -> [Device] {
+        let sql = "SELECT \(Self.columns) FROM device WHERE \(condition)"
+        return try Row.fetchAll(db, sql: sql, arguments: arguments).compactMap(Self.device)
+    }
+
+    /// The device of a user that changed longest ago, if the user has `limit` of them or more.
+    func excessDevice(of user: String, limit: Int) throws -> Device? {
+        let sql = "SELECT count(*) FROM device WHERE user = ? AND isRegistered = 1"
+        guard try Int.fetchOne(db, sql: sql, arguments: [user]) ?? 0 >= limit else { return nil }
+        return try devices("user = :user AND isRegistered = 1 ORDER BY changedAt, kind, id LIMIT 1", ["user": user])
+            .first
+    }
+
+    // MARK: - Changes
+
+    /// Notes an id that was given to a user, and forgets the oldest ones that were not used beyond `limit`.
+    func reserve(_ key: DeviceKey, for holder: Device.Holder, limit: Int, at: Timestamp) throws {
+        try insert(Device(key: key, holder: holder, isRegistered: false, changedAt: at), at: at)
+        try db.execute(
+            sql: """
+                DELETE FROM device WHERE kind = :kind AND id IN (
+                    SELECT id FROM device WHERE user = :user AND kind = :kind AND isRegistered = 0
+                    ORDER BY createdAt DESC, id = :id DESC LIMIT -1 OFFSET :limit
+                )
+                """,
+            arguments: ["user": holder.user, "kind": key.kind.rawValue, "id": key.id, "limit": limit]
+        )
+    }
+
+    /// Notes what a call to the hub is about to make of a device, new or not.
+    func want(_ wish: Device.Holder, of key: DeviceKey, at: Timestamp) throws {
+        if try device(key) == nil {
+            let holder = Device.Holder(user: wish.user, handle: nil)
+            try insert(Device(key: key, holder: holder, wanted: wish, isRegistered: true, changedAt: at), at: at)
+        } else {
+            try set("wantedUser = :user, wantedHandle = :handle, isRegistered = 1", key, wish)
+        }
+    }
+
+    /// Notes that the hub has done what was wanted.
+    func settle(_ wish: Device.Holder, of key: DeviceKey, at: Timestamp) throws {
+        try set(
+            "user = :user, handle = :handle, wantedUser = NULL, wantedHandle = NULL, isRegistered = 1, changedAt = :at",
+            key,
+            wish,
+            ["at": at]
+        )
+    }
+
+    /// Puts back the state of a device before ``want(_:of:at:)``; `nil` for none.
+    func restore(_ former: Device?, of key: DeviceKey) throws {
+        guard let former else { return try remove(key) }
+        try set(
+            "wantedUser = :user, wantedHandle = :handle, isRegistered = :isRegistered",
+            key,
+            former.wanted,
+            ["isRegistered": former.isRegistered]
+        )
+    }
+
+    /// Forgets a device, and the ids by which its users presented it.
+    func remove(_ key: DeviceKey) throws {
+        try db.execute(sql: "DELETE FROM device WHERE kind = ? AND id = ?", arguments: [key.kind.rawValue, key.id])
+        guard key.kind == .registration else { return }
+        try db.execute(sql: "UPDATE deviceAlias SET target = NULL WHERE target = ?", arguments: [key.id])
+    }
+
+    private func insert(_ device: Device, at: Timestamp) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO device (\(Self.columns), createdAt)
+                VALUES (:kind, :id, :user, :handle, :wantedUser, :wantedHandle, :isRegistered, :changedAt, :createdAt)
+                """,
+            arguments: [
+                "kind": device.key.kind.rawValue, "id": device.key.id, "user": device.holder.user,
+                "handle": device.holder.handle?.bytes, "wantedUser": device.wanted?.user,
+                "wantedHandle": device.wanted?.handle?.bytes, "isRegistered": device.isRegistered,
+                "changedAt": device.changedAt, "createdAt": at,
+            ]
+        )
+    }
+
+    private func set(
+        _ assignments: String,
+        _ key: DeviceKey,
+        _ holder: Device.Holder?,
+        _ more: [String: (any DatabaseValueConvertible)?] = [:]
+    ) throws {
+        var arguments: [String: (any DatabaseValueConvertible)?] = [
+            "kind": key.kind.rawValue, "id": key.id, "user": holder?.user, "handle": holder?.handle?.bytes,
+        ]
+        arguments.merge(more) { $1 }
+        try db.execute(
+            sql: "UPDATE device SET \(assignments) WHERE kind = :kind AND id = :id",
+            arguments: StatementArguments(arguments)
+        )
+    }
+
+    private static func device(_ row: Row?) -> Device? {
+        guard let row, let kind = DeviceKey.Kind(rawValue: row["kind"]) else { return nil }
+        let wantedUser: String? = row["wantedUser"]
+        return Device(
+            key: DeviceKey(kind: kind, id: row["id"]),
+            holder: Device.Holder(user: row["user"], handle: (row["handle"] as Data?).map(HandleDigest.init(bytes:))),
+            wanted: wantedUser.map { user in
+                Device.Holder(user: user, handle: (row["wantedHandle"] as Data?).map(HandleDigest.init(bytes:)))
+            },
+            isRegistered: row["isRegistered"],
+            changedAt: row["changedAt"]
+        )
+    }
+}

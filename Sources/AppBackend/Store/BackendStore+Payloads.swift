@@ -1,0 +1,161 @@
+import Foundation
+import GRDB
+import HubProtocol
+import SQLiteFiles
+
+extension BackendStore {
+    static func createPayloads(_ db: Database) throws {
+        // A foreign id is missed in the same way as an unknown one: the key begins with the addressee.
+        try db.execute(
+            sql: """
+                CREATE TABLE payload (
+                    addressee TEXT NOT NULL,
+                    id INTEGER NOT NULL UNIQUE CHECK (id BETWEEN 1 AND 2147483647),
+                    isRead INTEGER NOT NULL,
+                    expiresAt INTEGER NOT NULL,
+                    sealed BLOB NOT NULL,
+                    PRIMARY KEY (addressee, id)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX payloadByState ON payload (addressee, isRead, expiresAt);
+                CREATE INDEX payloadByExpiry ON payload (expiresAt);
+                """
+        )
+    }
+
+    /// Runs work on the payloads, in a transaction of its own.
+    func changePayloads<Value: Sendable>(
+        _ body: @escaping @Sendable (PayloadTable) throws -> Value
+    ) async throws -> Value {
+        try await write { try body(PayloadTable(db: $0)) }
+    }
+
+    func readPayloads<Value: Sendable>(
+        _ body: @escaping @Sendable (PayloadTable) throws -> Value
+    ) async throws -> Value {
+        try await read { try body(PayloadTable(db: $0)) }
+    }
+}
+
+/// How many payloads are stored at most.
+struct PayloadBounds: Sendable {
+    /// Of one addressee, while none of them is fetched; those that were fetched make room.
+    var waiting = 1_000
+    /// Of all users together: 1.6 GB of the largest.
+    var total = 100_000
+}
+
+/// Whether a payload has a place in the store.
+enum PayloadPlace: Sendable, Equatable {
+    case stored(id: Int64)
+    /// So many wait for the addressee that another one has no room before one of them expires.
+    case addresseeIsFull(until: Timestamp)
+    case storeIsFull
+}
+
+struct StoredPayload: Sendable, Equatable {
+    let sealed: Data
+    let isRead: Bool
+}
+
+/// Payloads that wait to be fetched, within a transaction.
+struct PayloadTable {
+    /// What the tutorials' client can read (`intValue`), without 0, which is its word for a text that is no number.
+    static let ids = Int64(1)...Int64(Int32.max)
+    /// Tries to find an id that is not used; one in 20,000 fails when the store is full.
+    private static let maximumTries = 20
+
+    let db: Database
+
+    /// Stores a payload under a new random id.
+    ///
+    /// - Parameters:
+    ///   - addressee: The key of a ``UserName``, whether there is such a user or not.
+    ///   - bounds: How many there may be.
+    ///   - now: Payloads that expire earlier do not count.
+    ///   - expiresAt: When it can no longer be fetched.
+    ///   - seal: Encrypts the payload for its id.
+    /// - Returns: The id, or what is full.
+    /// - Throws: What SQLite says, or `seal`.
+    func insert(
+        for addressee: String,
+        within bounds: PayloadBounds,
+        now: Timestamp,
+        expiresAt: Timestamp,
+        seal: (Int64) throws -> Data
+    ) throws -> PayloadPlace {
+        let valid = "addressee = :addressee AND expiresAt > :now"
+        let arguments: StatementArguments = ["addressee": addressee, "now": now]
+        let waiting = try Row.fetchOne(
+            db,
+            sql: "SELECT count(*), min(expiresAt) FROM payload WHERE \(valid) AND isRead = 0",
+            arguments: arguments
+        )
+        if let waiting, waiting[0] >= bounds.waiting { return .addresseeIsFull(until: waiting[1]) }
+        let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM payload WHERE \(valid)", arguments: arguments) ?? 0
+        if all >= bounds.waiting { try dropRead(of: addressee, count: all - bounds.waiting + 1) }
+        // Reads an index of some megabytes when the store is full.
+        guard try Int.fetchOne(db, sql: "SELECT count(*) FROM payload") ?? 0 < bounds.total, let id = try newID() else {
+            return .storeIsFull
+        }
+        try db.execute(
+            sql: "INSERT INTO payload (addressee, id, isRead, expiresAt, sealed) VALUES (?, ?, 0, ?, ?)",
+            arguments: [addressee, id, expiresAt, try seal(id)]
+        )
+        return .stored(id: id)
+    }
+
+    private func newID() throws -> Int64? {
+        for _ in 0..<Self.maximumTries {
+            let id = Int64.random(in: Self.ids)
+            let sql = "SELECT EXISTS (SELECT 1 FROM payload WHERE id = ?)"
+            if try Bool.fetchOne(db, sql: sql, arguments: [id]) == false { return id }
+        }
+        return nil
+    }
+
+    /// Deletes payloads that were fetched, those first that expire first.
+    private func dropRead(of addressee: String, count: Int) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM payload WHERE addressee = :addressee AND id IN (
+                    SELECT id FROM payload WHERE addressee = :addressee AND isRead = 1 ORDER BY expiresAt LIMIT :count
+                )
+                """,
+            arguments: ["addressee": addressee, "count": count]
+        )
+    }
+
+    /// A payload of this addressee that has not expired.
+    func payload(_ id: Int64, of addressee: String, now: Timestamp) throws -> StoredPayload? {
+        try Row.fetchOne(
+            db,
+            sql: "SELECT sealed, isRead FROM payload WHERE addressee = ? AND id = ? AND expiresAt > ?",
+            arguments: [addressee, id, now]
+        ).map { StoredPayload(sealed: $0["sealed"], isRead: $0["isRead"]) }
+    }
+
+    /// Notes that a payload was fetched.
+    ///
+    /// - Returns: True the first time.
+    func markRead(_ id: Int64, of addressee: String) throws -> Bool {
+        try db.execute(
+            sql: "UPDATE payload SET isRead = 1 WHERE addressee = ? AND id = ? AND isRead = 0",
+            arguments: [addressee, id]
+        )
+        return db.changesCount == 1
+    }
+
+    func delete(_ id: Int64, of addressee: String) throws {
+        try db.execute(sql: "DELETE FROM payload WHERE addressee = ? AND id = ?", arguments: [addressee, id])
+    }
+
+    /// Deletes all payloads of a user.
+    func deleteAll(of addressee: String) throws {
+        try db.execute(sql: "DELETE FROM payload WHERE addressee = ?", arguments: [addressee])
+    }
+
+    /// Deletes those that expired by `time`.
+    func deleteExpired(by time: Timestamp) throws {
+        try db.execute(sql: "DELETE FROM payload WHERE expiresAt <= ?", arguments: [time])
+    }
+}

@@ -1,0 +1,114 @@
+import GRDB
+import HubProtocol
+import SQLiteFiles
+
+/// What a stored registration id leads to, for one user and handle.
+enum DeviceFinding: Sendable, Equatable {
+    case device(Device)
+    /// The user has presented the id before and was refused: from now on it stands for a registration of theirs.
+    case alias
+    /// Unknown, gone, or of another device.
+    case nothing
+}
+
+/// Ids that devices keep although the hub has, or had, them for something else.
+extension DeviceTable {
+    /// Ids of one user that are remembered.
+    static let maximumAliases = 50
+    /// Users of one id that are looked at.
+    private static let maximumUsers = 100
+
+    /// Finds the registration that a device means by the id that it has stored.
+    ///
+    /// An id belongs to a device: the registration with the same handle is meant first, whoever has it. Without one, the
+    /// user's own is meant, whose handle has changed.
+    func find(_ given: GivenID, user: String, handle: HandleDigest) throws -> DeviceFinding {
+        let found = try linked(given)
+        let same = found.filter { $0.has(handle) }
+        if let device = same.first(where: { $0.isHeld(by: user) }) ?? same.first { return .device(device) }
+        if let device = try own(given, user: user, among: found) { return .device(device) }
+        let sql = "SELECT EXISTS (SELECT 1 FROM deviceAlias WHERE user = ? AND given = ?)"
+        return try Bool.fetchOne(db, sql: sql, arguments: [user, given.text]) == true ? .alias : .nothing
+    }
+
+    /// The registration of a user that an id stands for.
+    func own(_ given: GivenID, user: String) throws -> Device? {
+        try own(given, user: user, among: linked(given))
+    }
+
+    private func own(_ given: GivenID, user: String, among devices: [Device]) throws -> Device? {
+        let target = try String.fetchOne(
+            db,
+            sql: "SELECT target FROM deviceAlias WHERE user = ? AND given = ?",
+            arguments: [user, given.text]
+        )
+        let held = devices.filter { $0.isHeld(by: user) }
+        return held.first { $0.key.id == target } ?? held.first { $0.key == given.key }
+    }
+
+    /// The registration of this id, and those that users mean by it.
+    private func linked(_ given: GivenID) throws -> [Device] {
+        let targets = try String.fetchAll(
+            db,
+            sql: "SELECT DISTINCT target FROM deviceAlias WHERE given = ? AND target IS NOT NULL LIMIT ?",
+            arguments: [given.text, Self.maximumUsers]
+        )
+        return try ([given.text] + targets.filter { $0 != given.text }).compactMap { id in
+            try device(DeviceKey(kind: .registration, id: id))
+        }
+    }
+
+    /// The registration whose alias has to go before a user can have one more; `nil` if there is room.
+    ///
+    /// Ids that stand for nothing yet are forgotten at once.
+    func makeRoomForAlias(_ given: GivenID, user: String) throws -> DeviceKey? {
+        let others = "user = :user AND given <> :given"
+        let arguments: StatementArguments = ["user": user, "given": given.text, "limit": Self.maximumAliases - 1]
+        try db.execute(
+            sql: """
+                DELETE FROM deviceAlias WHERE \(others) AND target IS NULL AND given IN (
+                    SELECT given FROM deviceAlias WHERE \(others)
+                    ORDER BY target IS NULL, at DESC LIMIT -1 OFFSET :limit
+                )
+                """,
+            arguments: arguments
+        )
+        let target = try String.fetchOne(
+            db,
+            sql: "SELECT target FROM deviceAlias WHERE \(others) ORDER BY at DESC LIMIT 1 OFFSET :limit",
+            arguments: arguments
+        )
+        return target.map { DeviceKey(kind: .registration, id: $0) }
+    }
+
+    /// Notes that a user was refused an id; it is taken the next time.
+    func noteRefusal(_ given: GivenID, user: String, at: Timestamp) throws {
+        try db.execute(
+            sql: "INSERT INTO deviceAlias (user, given, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            arguments: [user, given.text, at]
+        )
+    }
+
+    /// Makes an id of a user's stand for a registration, and nobody else's.
+    func setAlias(_ given: GivenID, user: String, to key: DeviceKey, at: Timestamp) throws {
+        try db.execute(
+            sql: "DELETE FROM deviceAlias WHERE target = ? AND user <> ?",
+            arguments: [key.id, user]
+        )
+        guard key != given.key else { return }
+        try db.execute(
+            sql: """
+                INSERT INTO deviceAlias (user, given, target, at) VALUES (:user, :given, :target, :at)
+                ON CONFLICT DO UPDATE SET target = excluded.target, at = excluded.at
+                """,
+            arguments: ["user": user, "given": given.text, "target": key.id, "at": at]
+        )
+    }
+
+    /// True if the id is the registration's own, or stands for it for this user.
+    func hasAlias(_ given: GivenID, user: String, to key: DeviceKey) throws -> Bool {
+        if key == given.key { return true }
+        let sql = "SELECT EXISTS (SELECT 1 FROM deviceAlias WHERE user = ? AND given = ? AND target = ?)"
+        return try Bool.fetchOne(db, sql: sql, arguments: [user, given.text, key.id]) == true
+    }
+}

@@ -1,0 +1,73 @@
+import HummingbirdCore
+import Hummingbird
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// Serves requests on one port: on the address that is configured, and on this machine's own where that is another one.
+struct PortListener<Responder: HTTPResponder>: Sendable
+where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+    /// An address of this machine.
+    let host: String
+    /// 0 takes any free one.
+    let port: Int
+    let responder: Responder
+    /// `nil` where no streams are served.
+    let streams: StreamGate?
+    let client: ClientAddress
+    let connections: ConnectionQuota
+    /// `nil` where TLS is not spoken.
+    let tls: TLSKeeper?
+    let takesPlainHTTP: Bool
+    let limits: ConnectionLimits
+    let group: MultiThreadedEventLoopGroup
+    let logger: Logger
+
+    /// What serves, once it is run; `onRunning` is called with the port when connections are accepted.
+    func services(onRunning: @escaping @Sendable (Int) async -> Void) -> [any Service] {
+        let (ports, bound) = AsyncStream<Int>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let application = application(on: host, port) { channel in
+            let number = channel.localAddress?.port ?? 0
+            if LocalDoor.isNeeded(beside: channel.localAddress) {
+                bound.yield(number)
+            } else {
+                await onRunning(number)
+            }
+        }
+        let door = LocalDoor(ports: ports) { port in
+            try await self.application(on: LocalDoor.host, port) { _ in await onRunning(port) }.run()
+        }
+        return [application, door]
+    }
+
+    private func application(
+        on host: String,
+        _ port: Int,
+        onRunning: @escaping @Sendable (any Channel) async -> Void
+    ) -> Application<Responder> {
+        Application(
+            responder: responder,
+            server: HTTPServerBuilder { [self] responder in
+                SniffingChannel(
+                    responder,
+                    streams: streams,
+                    client: client,
+                    connections: connections,
+                    tls: tls,
+                    takesPlainHTTP: takesPlainHTTP,
+                    limits: limits,
+                    logger: logger
+                )
+            },
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port),
+                serverName: "newswire",
+                backlog: 4096
+            ),
+            onServerRunning: onRunning,
+            eventLoopGroupProvider: .shared(group),
+            logger: logger.quieter
+        )
+    }
+}

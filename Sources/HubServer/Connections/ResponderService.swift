@@ -1,0 +1,112 @@
+package import Certificates
+import Foundation
+package import Hummingbird
+package import Logging
+package import NIOCore
+import NIOPosix
+package import NetworkAddresses
+package import ServiceLifecycle
+import UnixSignals
+
+/// Where a responder that is not a hub's is served, and with what.
+package struct ListenConfiguration: Sendable {
+    /// An address of this machine.
+    package var host: String
+    /// 0 takes any free port.
+    package var port: Int
+    /// What TLS is spoken with.
+    package var certificate: CertificateSource
+    /// True if plain HTTP is taken from other machines, too.
+    package var takesPlainHTTP: Bool
+    /// What the server is reached by.
+    package var publicName: HostName
+    /// Proxies whose `X-Forwarded-For` is believed.
+    package var trustedProxies: [AddressBlock]
+    /// How long a stop may take.
+    package var drain = Duration.seconds(10)
+
+    package init(
+        host: String,
+        port: Int,
+        certificate: CertificateSource,
+        takesPlainHTTP: Bool,
+        publicName: HostName,
+        trustedProxies: [AddressBlock]
+    ) {
+        self.host = host
+        self.port = port
+        self.certificate = certificate
+        self.takesPlainHTTP = takesPlainHTTP
+        self.publicName = publicName
+        self.trustedProxies = trustedProxies
+    }
+}
+
+/// Serves a responder that is not a hub's, as a hub serves its own: TLS with HTTP/2, plain HTTP on this machine, and
+/// bounds on connections and slow clients.
+package final class ResponderService: Sendable {
+    /// Threads that serve connections.
+    private static let eventLoops = 2
+
+    private let configuration: ListenConfiguration
+    private let tls: TLSKeeper
+    private let connections: ConnectionQuota
+    private let logger: Logger
+
+    /// - Throws: ``CertificateProblem``.
+    package init(_ configuration: ListenConfiguration, logger: Logger) throws {
+        self.configuration = configuration
+        self.logger = logger
+        tls = try TLSKeeper(configuration.certificate, now: { Date() }, logger: logger)
+        connections = ConnectionQuota(ConnectionLimits(), clock: { Housekeeping.monotonic })
+    }
+
+    /// Notes that a connection has brought valid credentials, so that it makes no room for those that have not.
+    package func prove(_ channel: any Channel) { connections.prove(channel) }
+
+    /// Serves until the task is cancelled or a signal asks for a stop.
+    ///
+    /// - Parameters:
+    ///   - responder: Answers requests.
+    ///   - services: Run as long as requests are served.
+    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop.
+    ///   - onRunning: Called with the port when connections are accepted.
+    /// - Throws: ``HubListenError``, or why a service has failed.
+    package func run<Responder: HTTPResponder>(
+        _ responder: Responder,
+        with services: [any Service],
+        stopsOnSignals: Bool = false,
+        onRunning: @escaping @Sendable (_ port: Int) async -> Void
+    ) async throws where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+        let threads = MultiThreadedEventLoopGroup(numberOfThreads: Self.eventLoops)
+        let listener = PortListener(
+            host: configuration.host,
+            port: configuration.port,
+            responder: responder,
+            streams: nil,
+            client: ClientAddress(
+                fallback: Authority(configuration.publicName, port: configuration.port),
+                trustedProxies: configuration.trustedProxies
+            ),
+            connections: connections,
+            tls: tls,
+            takesPlainHTTP: configuration.takesPlainHTTP,
+            limits: ConnectionLimits(),
+            group: threads,
+            logger: logger
+        )
+        var group = ServiceGroupConfiguration(
+            services: services + listener.services(onRunning: onRunning) + [tls],
+            gracefulShutdownSignals: stopsOnSignals ? [.sigterm, .sigint] : [],
+            logger: logger.quieter
+        )
+        group.maximumGracefulShutdownDuration = configuration.drain
+        do {
+            try await ServiceGroup(configuration: group).runStoppingWhenCancelled()
+        } catch {
+            try await threads.shutdownGracefully()
+            throw HubListenError(error) ?? error
+        }
+        try await threads.shutdownGracefully()
+    }
+}

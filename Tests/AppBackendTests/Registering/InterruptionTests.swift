@@ -1,0 +1,188 @@
+import Foundation
+import HubClient
+import HubProtocol
+import HubServer
+import HubTestServer
+import OutboundHTTP
+import Synchronization
+import Testing
+
+@testable import AppBackend
+
+/// What is left when a call to the hub fails, or its answer is lost.
+@Suite struct InterruptionTests {
+    /// Passes requests on to a hub, and loses or replaces answers.
+    private final class Way: Sendable {
+        enum Fault: Sendable {
+            /// The hub does what it is asked for; nobody learns of it.
+            case lostAnswer
+            case refusal(Int)
+        }
+
+        private let fault = Mutex<Fault?>(nil)
+
+        func set(_ new: Fault?) { fault.withLock { $0 = new } }
+
+        var current: Fault? { fault.withLock { $0 } }
+    }
+
+    /// Runs a backend whose calls pass a way with faults, and a hub behind that.
+    private func run(_ body: (TestBackend, TestHub, Way) async throws -> Void) async throws {
+        let scratch = try ScratchFolder()
+        let way = Way()
+        try await TestHub.run { hub in
+            let http = OutboundClient(userAgent: "newswire-test/1")
+            let proxy = try ScriptedHTTPServer { request in
+                if case .refusal(let status)? = way.current, request.method == "PUT" { return .status(status) }
+                let answer = Self.pass(request, to: hub.port, http)
+                if case .lostAnswer? = way.current, request.method == "PUT" { return .hangUp }
+                return answer
+            }
+            let strings = try hub.service.connectionStrings(endpoint: proxy.baseURL)
+            let full = try #require(strings.first { $0.keyName == AccessRule.defaultFullName })
+            let client = try HubClient(connection: full, hub: HubName("news"), http: http)
+            try await TestBackend.run(client, store: scratch.file("backend.sqlite")) { backend in
+                try await body(backend, hub, way)
+            }
+            await http.shutdown()
+        }
+    }
+
+    /// Called on a thread of the proxy's own, which may wait.
+    private static func pass(_ request: RecordedRequest, to port: Int, _ http: OutboundClient) -> ScriptedReply {
+        let headers = request.headers.filter { !["host", "content-length"].contains($0.name.lowercased()) }
+        let outbound = OutboundRequest(
+            method: request.method,
+            url: "http://127.0.0.1:\(port)\(request.target)",
+            headers: headers,
+            body: request.body.isEmpty ? nil : request.body,
+            maximumRedirects: 0,
+            addresses: .any
+        )
+        let answer = Mutex<OutboundResponse?>(nil)
+        let arrived = Gate()
+        Task {
+            let reply = try? await http.send(outbound)
+            answer.withLock { $0 = reply }
+            arrived.open()
+        }
+        arrived.blockUntilOpen()
+        guard let reply = answer.withLock({ $0 }) else { return .hangUp }
+        let location = reply.headers["Location"].map { [("Location", $0)] } ?? []
+        return .status(reply.status, headers: location, body: reply.body)
+    }
+
+    private func put(_ backend: TestBackend, _ id: String, _ handle: String, as user: String) async throws
+        -> BackendReply
+    {
+        let body = #"{"Platform":"apns","Handle":"\#(handle)"}"#
+        return try await backend.send("PUT", "/api/register/\(id)", as: user, body)
+    }
+
+    @Test func `a hub that cannot be reached is 503 with a time to wait`() async throws {
+        let hub = try ScriptedHTTPServer { _ in .hangUp }
+        let string = try ConnectionString(endpoint: hub.baseURL, keyName: "Full", key: "k")
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        let client = try HubClient(connection: string, hub: HubName("news"), http: http)
+        let scratch = try ScratchFolder()
+        try await TestBackend.run(client, store: scratch.file("b.sqlite")) { backend in
+            let reply = try await backend.send("POST", "/api/register", as: "ann")
+            #expect(reply.status == 503 && reply.headers["Retry-After"] == "5", "\(reply.body)")
+        }
+        await http.shutdown()
+    }
+
+    @Test func `another refusal of the hub is 502 with its reason, and a busy hub is 503`() async throws {
+        try await run { backend, hub, way in
+            var app = RegisterClient(backend, .forgetting, as: "ann")
+            try await app.register("AA")
+            let id = try #require(app.stored)
+            for (status, seen) in [(201, 200), (400, 502), (404, 502), (500, 502), (503, 503), (429, 503), (410, 410)] {
+                way.set(.refusal(status))
+                let reply = try await put(backend, id, "BB", as: "ann")
+                #expect(reply.status == seen, "\(status): \(reply.body)")
+                #expect((reply.headers["Retry-After"] != nil) == (seen == 503))
+                #expect(reply.body.contains("\(status)") == (seen >= 500), "\(reply.body)")
+            }
+            way.set(nil)
+            #expect(try await hub.registrations().map(\.pushChannel) == [.handle("AA")])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a takeover whose answer was lost leaves one user's tag, and both may go on`(isRepeated: Bool) async throws {
+        try await run { backend, hub, way in
+            var app = RegisterClient(backend, .forgetting, as: "ann")
+            try await app.register("AA")
+            let id = try #require(app.stored)
+            way.set(.lostAnswer)
+            #expect(try await put(backend, id, "AA", as: "bob").status == 503)
+            way.set(nil)
+            let taken = try await hub.registrations()
+            #expect(taken.first?.tags.map(\.text) == ["username:bob"])
+            let user = isRepeated ? "bob" : "ann"
+            #expect(try await put(backend, id, "aa", as: user).status == 200)
+            let made = try await hub.registrations()
+            #expect(made.count == 1 && made.first?.tags.map(\.text) == ["username:\(user)"])
+        }
+    }
+
+    @Test func `a registration whose answer was lost is found again by its user, and by the next one`() async throws {
+        try await run { backend, hub, way in
+            for (first, second) in [("ann", "ann"), ("bob", "cat")] {
+                let stored = "7-7-\(first == "ann" ? 1 : 2)"
+                #expect(try await put(backend, stored, "AA", as: first).status == 410)
+                way.set(.lostAnswer)
+                #expect(try await put(backend, stored, "AA", as: first).status == 503)
+                way.set(nil)
+                #expect(try await put(backend, stored, "AA", as: first).status == 200)
+                way.set(.lostAnswer)
+                #expect(try await put(backend, stored, "BB", as: first).status == 503)
+                way.set(nil)
+                // Under either handle that the hub may have now it is the same device.
+                #expect(try await put(backend, stored, "BB", as: second).status == 200)
+                let made = try await hub.registrations()
+                #expect(made.count == 1 && made.first?.tags.map(\.text) == ["username:\(second)"])
+                #expect(try await backend.send("DELETE", "/api/register/\(stored)", as: second).status == 200)
+                #expect(try await hub.registrations().isEmpty)
+            }
+        }
+    }
+
+    @Test func `a refused takeover leaves the device with its user`() async throws {
+        try await run { backend, hub, way in
+            var app = RegisterClient(backend, .forgetting, as: "ann")
+            try await app.register("AA")
+            let id = try #require(app.stored)
+            way.set(.refusal(400))
+            #expect(try await put(backend, id, "AA", as: "bob").status == 502)
+            way.set(nil)
+            #expect(try await put(backend, id, "BB", as: "bob").status == 410, "it is not Bob's")
+            #expect(try await put(backend, id, "BB", as: "ann").status == 200)
+            #expect(try await hub.registrations("username:ann").map(\.pushChannel) == [.handle("BB")])
+        }
+    }
+
+    @Test func `two users at one device at once leave one user's tag`() async throws {
+        try await TestBackend.run { backend, hub in
+            var app = RegisterClient(backend, .forgetting, as: "ann")
+            try await app.register("AA")
+            let id = try #require(app.stored)
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<12 {
+                    let user = number.isMultiple(of: 2) ? "ann" : "bob"
+                    group.addTask { try await put(backend, id, "AA", as: user).status }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(statuses) == [200])
+            let made = try await hub.registrations()
+            let tags = try #require(made.first).tags.map(\.text)
+            #expect(made.count == 1 && tags.count == 1)
+            let holder = try await backend.backend.devices.store.readDevices {
+                try $0.device(DeviceKey(kind: .registration, id: id))
+            }
+            #expect(holder.map { ["username:\($0.holder.user)"] } == tags, "the store and the hub agree")
+        }
+    }
+}
