@@ -137,8 +137,8 @@ let package = Package(
         .target(
             name: "StartupChecks",
             dependencies: [
-                "HostSystem", "HubProtocol", "Certificates", "HubServer", "FeedLists", "FeedPublisher",
-                "PushServices", "SubscriberAgent", "Settings",
+                "HostSystem", "HubProtocol", "NetworkAddresses", "Certificates", "HubServer", "AppBackend", "FeedLists",
+                "FeedPublisher", "PushServices", "SubscriberAgent", "Settings",
             ]
         ),
         .target(

@@ -16,6 +16,8 @@ package final class AppBackend: Sendable {
     let audit: AuditLog
     let configuration: BackendConfiguration
     private let signIn: SignIn
+    let platforms: HubPlatforms
+    private let store: BackendStore
     private let logger: Logger
 
     package init(
@@ -29,12 +31,22 @@ package final class AppBackend: Sendable {
         audit = AuditLog(store: store, clock: clock, logger: logger)
         signIn = SignIn(store: store, audit: audit, hasher: configuration.hasher, clock: clock)
         devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
-        notifier = UserNotifier(hub: hub, clock: clock)
+        platforms = HubPlatforms(hub: hub, clock: clock.monotonic)
+        notifier = UserNotifier(hub: hub, platforms: platforms, clock: clock)
         payloads = SecurePayloads(store: store, box: secrets, bounds: configuration.payloadBounds, clock: clock)
-        services = [AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger)]
+        services = [
+            AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger),
+            HubInspection(platforms: platforms, logger: logger),
+        ]
+        self.store = store
         self.configuration = configuration
         self.logger = logger
     }
+
+    /// Proves that the store answers.
+    ///
+    /// - Throws: What SQLite says.
+    package func probe() async throws { try await store.read { _ in } }
 
     /// Makes a responder for all routes, and for no others.
     package func responder() -> RouterResponder<BackendRequestContext> {
@@ -45,7 +57,8 @@ package final class AppBackend: Sendable {
         let guarded = router.group().add(middleware: RequireCaller(signIn))
         for route in BackendRoutes.all {
             guarded.on(RouterPath(route.address), method: route.method) { request, context in
-                try await route.handle(BackendRequest(backend: self, request: request, context: context))
+                self.configuration.onSignedIn(context.channel)
+                return try await route.handle(BackendRequest(backend: self, request: request, context: context))
             }
         }
         return router.buildResponder()

@@ -1,4 +1,5 @@
 package import HubProtocol
+package import NIOCore
 package import NetworkAddresses
 
 /// How an app backend runs; every value is decided before the start.
@@ -13,6 +14,8 @@ package struct BackendConfiguration: Sendable {
     package var secureAlert: String?
     /// What browsers show for a secure push.
     package var secureNotice = "You have a new secure notification."
+    /// Called with the connection of each request whose user has signed in.
+    package var onSignedIn: @Sendable (any Channel) -> Void = { _ in }
     /// Proxies whose `X-Forwarded-…` are believed.
     package var trustedProxies = TrustedProxies([])
     var payloadBounds = PayloadBounds()

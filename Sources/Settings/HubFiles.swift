@@ -8,6 +8,9 @@ package enum HubFiles {
     package static let lock = "hub.lock"
     /// Accounts, devices and payloads of the app backend.
     package static let backend = "backend.sqlite"
+    package static let backendLock = "backend.lock"
+    /// The key that payloads are encrypted with.
+    package static let backendKey = "backend.key"
     /// Counts along with the database, and is not to be copied with it.
     package static let generation = "generation"
     /// Tokens for APNs, encrypted.

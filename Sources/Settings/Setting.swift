@@ -1,6 +1,6 @@
 /// Which program a setting is for; a section of the file.
 package enum SettingSection: String, Sendable, CaseIterable {
-    case hub, publisher, agent
+    case hub, backend, publisher, agent
 }
 
 /// What is known of a setting without its type: a row of the table that parsing, `--help` and the reference are made of.

@@ -3,7 +3,8 @@ package import NetworkAddresses
 
 /// Every setting there is: what the file, the environment and the flags may hold.
 package enum SettingsTable {
-    package static let entries: [SettingEntry] = HubSettings.entries + PublisherSettings.entries + AgentSettings.entries
+    package static let entries: [SettingEntry] =
+        HubSettings.entries + BackendSettings.entries + PublisherSettings.entries + AgentSettings.entries
 
     package static func entries(_ section: SettingSection) -> [SettingEntry] {
         entries.filter { $0.section == section }

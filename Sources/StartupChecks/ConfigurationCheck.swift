@@ -1,3 +1,4 @@
+import AppBackend
 import Certificates
 import FeedLists
 import FeedPublisher
@@ -5,6 +6,7 @@ import Foundation
 import HostSystem
 import HubProtocol
 import HubServer
+import NetworkAddresses
 package import Settings
 import SubscriberAgent
 
@@ -24,17 +26,25 @@ package struct ConfigurationCheck {
     }
 
     package func problems() -> [String] {
-        programs.flatMap { program in
+        let problems = programs.flatMap { program in
             switch program {
             case .hub: hubProblems()
+            case .backend: backendProblems()
             case .publisher: publisherProblems()
             case .agent: agentProblems()
             }
         }
+        // Programs share files, such as the certificates of this machine.
+        var seen: Set<String> = []
+        return problems.filter { seen.insert($0).inserted }
     }
 
     private func hubProblems() -> [String] {
-        certificateProblems() + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
+        certificateProblems(
+            settings.value(HubSettings.tlsCertificate),
+            key: settings.value(HubSettings.tlsKey),
+            names: settings.value(HubSettings.hostNames)
+        ) + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)
                     + (LocalCertificates.problem(in: directory).map { ["\($0)"] } ?? [])
@@ -46,19 +56,34 @@ package struct ConfigurationCheck {
             }
     }
 
-    /// Of a certificate that somebody else makes; the hub's own is made at the first start.
-    private func certificateProblems() -> [String] {
-        switch (settings.value(HubSettings.tlsCertificate), settings.value(HubSettings.tlsKey)) {
+    /// Its state is where a hub of this machine keeps its own.
+    private func backendProblems() -> [String] {
+        certificateProblems(
+            settings.value(BackendSettings.tlsCertificate),
+            key: settings.value(BackendSettings.tlsKey),
+            names: settings.value(BackendSettings.hostNames)
+        ) + connectionProblems(BackendSettings.connection)
+            + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
+                let key = "\(directory)/\(HubFiles.backendKey)"
+                return databaseProblem("\(directory)/\(HubFiles.backend)", BackendStore.problem)
+                    + (HostFile.exists(key) ? Self.permissionProblems(key) : [])
+                    + (LocalCertificates.problem(in: directory).map { ["\($0)"] } ?? [])
+            }
+    }
+
+    /// Of a certificate that somebody else makes; the server's own is made at the first start.
+    private func certificateProblems(_ certificate: String?, key: String?, names: [HostName]?) -> [String] {
+        switch (certificate, key) {
         case (nil, nil): return []
         case (_, nil): return [Self.incomplete("tls-certificate", "tls-key")]
         case (nil, _): return [Self.incomplete("tls-key", "tls-certificate")]
         case (let certificate?, let key?):
             do throws(CertificateProblem) {
                 let facts = try CertificateFiles(certificate: certificate, key: key).identity(at: Date()).facts
-                let missing = settings.value(HubSettings.hostNames)?.filter { !facts.covers($0) } ?? []
-                let names = missing.map { "'\($0)'" }.joined(separator: ", ")
+                let missing = names?.filter { !facts.covers($0) } ?? []
+                let list = missing.map { "'\($0)'" }.joined(separator: ", ")
                 return Self.permissionProblems(key)
-                    + (missing.isEmpty ? [] : ["the certificate in '\(certificate)' is not made out to \(names)"])
+                    + (missing.isEmpty ? [] : ["the certificate in '\(certificate)' is not made out to \(list)"])
             } catch {
                 return ["\(error)"]
             }

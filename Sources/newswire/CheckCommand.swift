@@ -20,7 +20,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Check what these programs use: hub, publisher, agent; all without any.",
+            "Check what these programs use: hub, backend, publisher, agent; all without any.",
             valueName: "program"
         )
     )

@@ -14,8 +14,9 @@ struct Newswire: AsyncParsableCommand {
             """,
         version: Program.version,
         subcommands: [
-            DemoCommand.self, HubCommand.self, PublishCommand.self, FeedsCommand.self, SendCommand.self,
-            MessagesCommand.self, RegistrationsCommand.self, SubscribeCommand.self, UnsubscribeCommand.self,
+            DemoCommand.self, HubCommand.self, BackendCommand.self, PublishCommand.self, FeedsCommand.self,
+            SendCommand.self, MessagesCommand.self, RegistrationsCommand.self, SubscribeCommand.self,
+            UnsubscribeCommand.self,
             CategoriesCommand.self, InboxCommand.self, UserCommand.self, CheckCommand.self,
         ]
     )

@@ -13,9 +13,9 @@ package struct UserNotifier: Sendable {
     private let senders: MinuteLimiter<UserName>
     private let addressees: MinuteLimiter<UserName>
 
-    init(hub: HubClient, clock: BackendClock) {
+    init(hub: HubClient, platforms: HubPlatforms, clock: BackendClock) {
         self.hub = hub
-        platforms = HubPlatforms(hub: hub, clock: clock.monotonic)
+        self.platforms = platforms
         senders = MinuteLimiter(Self.sendersLimit, clock: clock.monotonic)
         addressees = MinuteLimiter(Self.addresseesLimit, clock: clock.monotonic)
     }

@@ -9,10 +9,12 @@ package struct DeviceTags: Sendable {
 
     package init(reserved: ReservedTagPrefixes = .standard) { self.reserved = reserved }
 
-    /// The tag by which a user is notified.
+    /// Begins the tag by which a user is notified; reserved whatever the operator says.
+    private static let userPrefix = "username:"
+
     static func tag(of user: UserName) -> Tag {
         do {
-            return try Tag("username:\(user.key)")
+            return try Tag("\(userPrefix)\(user.key)")
         } catch {
             preconditionFailure("a user name of 64 ASCII characters fits a tag")
         }
@@ -20,7 +22,7 @@ package struct DeviceTags: Sendable {
 
     /// - Throws: 400 for a tag that would let a user receive what is sent to another one, or choose who sent something.
     func check(_ tags: [Tag]) throws(BackendRefusal) {
-        for tag in tags where tag.isServerAssigned || reserved.contains(tag) || tag.text.hasPrefix("$") {
+        for tag in tags where tag.isServerAssigned || reserved.contains(tag) || tag.hasPrefix(Self.userPrefix) {
             throw .badRequest("The tag '\(tag.text.excerpt)' is assigned by the server: leave it out.")
         }
     }

@@ -37,6 +37,11 @@ package final class BackendStore: Sendable {
         }
     }
 
+    /// Looks at a file without changing it.
+    ///
+    /// - Returns: Why it cannot be used; `nil` when it can.
+    package static func problem(at path: String) -> String? { DatabaseFile.problem(at: path, keptBy: migrator) }
+
     package static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in

@@ -213,7 +213,13 @@ struct HubServe: AsyncParsableCommand {
             .provisions(of: settings.hubs)
         let isNamed = name != nil || settings.origin(of: HubSettings.name.entry) != nil
         configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
-        let endpoint = try HubEndpoint(settings, self, listen: configuration.host, state: state)
+        let endpoint = try HubEndpoint(
+            hostNames: settings.value(HubSettings.hostNames, flag: hostNames),
+            certificate: settings.value(HubSettings.tlsCertificate, flag: tlsCertificate),
+            key: settings.value(HubSettings.tlsKey, flag: tlsKey),
+            listen: configuration.host,
+            state: state
+        )
         configuration.certificate = endpoint.certificate
         configuration.publicName = endpoint.publicName
         configuration.pushContact = Self.contact(settings.value(HubSettings.pushContact, flag: pushContact))
@@ -324,11 +330,7 @@ struct HubServe: AsyncParsableCommand {
                 notifier?.stopping()
             }
         } catch let error as HubListenError {
-            throw Failure(
-                error.isOfAddress ? .badConfiguration : .tryLater,
-                "cannot listen on \(listen):\(configuration.port): \(error.reason)",
-                hint: error.isOfAddress ? "pass another --listen" : "pass another --port"
-            )
+            throw Failure(error, listen: listen, port: configuration.port)
         }
     }
 
@@ -360,6 +362,16 @@ struct HubServe: AsyncParsableCommand {
             return Console.notice("programs of yours on this machine find it with NEWSWIRE_CONNECTION_FILE=\(file)")
         }
         Console.notice("programs of yours on this machine need neither; others must trust 'newswire hub certificate'")
+    }
+}
+
+extension Failure {
+    init(_ error: HubListenError, listen: String, port: Int) {
+        self.init(
+            error.isOfAddress ? .badConfiguration : .tryLater,
+            "cannot listen on \(listen):\(port): \(error.reason)",
+            hint: error.isOfAddress ? "pass another --listen" : "pass another --port"
+        )
     }
 }
 

@@ -6,18 +6,23 @@ import NetworkAddresses
 import Settings
 import StartupChecks
 
-/// What a hub is reached by, and what it proves that with.
+/// What a server of this machine is reached by, and what it proves that with.
 struct HubEndpoint {
     /// Stands in connection strings for SDKs and other machines.
     let publicName: HostName
     let certificate: CertificateSource
 
-    /// Reads the settings, and the certificate that they name.
+    /// Reads the certificate that is configured, or finds the names for one of the server's own authority.
     ///
     /// - Throws: ``Failure``.
-    init(_ settings: Settings, _ flags: HubServe, listen: String, state: StateDirectory) throws {
-        let configured = settings.value(HubSettings.hostNames, flag: flags.hostNames)
-        if let files = try Self.files(settings, flags) {
+    init(
+        hostNames configured: [HostName]?,
+        certificate file: String?,
+        key: String?,
+        listen: String,
+        state: StateDirectory
+    ) throws {
+        if let files = try Self.files(file, key) {
             certificate = .files(files)
             let identity = try certificate.identity(at: Date())
             publicName =
@@ -44,9 +49,7 @@ struct HubEndpoint {
     private static func isUnspecified(_ address: String) -> Bool { ["0.0.0.0", "::"].contains(address) }
 
     /// The files that the settings name; both or none.
-    private static func files(_ settings: Settings, _ flags: HubServe) throws -> CertificateFiles? {
-        let certificate = settings.value(HubSettings.tlsCertificate, flag: flags.tlsCertificate)
-        let key = settings.value(HubSettings.tlsKey, flag: flags.tlsKey)
+    private static func files(_ certificate: String?, _ key: String?) throws -> CertificateFiles? {
         switch (certificate, key) {
         case (let certificate?, let key?): return CertificateFiles(certificate: certificate, key: key)
         case (nil, nil): return nil

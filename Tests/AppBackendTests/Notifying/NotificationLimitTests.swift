@@ -126,6 +126,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [(ours, true), (ScriptedReply.status(404), false)])
+    func `a hub of ours guards the tags, another is warned of`(credentials: ScriptedReply, isGuarded: Bool) async throws
+    {
+        try await run(credentials: credentials) { backend, _ in
+            let inspection = HubInspection(platforms: backend.backend.platforms, logger: .quiet)
+            #expect(try await inspection.guardsTags() == isGuarded)
+            try await backend.backend.probe()
+        }
+    }
+
     @Test func `the hub is asked for its credentials now and then, and told the tag and the format`() async throws {
         try await run(credentials: Self.ours) { backend, server in
             for _ in 0..<3 {

@@ -1,0 +1,42 @@
+import HubClient
+import Logging
+import ServiceLifecycle
+
+/// Finds out at the start whether the hub in front guards the tags that say who has a device, and warns if it does not.
+struct HubInspection: Service {
+    /// Between two attempts to reach the hub.
+    private static let pause = Duration.seconds(30)
+
+    let platforms: HubPlatforms
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var isFirst = true
+            while !Task.isCancelled {
+                do {
+                    if try await !guardsTags() {
+                        logger.warning(
+                            """
+                            the hub does not guard reserved tags: whoever has its Listen key can register for any user's \
+                            notifications; give apps no key of it
+                            """
+                        )
+                    }
+                    break
+                } catch {
+                    if isFirst { logger.warning("the hub cannot be reached", metadata: ["error.reason": "\(error)"]) }
+                    isFirst = false
+                }
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
+        // A service that ends would end the others.
+        try? await gracefulShutdown()
+    }
+
+    /// True for a hub of ours.
+    ///
+    /// - Throws: ``HubClientError``.
+    func guardsTags() async throws -> Bool { try await platforms.current() != .unknown }
+}

@@ -1,0 +1,56 @@
+package import HubProtocol
+package import NetworkAddresses
+
+/// Settings of an app backend that runs alone; its state is kept where a hub keeps its own.
+package enum BackendSettings {
+    package static let listen = Setting(.backend, "listen", .address, "127.0.0.1")
+        .summary("The address to listen on.")
+    package static let port = Setting(.backend, "port", .wholeNumber(0...65_535), 8_788)
+        .summary("The port; 0 takes any free one.")
+    package static let insecureListen = Setting(.backend, "insecure-listen", .flag, false)
+        .summary(
+            "Take plain HTTP from other machines, too: passwords can be read on the way, and payloads are not given out."
+        )
+    package static let hostNames = OpenSetting(.backend, "host-names", .hostNames)
+        .summary(
+            "Names that apps reach the back end by: its certificate is made out to these. Without it: localhost and this machine's names."
+        )
+    package static let tlsCertificate = OpenSetting(.backend, "tls-certificate", .path)
+        .summary(
+            "A certificate and its chain in PEM, in place of one of its own authority. Read again when it changes."
+        )
+    package static let tlsKey = OpenSetting(.backend, "tls-key", .keyFile)
+        .summary("The key of 'tls-certificate' in PEM.")
+    package static let trustedProxies = OpenSetting(.backend, "trusted-proxies", .addressBlocks)
+        .summary("Proxies whose X-Forwarded-For, -Host and -Proto are believed. Without it: none.")
+    package static let connection = ConnectionSettings(.backend)
+    package static let reservedTagPrefixes = Setting(.backend, "reserved-tag-prefixes", .tagPrefixes, .standard)
+        .summary("Tags that begin so are refused when users register devices; the hub should reserve the same.")
+    package static let maximumTags = Setting(.backend, "maximum-tags", .wholeNumber(2...4_000), 60)
+        .summary("How many tags the hub takes for a device, the user's own included.")
+    package static let secureText =
+        Setting(.backend, "secure-text", .text, "This is a secure notification!")
+        .summary("The payload of a secure push that is sent without one.")
+    package static let secureAlert = OpenSetting(.backend, "secure-alert", .text)
+        .summary(
+            "A text that Apple devices show for a secure push. Without it the push is silent, and iOS drops it after the user has closed the app."
+        )
+    package static let secureNotice =
+        Setting(.backend, "secure-notice", .text, "You have a new secure notification.")
+        .summary("The text that browsers show for a secure push.")
+    package static let drain = Setting(.backend, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
+        .summary("How long a stop waits for what is in progress.")
+    package static let logLevel =
+        Setting(.backend, "log-level", .word, LogLevel.notice, sharedVariable: SharedVariable.logLevel)
+        .summary("The least level that is logged.")
+
+    static let entries =
+        [
+            listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
+            trustedProxies.entry,
+        ] + connection.entries
+        + [
+            reservedTagPrefixes.entry, maximumTags.entry, secureText.entry, secureAlert.entry, secureNotice.entry,
+            drain.entry, logLevel.entry,
+        ]
+}

@@ -1,0 +1,179 @@
+import AppBackend
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+import HubServer
+import Logging
+import NetworkAddresses
+import OutboundHTTP
+import Settings
+
+struct BackendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backend",
+        abstract: "Serve the app backend in front of a hub.",
+        discussion: """
+            Signed-in users register their devices, are notified by name and fetch secure notifications. 'newswire user' \
+            manages who can sign in; accounts and devices are kept in the hub's state directory. The hub, ours or \
+            another, is called with a connection string that has Manage: --connection-file names it.
+
+            One port speaks HTTPS and, for programs on this machine, plain HTTP.
+
+            EXAMPLES
+              newswire backend
+              newswire backend --listen 0.0.0.0 --host-names push.example.org
+              newswire backend --connection-file azure.connection --hub my-hub --state /var/lib/newswire-backend
+            """
+    )
+
+    @OptionGroup var stateOptions: HubStateOptions
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(BackendSettings.listen)
+    var listen: String?
+
+    @Option(BackendSettings.port)
+    var port: Int?
+
+    @Flag(BackendSettings.insecureListen)
+    var insecureListen: Bool?
+
+    @Option(BackendSettings.hostNames)
+    var hostNames: [HostName]?
+
+    @Option(BackendSettings.tlsCertificate)
+    var tlsCertificate: String?
+
+    @Option(secretFile: BackendSettings.tlsKey)
+    var tlsKey: String?
+
+    @Option(BackendSettings.trustedProxies)
+    var trustedProxies: [AddressBlock]?
+
+    @Option(BackendSettings.reservedTagPrefixes)
+    var reservedTagPrefixes: ReservedTagPrefixes?
+
+    @Option(BackendSettings.maximumTags)
+    var maximumTags: Int?
+
+    @Option(BackendSettings.secureText)
+    var secureText: String?
+
+    @Option(BackendSettings.secureAlert)
+    var secureAlert: String?
+
+    @Option(BackendSettings.secureNotice)
+    var secureNotice: String?
+
+    @Option(BackendSettings.drain)
+    var drain: Duration?
+
+    @Option(BackendSettings.logLevel)
+    var logLevel: LogLevel?
+
+    func run() async throws {
+        let settings = try stateOptions.configuration.load()
+        let state = try stateOptions.directory(settings)
+        guard let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) else {
+            throw Failure(
+                .tryLater,
+                "another app backend is using '\(state.path)'",
+                hint: "stop it, or pass --state PATH"
+            )
+        }
+        defer { lock.close() }
+        let resolved = try connection.resolved(settings, BackendSettings.connection)
+        let string = try resolved.sending()
+        let listening = try listenConfiguration(settings, state)
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        // A terminal that goes ends a back end that was started at it.
+        if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
+        var log = Logger(label: "newswire.backend")
+        log.logLevel = settings.value(BackendSettings.logLevel, flag: logLevel).level
+        let logger = log
+        try await usingDatabase(state.file(HubFiles.backend)) {
+            try await withHTTP { http in
+                let server = try ResponderService(listening, logger: logger)
+                var configuration = backendConfiguration(settings)
+                configuration.onSignedIn = { server.prove($0) }
+                let backend = AppBackend(
+                    store: try BackendStore(path: state.file(HubFiles.backend)),
+                    secrets: try PayloadBox(keyFile: state.file(HubFiles.backendKey)),
+                    hub: try resolved.client(string, http: http),
+                    configuration: configuration,
+                    logger: logger
+                )
+                try await serve(backend, server, listening, state, logger)
+            }
+        }
+    }
+
+    private func listenConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> ListenConfiguration {
+        let listen = settings.value(BackendSettings.listen, flag: listen)
+        let endpoint = try HubEndpoint(
+            hostNames: settings.value(BackendSettings.hostNames, flag: hostNames),
+            certificate: settings.value(BackendSettings.tlsCertificate, flag: tlsCertificate),
+            key: settings.value(BackendSettings.tlsKey, flag: tlsKey),
+            listen: listen,
+            state: state
+        )
+        var configuration = ListenConfiguration(
+            host: listen,
+            port: settings.value(BackendSettings.port, flag: port),
+            certificate: endpoint.certificate,
+            takesPlainHTTP: settings.value(BackendSettings.insecureListen, flag: insecureListen),
+            publicName: endpoint.publicName,
+            trustedProxies: settings.value(BackendSettings.trustedProxies, flag: trustedProxies) ?? []
+        )
+        configuration.drain = settings.value(BackendSettings.drain, flag: drain)
+        return configuration
+    }
+
+    private func backendConfiguration(_ settings: Settings) -> BackendConfiguration {
+        var configuration = BackendConfiguration()
+        configuration.trustedProxies = TrustedProxies(
+            settings.value(BackendSettings.trustedProxies, flag: trustedProxies) ?? []
+        )
+        configuration.reservedTags = settings.value(BackendSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
+        configuration.maximumTags = settings.value(BackendSettings.maximumTags, flag: maximumTags)
+        configuration.secureText = settings.value(BackendSettings.secureText, flag: secureText)
+        configuration.secureAlert = settings.value(BackendSettings.secureAlert, flag: secureAlert)
+        configuration.secureNotice = settings.value(BackendSettings.secureNotice, flag: secureNotice)
+        return configuration
+    }
+
+    private func serve(
+        _ backend: AppBackend,
+        _ server: ResponderService,
+        _ listening: ListenConfiguration,
+        _ state: StateDirectory,
+        _ logger: Logger
+    ) async throws {
+        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        let work = {
+            try await server.run(backend.responder(), with: backend.services, stopsOnSignals: true) { port in
+                logger.notice(
+                    "the app backend is ready",
+                    metadata: ["listen.address": "\(listening.host):\(port)", "state.path": "\(state.path)"]
+                )
+                if Console.isInteractive {
+                    Console.notice("apps reach it at https://\(listening.publicName.urlHost):\(port)/api/")
+                }
+                notifier?.ready()
+            }
+        }
+        do {
+            if let notifier {
+                try await notifier.feedingWatchdog(probe: { try await backend.probe() }, during: work)
+            } else {
+                try await work()
+            }
+        } catch let error as HubListenError {
+            throw Failure(error, listen: listening.host, port: listening.port)
+        }
+        notifier?.stopping()
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import OutboundHTTP
+import Testing
+
+/// The app backend as an operator starts it, in front of a hub of the same machine.
+@Suite struct BackendCommandTests {
+    private let scratch: ScratchFolder
+    private let environment: [String: String]
+
+    init() throws {
+        scratch = try ScratchFolder()
+        environment = ["XDG_STATE_HOME": scratch.file("state")]
+    }
+
+    private func addUser(_ name: String, _ more: String...) async throws {
+        try scratch.write("correct horse\n", to: "password")
+        let arguments = ["user", "add", name, "--password-file", scratch.file("password")] + more
+        let outcome = try await BuiltProgram.run(arguments, environment: environment)
+        try #require(outcome.status == 0, "\(outcome.errors)")
+    }
+
+    private func port(of program: RunningProgram) throws -> String {
+        let address = try #require(program.errors.firstMatch(of: /listen\.address=127\.0\.0\.1:([0-9]+)/))
+        return String(address.output.1)
+    }
+
+    private func send(
+        _ method: String,
+        _ url: String,
+        as user: String,
+        _ body: String? = nil,
+        trusting authority: String? = nil,
+        _ http: OutboundClient
+    ) async throws -> OutboundResponse {
+        let credentials = Data("\(user):correct horse".utf8).base64EncodedString()
+        var request = OutboundRequest(
+            method: method,
+            url: url,
+            headers: [("Authorization", "Basic \(credentials)"), ("Content-Type", "application/json")],
+            body: body.map { Array($0.utf8) },
+            maximumRedirects: 0,
+            addresses: .any
+        )
+        request.certificateAuthorities = authority
+        return try await http.send(request)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `users register, notify and fetch over plain HTTP of this machine and over TLS`() async throws {
+        let hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        try await addUser("ann")
+        try await addUser("desk", "--may-notify")
+        let backend = try await RunningProgram(
+            ["backend", "--port", "0", "--host-names", "localhost"],
+            environment: environment,
+            folder: scratch.path
+        )
+        try #require(backend.isRunning, "\(backend.errors)")
+        let port = try port(of: backend)
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        let authority = scratch.file("state/newswire/hub/ca.pem")
+        for (origin, file) in [("http://127.0.0.1:\(port)", nil), ("https://localhost:\(port)", Optional(authority))] {
+            let made = try await send("POST", "\(origin)/api/register", as: "ann", trusting: file, http)
+            #expect(made.status == 200, "\(String(decoding: made.body, as: UTF8.self)) \(backend.errors)")
+            let id = String(decoding: made.body.dropFirst().dropLast(), as: UTF8.self)
+            let device = #"{"Platform":"apns","Handle":"AA"}"#
+            let put = try await send("PUT", "\(origin)/api/register/\(id)", as: "ann", device, trusting: file, http)
+            #expect(put.status == 200)
+            let target = "\(origin)/api/notifications?pns=stream&to_tag=ann"
+            let sent = try await send("POST", target, as: "desk", #""hello""#, trusting: file, http)
+            #expect(sent.status == 200 && sent.body.isEmpty)
+            let refused = try await send("POST", target, as: "nobody", #""hello""#, trusting: file, http)
+            #expect(refused.status == 401 && refused.headers["WWW-Authenticate"] != nil)
+        }
+        let other = try await BuiltProgram.run(["backend", "--port", "0"], environment: environment)
+        #expect(other.status == 75 && other.errors.contains("another app backend"), "\(other.errors)")
+        await http.shutdown()
+        #expect(await backend.stop() == 0, "\(backend.errors)")
+        #expect(!backend.errors.contains("does not guard"), "the hub is ours")
+        #expect(await hub.stop() == 0)
+        let check = try await BuiltProgram.run(["check", "backend"], environment: environment)
+        #expect(check.status == 0, "\(check.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `without a hub it says what is missing, and a wrong key file is told by check`() async throws {
+        let outcome = try await BuiltProgram.run(["backend"], environment: environment)
+        #expect(outcome.status == 78 && outcome.errors.contains("no connection string"), "\(outcome.errors)")
+        let directory = scratch.file("state/newswire/hub")
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try "x\n".write(toFile: "\(directory)/backend.key", atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(directory)/backend.key")
+        let check = try await BuiltProgram.run(["check", "backend"], environment: environment)
+        #expect(check.status == 78 && check.errors.contains("its mode is 644"), "\(check.errors)")
+    }
+}
