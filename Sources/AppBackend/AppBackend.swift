@@ -15,7 +15,7 @@ package final class AppBackend: Sendable {
 
     let audit: AuditLog
     let configuration: BackendConfiguration
-    private let signIn: SignIn
+    let signIn: SignIn
     let platforms: HubPlatforms
     private let store: BackendStore
     private let logger: Logger
@@ -53,11 +53,12 @@ package final class AppBackend: Sendable {
         let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
         router.add(middleware: BackendErrors(logger: logger))
         router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
-        LoginRoutes.add(to: router, signIn: signIn)
+        let open = router.group().add(middleware: RefuseCrossSite())
         let guarded = router.group().add(middleware: RequireCaller(signIn))
         for route in BackendRoutes.all {
-            guarded.on(RouterPath(route.address), method: route.method) { request, context in
-                self.configuration.onSignedIn(context.channel)
+            let group = route.access == .anybody ? open : guarded
+            group.on(RouterPath(route.address), method: route.method) { request, context in
+                if context.caller != nil { self.configuration.onSignedIn(context.channel) }
                 return try await route.handle(BackendRequest(backend: self, request: request, context: context))
             }
         }

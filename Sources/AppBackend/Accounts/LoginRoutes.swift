@@ -2,11 +2,11 @@ import FoundationEssentials
 import HTTPTypes
 import HostSystem
 import HubProtocol
-package import Hummingbird
+import Hummingbird
 import NIOCore
 
 /// `POST /api/login` and `POST /api/logout`.
-package enum LoginRoutes {
+enum LoginRoutes {
     private static let maximumBody = 8_192
     /// Longest name of a device, in characters.
     static let maximumDevice = 100
@@ -25,17 +25,32 @@ package enum LoginRoutes {
         let expires: String
     }
 
-    package static func add(to router: some RouterMethods<BackendRequestContext>, signIn: SignIn) {
-        router.group().add(middleware: RefuseCrossSite())
-            .post("/api/login") { request, context in
-                try await refusing { try await logIn(request, context, signIn) }
-            }
-            .post("/api/logout") { request, context in
-                try await refusing { try await logOut(request, context, signIn) }
-            }
+    static let routes = [
+        BackendRoute(.post, "/api/login", access: .anybody) { request in
+            try await logIn(request.request, request.context, request.backend.signIn)
+        },
+        BackendRoute(.post, "/api/logout", access: .anybody) { request in
+            try await logOut(request.request, request.context, request.backend.signIn)
+        },
+    ]
+
+    static func logIn(
+        _ request: Request,
+        _ context: BackendRequestContext,
+        _ signIn: SignIn
+    ) async throws -> Response {
+        try await refusing { try await logInOrThrow(request, context, signIn) }
     }
 
-    private static func logIn(
+    static func logOut(
+        _ request: Request,
+        _ context: BackendRequestContext,
+        _ signIn: SignIn
+    ) async throws -> Response {
+        try await refusing { try await logOutOrThrow(request, context, signIn) }
+    }
+
+    private static func logInOrThrow(
         _ request: Request,
         _ context: BackendRequestContext,
         _ signIn: SignIn
@@ -62,7 +77,7 @@ package enum LoginRoutes {
         )
     }
 
-    private static func logOut(
+    private static func logOutOrThrow(
         _ request: Request,
         _ context: BackendRequestContext,
         _ signIn: SignIn

@@ -45,7 +45,9 @@ struct LoginServer: Sendable {
     private static func router(_ signIn: SignIn, _ proxies: [AddressBlock]) -> Router<BackendRequestContext> {
         let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
         router.add(middleware: IdentifyClient(trustedProxies: TrustedProxies(proxies)))
-        LoginRoutes.add(to: router, signIn: signIn)
+        let open = router.group().add(middleware: RefuseCrossSite())
+        open.post("/api/login") { try await LoginRoutes.logIn($0, $1, signIn) }
+        open.post("/api/logout") { try await LoginRoutes.logOut($0, $1, signIn) }
         router.group().add(middleware: RequireCaller(signIn)).get("/api/me") { _, context in
             "\(try context.signedIn().name) \(context.network)"
         }
