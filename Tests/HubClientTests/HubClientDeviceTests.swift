@@ -40,10 +40,10 @@ import Testing
     }
 
     @Test func `an id that is gone is refused with 410`() async throws {
-        let hub = try ScriptedHub { _ in ScriptedHub.refusal(410, "the registration is gone") }
+        let hub = try ScriptedHub { _ in ScriptedHub.refusal(410, "The registration is gone") }
         let registration = Registration(id: .random(), platform: .apns, pushChannel: .handle("AA"))
         let error = await #expect(throws: HubClientError.self) { try await hub.client.put(registration) }
-        guard case .refused(410, ProtocolError.Code.gone.number, "the registration is gone", _) = error else {
+        guard case .refused(410, ProtocolError.Code.gone.number, "The registration is gone", _) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -18,7 +18,8 @@ struct FailureReasonTests {
         var testDescription: String { "\(format), \(body.utf8.count) bytes" }
 
         static let all = [
-            retired(.xiaomi, "xiaomi"), retired(.adm, "adm"), retired(.baidu, "baidu"),
+            retired(.xiaomi, "xiaomi"), retired(.adm, "adm"),
+            retired(.baidu, "baidu", handle: "1-2"),
             Case(
                 platform: .mpns,
                 format: "windowsphone",
@@ -45,8 +46,9 @@ struct FailureReasonTests {
             ),
         ]
 
-        private static func retired(_ platform: Platform, _ format: String) -> Case {
-            Case(platform: platform, format: format, reason: "this hub does not deliver to platform '\(platform)'")
+        private static func retired(_ platform: Platform, _ format: String, handle: String = "AABB") -> Case {
+            let reason = "this hub does not deliver to platform '\(platform)'"
+            return Case(platform: platform, format: format, reason: reason, handle: handle)
         }
     }
 
