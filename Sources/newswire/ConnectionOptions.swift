@@ -10,9 +10,10 @@ import Settings
 /// Runs work with a client for all that goes out, whose connections are let go before this returns.
 func withHTTP<Output>(
     userAgent: String = Program.userAgent,
+    connectionsPerHost: Int = 4,
     _ work: (OutboundClient) async throws -> Output
 ) async throws -> Output {
-    let http = OutboundClient(userAgent: userAgent)
+    let http = OutboundClient(userAgent: userAgent, maximumConnectionsPerHost: connectionsPerHost)
     let result: Result<Output, any Error>
     do {
         result = .success(try await work(http))

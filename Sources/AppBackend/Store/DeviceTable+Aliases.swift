@@ -23,7 +23,7 @@ extension DeviceTable {
     /// An id belongs to a device: the registration with the same handle is meant first, whoever has it. Without one, the
     /// user's own is meant, whose handle has changed.
     func find(_ given: GivenID, user: String, handle: HandleDigest) throws -> DeviceFinding {
-        let found = try linked(given)
+        let found = try linked(given, user: user)
         let same = found.filter { $0.has(handle) }
         if let device = same.first(where: { $0.isHeld(by: user) }) ?? same.first { return .device(device) }
         if let device = try own(given, user: user, among: found) { return .device(device) }
@@ -33,7 +33,7 @@ extension DeviceTable {
 
     /// The registration of a user that an id stands for.
     func own(_ given: GivenID, user: String) throws -> Device? {
-        try own(given, user: user, among: linked(given))
+        try own(given, user: user, among: linked(given, user: user))
     }
 
     private func own(_ given: GivenID, user: String, among devices: [Device]) throws -> Device? {
@@ -46,12 +46,14 @@ extension DeviceTable {
         return held.first { $0.key.id == target } ?? held.first { $0.key == given.key }
     }
 
-    /// The registration of this id, and those that users mean by it.
-    private func linked(_ given: GivenID) throws -> [Device] {
+    /// The registration of this id, and those that users mean by it, this user first.
+    private func linked(_ given: GivenID, user: String) throws -> [Device] {
         let targets = try String.fetchAll(
             db,
-            sql: "SELECT DISTINCT target FROM deviceAlias WHERE given = ? AND target IS NOT NULL LIMIT ?",
-            arguments: [given.text, Self.maximumUsers]
+            sql: """
+                SELECT target FROM deviceAlias WHERE given = ? AND target IS NOT NULL ORDER BY user = ? DESC LIMIT ?
+                """,
+            arguments: [given.text, user, Self.maximumUsers]
         )
         return try ([given.text] + targets.filter { $0 != given.text }).compactMap { id in
             try device(DeviceKey(kind: .registration, id: id))

@@ -74,6 +74,9 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(BackendSettings.logLevel)
     var logLevel: LogLevel?
 
+    /// Calls to the hub at once over HTTP/1.1; the hub answers those together that share a commit.
+    private static let connectionsToHub = 64
+
     func run() async throws {
         let settings = try stateOptions.configuration.load()
         let state = try stateOptions.directory(settings)
@@ -95,7 +98,7 @@ struct BackendCommand: AsyncParsableCommand {
         log.logLevel = settings.value(BackendSettings.logLevel, flag: logLevel).level
         let logger = log
         try await usingDatabase(state.file(HubFiles.backend)) {
-            try await withHTTP { http in
+            try await withHTTP(connectionsPerHost: Self.connectionsToHub) { http in
                 let server = try ResponderService(listening, logger: logger)
                 var configuration = backendConfiguration(settings)
                 configuration.onSignedIn = { server.prove($0) }

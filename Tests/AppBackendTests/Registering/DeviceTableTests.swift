@@ -92,6 +92,23 @@ import Testing
         #expect(former?.isSettled(ann) == true)
     }
 
+    @Test func `a user of an id that many present finds their own registration`() async throws {
+        let id = try given("1-1-1")
+        let found = try await store.changeDevices { [self] table in
+            for number in 0..<150 {
+                let wish = Device.Holder(user: "u\(number)", handle: handle("\(number)"))
+                try table.want(wish, of: key("2-2-\(number)"), at: 0)
+                try table.settle(wish, of: key("2-2-\(number)"), at: 0)
+                try table.setAlias(id, user: wish.user, to: key("2-2-\(number)"), at: 0)
+            }
+            return try (0..<150).map { try table.find(id, user: "u\($0)", handle: handle("FF")) }
+        }
+        let ids = found.map { finding in
+            if case .device(let device) = finding { device.key.id } else { "" }
+        }
+        #expect(ids == (0..<150).map { "2-2-\($0)" })
+    }
+
     @Test func `what is done for each request goes through no table`() async throws {
         let holder = Device.Holder(user: "ann", handle: handle("AA"))
         let id = try given("1-1-1")
