@@ -66,7 +66,13 @@ struct ConnectionOptions: ParsableArguments {
     var allowPlainHttp: Bool?
 
     /// What is in force for this command: its flags over what is configured for its program.
-    func resolved(_ settings: Settings, _ connection: ConnectionSettings) throws -> HubConnection {
+    ///
+    /// `hubState` is the hub's state directory where a flag names it.
+    func resolved(
+        _ settings: Settings,
+        _ connection: ConnectionSettings,
+        hubState: String? = nil
+    ) throws -> HubConnection {
         let isPlainSet = settings.origin(of: connection.allowPlainHTTP.entry) != nil
         return HubConnection(
             hub: try HubName(given: settings.value(connection.hub, flag: hub)),
@@ -75,7 +81,7 @@ struct ConnectionOptions: ParsableArguments {
             file: settings.value(connection.connectionFile),
             authorityFile: settings.value(connection.authorityFile, flag: caFile),
             allowPlainHTTP: allowPlainHttp ?? (isPlainSet ? settings.value(connection.allowPlainHTTP) : nil),
-            hubState: settings.value(HubSettings.state)
+            hubState: settings.value(HubSettings.state, flag: hubState)
         )
     }
 }

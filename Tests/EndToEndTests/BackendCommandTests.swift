@@ -83,6 +83,24 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `it finds the hub whose state directory it is given`() async throws {
+        let state = scratch.file("elsewhere")
+        let hub = try await RunningProgram(
+            ["hub", "--port", "0", "--state", state],
+            environment: environment,
+            folder: scratch.path
+        )
+        let backend = try await RunningProgram(
+            ["backend", "--port", "0", "--state", state],
+            environment: environment,
+            folder: scratch.path
+        )
+        #expect(try !port(of: backend).isEmpty, "\(backend.errors)")
+        #expect(await backend.stop() == 0, "\(backend.errors)")
+        #expect(await hub.stop() == 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `without a hub it says what is missing, and a wrong key file is told by check`() async throws {
         let outcome = try await BuiltProgram.run(["backend"], environment: environment)
         #expect(outcome.status == 78 && outcome.errors.contains("no connection string"), "\(outcome.errors)")

@@ -88,7 +88,7 @@ struct BackendCommand: AsyncParsableCommand {
             )
         }
         defer { lock.close() }
-        let resolved = try connection.resolved(settings, BackendSettings.connection)
+        let resolved = try connection.resolved(settings, BackendSettings.connection, hubState: stateOptions.state)
         let string = try resolved.sending()
         let listening = try listenConfiguration(settings, state)
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
