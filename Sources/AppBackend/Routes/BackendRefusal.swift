@@ -18,6 +18,9 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
 
     package var description: String { reason }
 
+    /// True if the same request may succeed later, as when the hub cannot be reached.
+    package var isTemporary: Bool { status == .serviceUnavailable }
+
     package func response(from request: Request, context: some RequestContext) throws -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
