@@ -3,6 +3,8 @@ import GRDB
 import HubClient
 import HubProtocol
 import HubTestServer
+import NIOCore
+import NIOPosix
 import OutboundHTTP
 import Synchronization
 import Testing
@@ -53,6 +55,32 @@ import Testing
             }
             let other = try await backend.send("POST", path, as: nil, "")
             #expect(other.status == 404, "\(other.body)")
+        }
+    }
+
+    /// Sends a request as it is, and reads until the server closes the connection.
+    private func exchange(_ text: String, _ port: Int) async throws -> String {
+        let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+        return try await connection.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: text))
+            var reply = ""
+            for try await part in inbound { reply += String(buffer: part) }
+            return reply
+        }
+    }
+
+    @Test(arguments: [("/healthz", "200"), ("/nothing", "404")])
+    func `a reply to HEAD has no body, whatever its status`(path: String, status: String) async throws {
+        try await run(Answers(404)) { backend in
+            let request = "HEAD \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            let reply = try await exchange(request, backend.port)
+            #expect(reply.hasPrefix("HTTP/1.1 \(status) "), "\(reply)")
+            #expect(reply.hasSuffix("\r\n\r\n"), "\(reply)")
         }
     }
 

@@ -28,7 +28,9 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
         var headers = headers
         headers[.contentType] = "application/json; charset=utf-8"
         headers[.cacheControl] = "no-store"
-        return Response(status: status, headers: headers, body: .init(byteBuffer: body))
+        let response = Response(status: status, headers: headers, body: .init(byteBuffer: body))
+        // A body after the head of such a reply would be read as the next reply (RFC 9110 §9.3.2).
+        return request.method == .head ? response.createHeadResponse() : response
     }
 }
 
