@@ -43,10 +43,10 @@ package final class AppBackend: Sendable {
         self.logger = logger
     }
 
-    /// Proves that the store answers.
+    /// Proves that the store can be read.
     ///
     /// - Throws: What SQLite says.
-    package func probe() async throws { try await store.read { _ in } }
+    package func probe() async throws { try await store.probe() }
 
     /// Makes a responder for all routes, and for no others.
     package func responder() -> RouterResponder<BackendRequestContext> {
@@ -56,7 +56,7 @@ package final class AppBackend: Sendable {
         let open = router.group().add(middleware: RefuseCrossSite())
         let guarded = router.group().add(middleware: RequireCaller(signIn))
         for route in BackendRoutes.all {
-            let group = route.access == .anybody ? open : guarded
+            let group = route.access == .signedIn ? guarded : open
             group.on(RouterPath(route.address), method: route.method) { request, context in
                 if context.caller != nil { self.configuration.onSignedIn(context.channel) }
                 return try await route.handle(BackendRequest(backend: self, request: request, context: context))

@@ -6,6 +6,8 @@ package struct BackendRoute: Sendable {
     package enum Access: Sendable {
         /// Requests that bring their own proof, such as a log-in.
         case anybody
+        /// Monitors, whose requests have no credentials and get nothing of any user.
+        case monitor
         /// A user whom ``RequireCaller`` has found.
         case signedIn
     }
@@ -33,4 +35,5 @@ package struct BackendRoute: Sendable {
 package enum BackendRoutes {
     package static let all: [BackendRoute] =
         LoginRoutes.routes + RegisterRoutes.routes + NotificationRoutes.routes + SecureRoutes.routes
+        + HealthRoutes.routes
 }

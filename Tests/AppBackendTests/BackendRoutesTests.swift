@@ -9,9 +9,9 @@ import Testing
 @Suite struct BackendRoutesTests {
     private func target(_ route: BackendRoute) -> String { route.address.replacing(":id", with: "1-2-3") }
 
-    @Test func `no route answers without credentials, or with wrong ones`() async throws {
+    @Test func `no route but a monitor's answers without credentials, or with wrong ones`() async throws {
         try await TestBackend.run { backend, hub in
-            for (number, route) in BackendRoutes.all.enumerated() {
+            for (number, route) in BackendRoutes.all.enumerated() where route.access != .monitor {
                 // The tutorials' client sends the second one before it has logged in.
                 for header in [nil, "Basic (null)", "Basic", "Bearer x", "Negotiate x", "Basic \(wrong(number))"] {
                     let headers = header.map { [("Authorization", $0)] } ?? []
@@ -63,5 +63,8 @@ import Testing
         let names = BackendRoutes.all.map { "\($0.method) \($0.address)" }
         #expect(Set(names).count == names.count)
         #expect(BackendRoutes.all.filter { $0.access == .anybody }.map(\.address) == ["/api/login", "/api/logout"])
+        #expect(
+            Set(BackendRoutes.all.filter { $0.access == .monitor }.map(\.address)) == ["/healthz", "/readyz"]
+        )
     }
 }

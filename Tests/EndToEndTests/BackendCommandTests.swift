@@ -82,6 +82,56 @@ import Testing
         #expect(check.status == 0, "\(check.errors)")
     }
 
+    private struct DeviceRow: Decodable {
+        let kind: String
+        let id: String
+        let confirmed: Bool
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a removed user's devices go from the hub, also when that was away at first`() async throws {
+        var hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        try await addUser("ann")
+        let backend = try await RunningProgram(
+            ["backend", "--port", "0"],
+            environment: environment,
+            folder: scratch.path
+        )
+        try #require(backend.isRunning, "\(backend.errors)")
+        let (origin, http) = ("http://127.0.0.1:\(try port(of: backend))", OutboundClient(userAgent: "newswire-test/1"))
+        let made = try await send("POST", "\(origin)/api/register", as: "ann", trusting: nil, http)
+        let id = String(decoding: made.body.dropFirst().dropLast(), as: UTF8.self)
+        let device = #"{"Platform":"apns","Handle":"AA"}"#
+        let put = try await send("PUT", "\(origin)/api/register/\(id)", as: "ann", device, trusting: nil, http)
+        #expect(put.status == 200, "\(String(decoding: put.body, as: UTF8.self))")
+        await http.shutdown()
+        #expect(await backend.stop() == 0)
+
+        let listed = try await BuiltProgram.run(["user", "devices", "ann", "--json"], environment: environment)
+        let row = try JSONDecoder().decode(DeviceRow.self, from: Data(listed.output.utf8))
+        #expect(row.kind == "registration" && row.id == id && row.confirmed)
+        let shown = try await BuiltProgram.run(["user", "devices", "ann"], environment: environment)
+        #expect(shown.output.hasPrefix("registration  \(id)  registered "), "\(shown.output)")
+
+        #expect(await hub.stop() == 0)
+        let early = try await BuiltProgram.run(["user", "remove", "ann"], environment: environment)
+        #expect(early.status == 69, "\(early.errors)")
+        #expect(early.errors.contains("user 'ann' is removed, but 1 device is still registered at the hub"))
+        #expect(early.errors.contains("run the command again: newswire user remove ann"), "\(early.errors)")
+        let users = try await BuiltProgram.run(["user", "list"], environment: environment)
+        #expect(users.status == 0 && users.output.isEmpty, "\(users.output)")
+
+        hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        let again = try await BuiltProgram.run(["user", "remove", "ann"], environment: environment)
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(again.errors.contains("the devices of removed user 'ann' are deleted"), "\(again.errors)")
+        let registrations = try await BuiltProgram.run(["registrations", "list", "--json"], environment: environment)
+        #expect(registrations.status == 0 && registrations.output.isEmpty, "\(registrations.output)")
+        let nobody = try await BuiltProgram.run(["user", "remove", "ann"], environment: environment)
+        #expect(nobody.status == 64 && nobody.errors.contains("there is no user 'ann'"), "\(nobody.errors)")
+        #expect(await hub.stop() == 0)
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `it finds the hub whose state directory it is given`() async throws {
         let state = scratch.file("elsewhere")

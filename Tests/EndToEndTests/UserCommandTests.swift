@@ -46,6 +46,9 @@ import Testing
         let tokens = try await user("tokens", "alice")
         #expect(tokens.status == 0, "\(tokens.errors)")
         #expect(tokens.output.isEmpty)
+        let devices = try await user("devices", "alice", "--json")
+        #expect(devices.status == 0, "\(devices.errors)")
+        #expect(devices.output.isEmpty)
         let removed = try await user("remove", "ALICE")
         #expect(removed.status == 0, "\(removed.errors)")
         rows = try await list()
@@ -126,6 +129,7 @@ import Testing
             (["password", "bob", "--password-file", file], "there is no user 'bob'"),
             (["rights", "bob", "--may-notify"], "there is no user 'bob'"),
             (["tokens", "bob"], "there is no user 'bob'"),
+            (["devices", "bob"], "there is no user 'bob'"),
             (["tokens", "alice", "--revoke", "7"], "user 'alice' has no token 7"),
         ] {
             let outcome = try await BuiltProgram.run(

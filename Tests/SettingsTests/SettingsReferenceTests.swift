@@ -20,14 +20,25 @@ import Testing
     }
 
     @Test(arguments: ["systemd/newswire-hub.service", "systemd/user/newswire-hub.service"])
-    func `a unit gives a stop more time than the longest drain`(path: String) throws {
+    func `a hub's unit gives a stop more time than the longest drain`(path: String) throws {
         let text = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("TimeoutStopSec=") })
         #expect(throws: SettingValueError.self) { try HubSettings.drain.parse("\(line.dropFirst(15))s") }
     }
 
-    @Test(arguments: ["systemd/newswire-hub.service", "systemd/user/newswire-hub.service"])
-    func `the unit of a hub bounds its memory and its threads, as docs derive it`(path: String) throws {
+    @Test func `the unit of the app backend gives a stop more time than the longest drain`() throws {
+        let text = try String(
+            contentsOf: Self.repository.appending(path: "systemd/newswire-backend.service"),
+            encoding: .utf8
+        )
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("TimeoutStopSec=") })
+        #expect(throws: SettingValueError.self) { try BackendSettings.drain.parse("\(line.dropFirst(15))s") }
+    }
+
+    @Test(arguments: [
+        "systemd/newswire-hub.service", "systemd/user/newswire-hub.service", "systemd/newswire-backend.service",
+    ])
+    func `the unit of a server bounds its memory and its threads, as docs derive it`(path: String) throws {
         let unit = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)
         let guide = try String(contentsOf: Self.repository.appending(path: "docs/operating.md"), encoding: .utf8)
         for name in ["MemoryMax=", "TasksMax="] {

@@ -6,7 +6,7 @@ package struct Accounts: Sendable {
     /// address to its former owner.
     package static let nameRetention = Duration.seconds(30 * 86_400)
 
-    private let store: BackendStore
+    let store: BackendStore
     private let hasher: PasswordHasher
     private let clock: BackendClock
 

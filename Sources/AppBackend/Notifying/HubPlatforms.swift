@@ -24,6 +24,9 @@ final class HubPlatforms: Sendable {
     /// How long an answer counts: credentials change seldom, and a message costs one call less.
     static let lifetime = Duration.seconds(10)
 
+    /// How long an answer shows that the hub can be reached.
+    static let recency = Duration.seconds(30)
+
     private enum State {
         case empty
         case asking(Task<Finding, any Error>)
@@ -33,6 +36,7 @@ final class HubPlatforms: Sendable {
     private let hub: HubClient
     private let clock: @Sendable () -> Duration
     private let state = Mutex(State.empty)
+    private let answeredAt = Mutex<Duration?>(nil)
 
     init(hub: HubClient, clock: @escaping @Sendable () -> Duration) {
         self.hub = hub
@@ -61,10 +65,19 @@ final class HubPlatforms: Sendable {
         }
     }
 
+    /// Asks the hub, unless it has answered lately.
+    ///
+    /// - Throws: ``HubClientError``.
+    func checkHub() async throws {
+        if let time = answeredAt.withLock({ $0 }), clock() - time < Self.recency { return }
+        _ = try await current()
+    }
+
     private func ask() async throws -> Finding {
         do {
             let finding = try await answer()
             let now = clock()
+            answeredAt.withLock { $0 = now }
             state.withLock { $0 = .found(finding, at: now) }
             return finding
         } catch {

@@ -18,6 +18,9 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
 
     package var description: String { reason }
 
+    /// True if the same request may succeed later, as when the hub cannot be reached.
+    package var isTemporary: Bool { status == .serviceUnavailable }
+
     package func response(from request: Request, context: some RequestContext) throws -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
@@ -25,7 +28,9 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
         var headers = headers
         headers[.contentType] = "application/json; charset=utf-8"
         headers[.cacheControl] = "no-store"
-        return Response(status: status, headers: headers, body: .init(byteBuffer: body))
+        let response = Response(status: status, headers: headers, body: .init(byteBuffer: body))
+        // A body after the head of such a reply would be read as the next reply (RFC 9110 §9.3.2).
+        return request.method == .head ? response.createHeadResponse() : response
     }
 }
 

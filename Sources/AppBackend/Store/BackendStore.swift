@@ -57,6 +57,11 @@ package final class BackendStore: Sendable {
         try await database.read(body)
     }
 
+    /// Reads from the file; an empty transaction would not.
+    func probe() async throws {
+        _ = try await read { try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM account)") }
+    }
+
     /// Changes, all or nothing.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await database.write(body)

@@ -89,24 +89,3 @@ struct UserRightsCommand: AsyncParsableCommand {
         Console.notice("user '\(name)' \(mayNotify ? "may notify others" : "may notify nobody else")")
     }
 }
-
-struct UserRemoveCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "remove",
-        abstract: "Remove a user with all tokens; the name stays taken for 30 days.",
-        discussion: """
-            EXAMPLES
-              newswire user remove alice
-            """
-    )
-
-    @OptionGroup var users: UserOptions
-
-    @Argument(help: "The user's name.", transform: UserName.argument)
-    var name: UserName
-
-    func run() async throws {
-        try await users.run { try await $0.remove(name) }
-        Console.notice("user '\(name)' is removed")
-    }
-}

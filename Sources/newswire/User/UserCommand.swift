@@ -15,7 +15,7 @@ struct UserCommand: AsyncParsableCommand {
             """,
         subcommands: [
             UserAddCommand.self, UserPasswordCommand.self, UserRightsCommand.self, UserRemoveCommand.self,
-            UserListCommand.self, UserTokensCommand.self, UserAuditCommand.self,
+            UserListCommand.self, UserDevicesCommand.self, UserTokensCommand.self, UserAuditCommand.self,
         ]
     )
 }

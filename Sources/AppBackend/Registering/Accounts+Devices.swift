@@ -1,0 +1,43 @@
+package import HubClient
+package import HubProtocol
+import Logging
+
+/// A device of a user, for lists.
+package struct DeviceRecord: Sendable, Equatable {
+    package enum Kind: String, Sendable {
+        case registration, installation
+    }
+
+    package let kind: Kind
+    /// The hub's id.
+    package let id: String
+    /// When the user last registered it, to the day.
+    package let changedAt: Timestamp
+    /// False while the outcome of the last call to the hub is unknown; the hub may have the device for another user.
+    package let isConfirmed: Bool
+
+    fileprivate init(_ device: Device) {
+        kind = device.key.kind == .registration ? .registration : .installation
+        id = device.key.id
+        changedAt = device.changedAt
+        isConfirmed = device.wanted == nil
+    }
+}
+
+extension Accounts {
+    /// The devices that the hub has for a user, those that changed longest ago first; also of a user who was removed.
+    package func devices(of name: UserName) async throws -> [DeviceRecord] {
+        try await store.readDevices { try $0.devices(of: name.key) }
+            .filter(\.isRegistered)
+            .map(DeviceRecord.init)
+    }
+
+    /// Deletes all devices of a user at the hub and in the store.
+    ///
+    /// - Throws: ``BackendRefusal`` for a failure of the hub; devices before it are deleted.
+    package func removeDevices(of name: UserName, from hub: HubClient) async throws {
+        let configuration = BackendConfiguration()
+        let audit = AuditLog(store: store, clock: configuration.clock, logger: Logger(label: "newswire.user"))
+        try await UserDevices(store: store, hub: hub, audit: audit, configuration).removeAll(of: name)
+    }
+}

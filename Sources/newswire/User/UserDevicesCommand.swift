@@ -1,0 +1,59 @@
+import AppBackend
+import ArgumentParser
+import HostSystem
+import HubProtocol
+
+struct UserDevicesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "devices",
+        abstract: "List the devices on which a user is notified.",
+        discussion: """
+            The list is the app backend's own; the hub is not asked. A registration that has expired at the hub may still \
+            be listed. Push handles are not stored and cannot be shown. When the user last registered a device is known \
+            to the day.
+
+            EXAMPLES
+              newswire user devices alice
+              newswire user devices alice --json | jq -r .id
+            """
+    )
+
+    @OptionGroup var users: UserOptions
+
+    @Argument(help: "The user's name.", transform: UserName.argument)
+    var name: UserName
+
+    @Flag(help: "Print one line of JSON for each.")
+    var json = false
+
+    private struct Row: Encodable {
+        let kind: String
+        let id: String
+        let changedAt: String
+        /// False while it is unknown if the hub has made the last change.
+        let confirmed: Bool
+    }
+
+    func run() async throws {
+        let devices = try await users.run { accounts in
+            let devices = try await accounts.devices(of: name)
+            // Those of a removed user are listed while there are any.
+            if devices.isEmpty, try await accounts.account(named: name) == nil { throw AccountError.unknown(name) }
+            return devices
+        }
+        for device in devices {
+            let row = Row(
+                kind: device.kind.rawValue,
+                id: device.id,
+                changedAt: device.changedAt.wholeSecond,
+                confirmed: device.isConfirmed
+            )
+            Console.print(json ? try JSON.line(row) : Self.line(row))
+        }
+    }
+
+    private static func line(_ row: Row) -> String {
+        let doubt = row.confirmed ? "" : "  not confirmed by the hub"
+        return TerminalText.safe("\(row.kind)  \(row.id)  registered \(row.changedAt)\(doubt)")
+    }
+}

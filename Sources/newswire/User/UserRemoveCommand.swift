@@ -1,0 +1,84 @@
+import AppBackend
+import ArgumentParser
+import HostSystem
+import HubProtocol
+import OutboundHTTP
+import Settings
+
+struct UserRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove a user with all tokens and devices; the name stays taken for 30 days.",
+        discussion: """
+            The user's devices are deleted at the hub, which is called as 'newswire backend' calls it. If the hub cannot \
+            be reached, the user is removed all the same: run the command again to delete the devices.
+
+            EXAMPLES
+              newswire user remove alice
+              newswire user remove alice --connection-file azure.connection --hub my-hub
+            """
+    )
+
+    @OptionGroup var users: UserOptions
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "The user's name.", transform: UserName.argument)
+    var name: UserName
+
+    func run() async throws {
+        let settings = try users.stateOptions.configuration.load()
+        let hub = try connection.resolved(settings, BackendSettings.connection)
+        // Before a command of root takes on the rights of the state directory's owner: the file may be root's.
+        let string = Result { try hub.named() ?? hub.local(.full) }
+        try await users.run { accounts in
+            let isThere = try await accounts.account(named: name) != nil
+            if isThere {
+                try await accounts.remove(name)
+            } else if try await accounts.devices(of: name).isEmpty {
+                throw AccountError.unknown(name)
+            }
+            do {
+                try await removeDevices(accounts, hub, string)
+            } catch {
+                throw try await failure(error, remaining: accounts.devices(of: name).count)
+            }
+            Console.notice(isThere ? "user '\(name)' is removed" : "the devices of removed user '\(name)' are deleted")
+        }
+    }
+
+    private struct NoConnection: Error {}
+
+    private func removeDevices(
+        _ accounts: Accounts,
+        _ hub: HubConnection,
+        _ string: Result<ConnectionString?, any Error>
+    ) async throws {
+        // Without devices no hub is needed.
+        if try await accounts.devices(of: name).isEmpty { return }
+        guard let string = try string.get() else { throw NoConnection() }
+        try await withHTTP { http in
+            try await accounts.removeDevices(of: name, from: try hub.client(string, http: http))
+        }
+    }
+
+    /// Says what is left at the hub, and how to delete it.
+    private func failure(_ error: any Error, remaining: Int) -> Failure {
+        let devices = remaining == 1 ? "1 device is" : "\(remaining) devices are"
+        let left = "user '\(name)' is removed, but \(devices) still registered at the hub"
+        let again = "newswire user remove \(name)"
+        if error is NoConnection {
+            return Failure(
+                .badConfiguration,
+                "\(left): no connection string was found",
+                hint: "run the command again with the hub's connection string: \(again) --connection-file PATH"
+            )
+        }
+        let hint = "notifications to '\(name)' still reach what is registered; run the command again: \(again)"
+        if (error as? BackendRefusal)?.isTemporary == true {
+            return Failure(.hubUnreachable, "\(left): the hub cannot be reached or is too busy", hint: hint)
+        }
+        let cause = Failure(error)
+        return Failure(cause.status, "\(left): \(cause.text)", hint: hint)
+    }
+}
