@@ -92,15 +92,10 @@ enum LoginRoutes {
     }
 
     private static func loginRequest(_ request: Request) async throws -> LoginRequest {
-        let body: ByteBuffer
+        let body = try await request.bytes(limit: maximumBody)
+        guard !body.isEmpty else { return LoginRequest() }
         do {
-            body = try await request.body.collect(upTo: maximumBody)
-        } catch is NIOTooManyBytesError {
-            throw BackendRefusal.tooLarge("The request body is larger than \(maximumBody) bytes.")
-        }
-        guard body.readableBytes > 0 else { return LoginRequest() }
-        do {
-            return try JSONDecoder().decode(LoginRequest.self, from: Data(body.readableBytesView))
+            return try JSONDecoder().decode(LoginRequest.self, from: Data(body))
         } catch {
             // Nothing of the body, which holds a password.
             throw BackendRefusal.badRequest(#"The body is not a JSON object with "user", "password" and "device"."#)
