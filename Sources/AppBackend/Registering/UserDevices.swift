@@ -189,7 +189,9 @@ package struct UserDevices: Sendable {
         var tagged = installation
         tagged.tags.append(DeviceTags.tag(of: user))
         let wanted = tagged
-        if try await store.readDevices({ try $0.device(key) }) == nil { try await makeRoom(nil, user.key) }
+        if try await store.readDevices({ try $0.device(key) })?.isHeld(by: user.key) != true {
+            try await makeRoom(nil, user.key)
+        }
         try await turns.pass(key) {
             let former = try await store.readDevices { try $0.device(key) }
             try await checkOwner(of: installation.id, channel, former, wish)
