@@ -257,11 +257,22 @@ package struct UserDevices: Sendable {
             if !isSettled || error.isGone { try await undo(key, former, wish, given, error) }
             throw BackendRefusal(error)
         }
-        if isSettled, let former, at - former.changedAt < Self.day { return }
-        try await store.changeDevices { table in
-            try table.settle(wish, of: key, at: at)
-            if let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
+        let isRecent = isSettled && former.map { at - $0.changedAt < Self.day } == true
+        let hasAccount =
+            isRecent
+            ? try await store.readDevices { try $0.hasAccount(wish.user) }
+            : try await store.changeDevices { table in
+                guard try table.hasAccount(wish.user) else { return false }
+                try table.settle(wish, of: key, at: at)
+                if let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
+                return true
+            }
+        guard hasAccount else {
+            // The account was removed while the hub was called: what cleared the user's devices came too early for this one.
+            try await erase(key)
+            throw BackendRefusal.unauthorized("The user has been removed.")
         }
+        if isRecent { return }
         if let former, former.isRegistered, former.holder.user != wish.user {
             audit.note(AuditEvent(UserName(wish.user), .deviceTakenOver, .done, network))
             audit.note(AuditEvent(UserName(former.holder.user), .deviceLost, .done, network))
@@ -297,15 +308,22 @@ package struct UserDevices: Sendable {
                 return
             }
             if device.isRegistered {
-                try await hubAnswer { hub throws(HubClientError) in
-                    switch key.kind {
-                    case .registration: try await hub.delete(try RegistrationID(stored: key.id))
-                    case .installation: try await hub.delete(try InstallationID(stored: key.id))
-                    }
-                }
+                try await erase(key)
+            } else {
+                try await store.changeDevices { try $0.remove(key) }
             }
-            try await store.changeDevices { try $0.remove(key) }
         }
+    }
+
+    /// Deletes a device at the hub, then here.
+    private func erase(_ key: DeviceKey) async throws {
+        try await hubAnswer { hub throws(HubClientError) in
+            switch key.kind {
+            case .registration: try await hub.delete(try RegistrationID(stored: key.id))
+            case .installation: try await hub.delete(try InstallationID(stored: key.id))
+            }
+        }
+        try await store.changeDevices { try $0.remove(key) }
     }
 
     /// Deletes all devices of a user, those included whose last change may not have been noted.
