@@ -11,11 +11,11 @@ enum LoginRoutes {
     /// Longest name of a device, in characters.
     static let maximumDevice = 100
 
-    /// What a login's body may say; all of it may be left away, and the body itself, if the header has the password.
+    /// The body of a login; each member is optional, and so is the body if the header has the password.
     private struct LoginRequest: Decodable {
         var user: String?
         var password: String?
-        /// What the user calls the device, for lists of tokens.
+        /// The user's name for the device, for lists of tokens.
         var device: String?
     }
 

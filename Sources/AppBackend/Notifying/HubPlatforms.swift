@@ -5,9 +5,9 @@ import Synchronization
 /// Knows which platforms the hub in front delivers to.
 final class HubPlatforms: Sendable {
     enum Finding: Sendable, Equatable {
-        /// A hub of ours has told which credentials it has.
+        /// The platforms for which a hub of ours has credentials.
         case known(Set<Platform>)
-        /// Another hub, which does not tell, and has no event streams.
+        /// Another hub, which does not report its credentials and has no event streams.
         case unknown
 
         /// Why nothing is sent to a platform; `nil` if it can be tried.
@@ -21,10 +21,10 @@ final class HubPlatforms: Sendable {
         }
     }
 
-    /// How long an answer counts: credentials change seldom, and a message costs one call less.
+    /// The age up to which an answer is used: credentials change seldom, and a message costs one call less.
     static let lifetime = Duration.seconds(10)
 
-    /// How long an answer serves the others while one request asks the hub again.
+    /// The age up to which an answer is used while one request asks the hub again.
     static let staleLifetime = Duration.seconds(30)
 
     private struct State {

@@ -7,7 +7,7 @@ package struct UserDevices: Sendable {
     static let maximumDevices = 1_000
     /// Ids of one user that were given out and not used.
     static let maximumReserved = 50
-    /// How often a request looks for its registration again, after another one has changed it meanwhile.
+    /// Times that a request looks for its registration, which another request may have changed.
     private static let maximumTries = 4
     /// Registrations that make room for one new one at most; each is a call to the hub.
     private static let maximumRemovals = 4

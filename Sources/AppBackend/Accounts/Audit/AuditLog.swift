@@ -19,17 +19,18 @@ package final class AuditLog: Sendable {
     package static let retention = Duration.seconds(90 * 86_400)
     /// Some 50 MB; the oldest go first.
     package static let maximumRows = 500_000
-    /// Of each kind of refusal, so that nobody can push out other events with wrong passwords.
+    /// Rows of each outcome that is a refusal, so that nobody can push out other events with wrong passwords.
     package static let maximumRefusals = 100_000
     /// Different refusals between two writes; those above are counted without user and network.
     static let maximumPending = 1_000
-    /// Different events of all kinds between two writes: as many as refusals are left for what users did, so that
-    /// nobody can hide it behind wrong tokens.
+    /// Different events of all outcomes between two writes.
+    ///
+    /// Refusals cannot take the second half, so that nobody can hide what a user did behind wrong tokens.
     static let maximumPendingOfAll = 2 * maximumPending
     /// New rows after which the bounds are enforced.
     static let rowsBetweenBounds = 10_000
 
-    /// How long equal events share a row: a day for what users do all the time, an hour for refusals.
+    /// The time in which equal events share a row: a day for what users do all the time, an hour for refusals.
     static func span(of outcome: AuditEvent.Outcome) -> Duration { .seconds(outcome == .done ? 86_400 : 3_600) }
 
     private struct State {
