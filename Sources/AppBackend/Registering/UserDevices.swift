@@ -12,6 +12,10 @@ package struct UserDevices: Sendable {
     /// Registrations that make room for one new one at most; each is a call to the hub.
     private static let maximumRemovals = 4
 
+    /// Registrations for one handle that a request merges at most, as many as the tutorials' server lists; each is one
+    /// or two calls to the hub.
+    static let maximumMerged = 100
+
     let store: BackendStore
     let hub: HubClient
     let tags: DeviceTags
@@ -39,7 +43,8 @@ package struct UserDevices: Sendable {
     func registrationID(for user: UserName, handle: HandleDigest?) async throws -> RegistrationID {
         if let handle {
             var kept: RegistrationID?
-            for device in try await store.readDevices({ try $0.registrations(of: user.key, handle: handle) }) {
+            let found = try await store.readDevices { try $0.registrations(of: user.key, handle: handle) }
+            for device in found.prefix(Self.maximumMerged) {
                 let id = try RegistrationID(device.key.id)
                 if kept == nil, try await isThere(id, device) {
                     kept = id
