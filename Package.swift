@@ -233,8 +233,8 @@ let package = Package(
             dependencies: [
                 "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore", "PushEmulator",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
-                "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioPosix,
-                .nioSSL, .serviceLifecycle,
+                "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
+                .nioPosix, .nioSSL, .serviceLifecycle,
             ]
         ),
         .testTarget(

@@ -51,7 +51,7 @@ package final class AppBackend: Sendable {
     /// Makes a responder for all routes, and for no others.
     package func responder() -> RouterResponder<BackendRequestContext> {
         let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
-        router.add(middleware: BackendErrors(logger: logger))
+        router.add(middleware: BackendErrors(logger: logger, clock: configuration.clock))
         router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
         let open = router.group().add(middleware: RefuseCrossSite())
         let guarded = router.group().add(middleware: RequireCaller(signIn))

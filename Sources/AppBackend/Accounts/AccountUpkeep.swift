@@ -8,7 +8,7 @@ import Synchronization
 package final class AccountUpkeep: Service {
     private static let flushInterval = Duration.seconds(1)
     static let purgeInterval = Duration.seconds(3_600)
-    /// How far wall clock and monotonic clock may drift apart in that time.
+    /// The largest drift between wall clock and monotonic clock in that time.
     ///
     /// Beyond it nothing is deleted: a wrong clock must not empty the audit log.
     static let clockTolerance = Duration.seconds(60)

@@ -11,11 +11,11 @@ enum LoginRoutes {
     /// Longest name of a device, in characters.
     static let maximumDevice = 100
 
-    /// What a login's body may say; all of it may be left away, and the body itself, if the header has the password.
+    /// The body of a login; each member is optional, and so is the body if the header has the password.
     private struct LoginRequest: Decodable {
         var user: String?
         var password: String?
-        /// What the user calls the device, for lists of tokens.
+        /// The user's name for the device, for lists of tokens.
         var device: String?
     }
 
@@ -92,15 +92,10 @@ enum LoginRoutes {
     }
 
     private static func loginRequest(_ request: Request) async throws -> LoginRequest {
-        let body: ByteBuffer
+        let body = try await request.bytes(limit: maximumBody)
+        guard !body.isEmpty else { return LoginRequest() }
         do {
-            body = try await request.body.collect(upTo: maximumBody)
-        } catch is NIOTooManyBytesError {
-            throw BackendRefusal.tooLarge("The request body is larger than \(maximumBody) bytes.")
-        }
-        guard body.readableBytes > 0 else { return LoginRequest() }
-        do {
-            return try JSONDecoder().decode(LoginRequest.self, from: Data(body.readableBytesView))
+            return try JSONDecoder().decode(LoginRequest.self, from: Data(body))
         } catch {
             // Nothing of the body, which holds a password.
             throw BackendRefusal.badRequest(#"The body is not a JSON object with "user", "password" and "device"."#)

@@ -5,9 +5,9 @@ import Synchronization
 /// Knows which platforms the hub in front delivers to.
 final class HubPlatforms: Sendable {
     enum Finding: Sendable, Equatable {
-        /// A hub of ours has told which credentials it has.
+        /// The platforms for which a hub of ours has credentials.
         case known(Set<Platform>)
-        /// Another hub, which does not tell, and has no event streams.
+        /// Another hub, which does not report its credentials and has no event streams.
         case unknown
 
         /// Why nothing is sent to a platform; `nil` if it can be tried.
@@ -21,22 +21,28 @@ final class HubPlatforms: Sendable {
         }
     }
 
-    /// How long an answer counts: credentials change seldom, and a message costs one call less.
+    /// The age up to which an answer is used: credentials change seldom, and a message costs one call less.
     static let lifetime = Duration.seconds(10)
 
-    /// How long an answer shows that the hub can be reached.
+    /// How long an answer shows that the hub can be reached; not shorter than ``staleLifetime``.
     static let recency = Duration.seconds(30)
 
-    private enum State {
-        case empty
-        case asking(Task<Finding, any Error>)
-        case found(Finding, at: Duration)
+    /// The age up to which an answer is used while one request asks the hub again.
+    static let staleLifetime = Duration.seconds(30)
+
+    private struct State {
+        var asking: Task<Finding, any Error>?
+        var last: (finding: Finding, at: Duration)?
+    }
+
+    private enum Step {
+        case wait(Task<Finding, any Error>)
+        case use(Finding)
     }
 
     private let hub: HubClient
     private let clock: @Sendable () -> Duration
-    private let state = Mutex(State.empty)
-    private let answeredAt = Mutex<Duration?>(nil)
+    private let state = Mutex(State())
 
     init(hub: HubClient, clock: @escaping @Sendable () -> Duration) {
         self.hub = hub
@@ -48,20 +54,18 @@ final class HubPlatforms: Sendable {
     /// - Throws: ``HubClientError``.
     func current() async throws -> Finding {
         let now = clock()
-        let step = state.withLock { state -> State in
-            switch state {
-            case .asking: return state
-            case .found(_, let at) where now - at < Self.lifetime: return state
-            case .found, .empty:
-                let task = Task { try await self.ask() }
-                state = .asking(task)
-                return state
-            }
+        let step = state.withLock { state -> Step in
+            // One slow answer must not hold up every notification.
+            let lifetime = state.asking == nil ? Self.lifetime : Self.staleLifetime
+            if let last = state.last, now - last.at < lifetime { return .use(last.finding) }
+            if let task = state.asking { return .wait(task) }
+            let task = Task { try await self.ask() }
+            state.asking = task
+            return .wait(task)
         }
         switch step {
-        case .found(let finding, _): return finding
-        case .asking(let task): return try await task.value
-        case .empty: return .unknown
+        case .use(let finding): return finding
+        case .wait(let task): return try await task.value
         }
     }
 
@@ -69,7 +73,8 @@ final class HubPlatforms: Sendable {
     ///
     /// - Throws: ``HubClientError``.
     func checkHub() async throws {
-        if let time = answeredAt.withLock({ $0 }), clock() - time < Self.recency { return }
+        let now = clock()
+        if let last = state.withLock({ $0.last }), now - last.at < Self.recency { return }
         _ = try await current()
     }
 
@@ -77,11 +82,10 @@ final class HubPlatforms: Sendable {
         do {
             let finding = try await answer()
             let now = clock()
-            answeredAt.withLock { $0 = now }
-            state.withLock { $0 = .found(finding, at: now) }
+            state.withLock { $0 = State(asking: nil, last: (finding, now)) }
             return finding
         } catch {
-            state.withLock { $0 = .empty }
+            state.withLock { $0.asking = nil }
             throw error
         }
     }

@@ -50,7 +50,8 @@ struct PlatformResults: Sendable {
             let lines = failures.map { "\($0.platform.rawValue): \($0.failure?.reason ?? "")" }
             throw BackendRefusal(
                 .badGateway,
-                "The notification was not sent everywhere. \(lines.joined(separator: " "))"
+                "The notification was not sent everywhere. \(lines.joined(separator: " "))",
+                cause: failures.first?.failure?.cause
             )
         }
         guard asJSON else { return .empty }

@@ -10,7 +10,7 @@ struct DeviceKey: Hashable, Sendable {
     }
 
     let kind: Kind
-    /// Of an installation in its folded form.
+    /// The id of an installation is in its folded form.
     let id: String
 
     static func registration(_ id: RegistrationID) -> DeviceKey { DeviceKey(kind: .registration, id: id.text) }

@@ -7,10 +7,14 @@ package struct UserDevices: Sendable {
     static let maximumDevices = 1_000
     /// Ids of one user that were given out and not used.
     static let maximumReserved = 50
-    /// How often a request looks for its registration again, after another one has changed it meanwhile.
+    /// Times that a request looks for its registration, which another request may have changed.
     private static let maximumTries = 4
     /// Registrations that make room for one new one at most; each is a call to the hub.
     private static let maximumRemovals = 4
+
+    /// Registrations for one handle that a request merges at most, as many as the tutorials' server lists; each is one
+    /// or two calls to the hub.
+    static let maximumMerged = 100
 
     let store: BackendStore
     let hub: HubClient
@@ -39,7 +43,8 @@ package struct UserDevices: Sendable {
     func registrationID(for user: UserName, handle: HandleDigest?) async throws -> RegistrationID {
         if let handle {
             var kept: RegistrationID?
-            for device in try await store.readDevices({ try $0.registrations(of: user.key, handle: handle) }) {
+            let found = try await store.readDevices { try $0.registrations(of: user.key, handle: handle) }
+            for device in found.prefix(Self.maximumMerged) {
                 let id = try RegistrationID(device.key.id)
                 if kept == nil, try await isThere(id, device) {
                     kept = id
@@ -189,7 +194,9 @@ package struct UserDevices: Sendable {
         var tagged = installation
         tagged.tags.append(DeviceTags.tag(of: user))
         let wanted = tagged
-        if try await store.readDevices({ try $0.device(key) }) == nil { try await makeRoom(nil, user.key) }
+        if try await store.readDevices({ try $0.device(key) })?.isHeld(by: user.key) != true {
+            try await makeRoom(nil, user.key)
+        }
         try await turns.pass(key) {
             let former = try await store.readDevices { try $0.device(key) }
             try await checkOwner(of: installation.id, channel, former, wish)
@@ -255,11 +262,22 @@ package struct UserDevices: Sendable {
             if !isSettled || error.isGone { try await undo(key, former, wish, given, error) }
             throw BackendRefusal(error)
         }
-        if isSettled, let former, at - former.changedAt < Self.day { return }
-        try await store.changeDevices { table in
-            try table.settle(wish, of: key, at: at)
-            if let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
+        let isRecent = isSettled && former.map { at - $0.changedAt < Self.day } == true
+        let hasAccount =
+            isRecent
+            ? try await store.readDevices { try $0.hasAccount(wish.user) }
+            : try await store.changeDevices { table in
+                guard try table.hasAccount(wish.user) else { return false }
+                try table.settle(wish, of: key, at: at)
+                if let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
+                return true
+            }
+        guard hasAccount else {
+            // The account was removed while the hub was called: what cleared the user's devices came too early for this one.
+            try await erase(key)
+            throw BackendRefusal.unauthorized("The user has been removed.")
         }
+        if isRecent { return }
         if let former, former.isRegistered, former.holder.user != wish.user {
             audit.note(AuditEvent(UserName(wish.user), .deviceTakenOver, .done, network))
             audit.note(AuditEvent(UserName(former.holder.user), .deviceLost, .done, network))
@@ -295,15 +313,22 @@ package struct UserDevices: Sendable {
                 return
             }
             if device.isRegistered {
-                try await hubAnswer { hub throws(HubClientError) in
-                    switch key.kind {
-                    case .registration: try await hub.delete(try RegistrationID(stored: key.id))
-                    case .installation: try await hub.delete(try InstallationID(stored: key.id))
-                    }
-                }
+                try await erase(key)
+            } else {
+                try await store.changeDevices { try $0.remove(key) }
             }
-            try await store.changeDevices { try $0.remove(key) }
         }
+    }
+
+    /// Deletes a device at the hub, then here.
+    private func erase(_ key: DeviceKey) async throws {
+        try await hubAnswer { hub throws(HubClientError) in
+            switch key.kind {
+            case .registration: try await hub.delete(try RegistrationID(stored: key.id))
+            case .installation: try await hub.delete(try InstallationID(stored: key.id))
+            }
+        }
+        try await store.changeDevices { try $0.remove(key) }
     }
 
     /// Deletes all devices of a user, those included whose last change may not have been noted.

@@ -120,7 +120,7 @@ extension PushChannel {
 extension BrowserPushChannel {
     fileprivate init?(_ node: JSONNode) {
         guard let endpoint = node["endpoint"]?.string else { return nil }
-        // What a page's PushSubscription.toJSON() gives has the keys in an object of their own.
+        // PushSubscription.toJSON() puts the keys into an object of their own.
         let keys = node["keys"] ?? node
         guard let p256dh = keys["p256dh"]?.string, let auth = keys["auth"]?.string else { return nil }
         self.init(endpoint: endpoint, p256dh: p256dh, auth: auth)

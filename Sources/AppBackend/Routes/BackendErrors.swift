@@ -8,7 +8,14 @@ import SQLiteFiles
 /// Turns what is not a ``BackendRefusal`` into one; failures of the server are logged, and clients learn nothing of them.
 struct BackendErrors: RouterMiddleware {
     /// Not the request's own, which adds keys that are not ours.
-    let logger: Logger
+    private let logger: Logger
+    /// A hub that is down fails every request; each kind of failure is logged once a minute.
+    private let warnings: MinuteLimiter<HTTPResponse.Status>
+
+    init(logger: Logger, clock: BackendClock) {
+        self.logger = logger
+        warnings = MinuteLimiter(1, clock: clock.monotonic)
+    }
 
     func handle(
         _ request: Request,
@@ -18,6 +25,9 @@ struct BackendErrors: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let refusal as BackendRefusal {
+            if let cause = refusal.cause, warnings.admit(refusal.status) == nil {
+                logger.warning("the hub failed", metadata: ["error.reason": "\(cause)"])
+            }
             throw refusal
         } catch let error as ProtocolError {
             throw BackendRefusal(error)

@@ -1,5 +1,6 @@
 import Foundation
 package import HTTPTypes
+import HubClient
 package import Hummingbird
 import NIOCore
 
@@ -9,11 +10,22 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
     /// One sentence that holds no credentials, payload or push handle.
     package let reason: String
     package let headers: HTTPFields
+    /// The failure of the hub that led to the refusal, for the log only.
+    let cause: HubClientError?
 
     package init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:]) {
+        self.init(status, reason, headers: headers, cause: nil)
+    }
+
+    init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:], cause: HubClientError?) {
         self.status = status
         self.reason = reason
         self.headers = headers
+        self.cause = cause
+    }
+
+    func caused(by error: HubClientError?) -> BackendRefusal {
+        BackendRefusal(status, reason, headers: headers, cause: error)
     }
 
     package var description: String { reason }

@@ -22,27 +22,32 @@ package struct BackendRequest: Sendable {
         return text
     }
 
+    /// Reads the whole body, as ``Hummingbird/Request/bytes(limit:)`` does.
+    func body(limit: Int) async throws(BackendRefusal) -> [UInt8] { try await request.bytes(limit: limit) }
+
+    /// True if the client asks for JSON by its name; what takes anything wants nothing in particular.
+    var asksForJSON: Bool {
+        (request.headers[.accept] ?? "").split(separator: ",").contains { range in
+            range.prefix { $0 != ";" }.trimming(" \t").lowercased() == "application/json"
+        }
+    }
+}
+
+extension Request {
     /// Reads the whole body.
     ///
     /// - Throws: 413 above `limit` bytes, 400 for a body that does not come whole.
-    func body(limit: Int) async throws(BackendRefusal) -> [UInt8] {
+    func bytes(limit: Int) async throws(BackendRefusal) -> [UInt8] {
         let tooLarge = BackendRefusal.tooLarge("The request body is larger than \(limit) bytes.")
-        guard request.headers[.contentLength].flatMap({ Int($0) }) ?? 0 <= limit else { throw tooLarge }
+        guard headers[.contentLength].flatMap({ Int($0) }) ?? 0 <= limit else { throw tooLarge }
         do {
-            let buffer = try await request.body.collect(upTo: limit)
+            let buffer = try await body.collect(upTo: limit)
             return [UInt8](buffer.readableBytesView)
         } catch is NIOTooManyBytesError {
             throw tooLarge
         } catch {
             // Nothing but the connection can fail here.
             throw .badRequest("The request body did not arrive completely.")
-        }
-    }
-
-    /// True if the client asks for JSON by its name; what takes anything wants nothing in particular.
-    var asksForJSON: Bool {
-        (request.headers[.accept] ?? "").split(separator: ",").contains { range in
-            range.prefix { $0 != ";" }.trimming(" \t").lowercased() == "application/json"
         }
     }
 }

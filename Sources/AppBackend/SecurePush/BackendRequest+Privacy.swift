@@ -18,8 +18,9 @@ extension BackendRequest {
                 }
                 if let scheme { return scheme == "https" || context.client?.isLoopback == true }
             }
-            // A Unix socket has no address.
-            guard let peer, !peer.isLoopback else { return true }
+            // A Unix socket has no address. A proxy on this machine may say for whom it calls, and not how it was called.
+            guard let peer else { return true }
+            if peer.isLoopback, context.client?.isLoopback != false { return true }
             return await Self.speaksTLS(context.channel)
         }
     }

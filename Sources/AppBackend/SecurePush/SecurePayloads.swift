@@ -4,11 +4,11 @@ import HubProtocol
 package struct SecurePayloads: Sendable {
     /// Bytes of the largest payload.
     static let maximumBytes = 16_384
-    /// How long a payload can be fetched.
+    /// The time in which a payload can be fetched.
     static let lifetime = Duration.seconds(72 * 3_600)
-    /// Fetches of one user in a minute that find nothing.
+    /// Fetches in a minute by which one user finds no payload.
     static let missesLimit = 30
-    /// The longest wait that a sender is told, where payloads wait for days.
+    /// The longest `Retry-After` of a refused payload; room may come sooner, when the addressee fetches one.
     private static let longestWait = Duration.seconds(3_600)
     private static let busyWait = Duration.seconds(60)
 

@@ -114,6 +114,8 @@ extension BackendStore {
                     """,
                 arguments: [name.key, name.text] + hash.columns + [mayNotifyOthers, now, now]
             )
+            // Sent to the name before it had an owner: nobody could fetch them, and they would take the owner's room.
+            try PayloadTable(db: db).deleteAll(of: name.key)
             try AuditEvent(name, .accountAdded, .done, nil).insert(at: now, in: db)
         }
     }

@@ -8,6 +8,13 @@ extension AuditEvent {
         try insert(at: now, until: now, count: 1, in: db)
     }
 
+    /// Counts the event, in the transaction that it belongs to, in a recent row of equal ones if there is one.
+    ///
+    /// For changes that a user can repeat at will: with a row for each, they would push out other events.
+    func count(at now: Timestamp, in db: Database) throws {
+        _ = try CountedEvent(event: self, first: now, last: now, count: 1).store(in: db)
+    }
+
     fileprivate func insert(at first: Timestamp, until last: Timestamp, count: Int, in db: Database) throws {
         try db.cachedStatement(
             sql: "INSERT INTO audit (at, lastAt, count, who, what, outcome, network) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -30,21 +37,23 @@ extension AuditEvent {
     }
 }
 
+extension CountedEvent {
+    /// - Returns: True if no row of equal events was recent enough.
+    fileprivate func store(in db: Database) throws -> Bool {
+        let since = first - AuditLog.span(of: event.outcome)
+        if try event.add(count: count, until: last, since: since, in: db) { return false }
+        try event.insert(at: first, until: last, count: count, in: db)
+        return true
+    }
+}
+
 extension BackendStore {
     /// Stores collected events: each in a row of equal ones that is recent enough, else in one of its own.
     ///
     /// - Returns: The number of new rows.
     func insert(_ events: [CountedEvent]) async throws -> Int {
         try await write { db in
-            var newRows = 0
-            for counted in events {
-                let (event, count) = (counted.event, counted.count)
-                let since = counted.first - AuditLog.span(of: event.outcome)
-                if try event.add(count: count, until: counted.last, since: since, in: db) { continue }
-                try event.insert(at: counted.first, until: counted.last, count: count, in: db)
-                newRows += 1
-            }
-            return newRows
+            try events.reduce(into: 0) { newRows, event in if try event.store(in: db) { newRows += 1 } }
         }
     }
 

@@ -87,6 +87,11 @@ struct DeviceTable {
         return try Row.fetchAll(db, sql: sql, arguments: arguments).compactMap(Self.device)
     }
 
+    /// True while a user's account has not been removed.
+    func hasAccount(_ user: String) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM account WHERE key = ?)", arguments: [user]) == true
+    }
+
     /// The device of a user that changed longest ago, if the user has `limit` of them or more.
     func excessDevice(of user: String, limit: Int) throws -> Device? {
         let sql = "SELECT count(*) FROM device WHERE user = ? AND isRegistered = 1"

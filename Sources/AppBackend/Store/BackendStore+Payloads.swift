@@ -36,15 +36,15 @@ extension BackendStore {
     }
 }
 
-/// How many payloads are stored at most.
+/// The largest numbers of stored payloads.
 struct PayloadBounds: Sendable {
-    /// Of one addressee, while none of them is fetched; those that were fetched make room.
+    /// Payloads of one addressee that nobody has fetched; those that were fetched make room for others.
     var waiting = 1_000
-    /// Of all users together: 1.6 GB of the largest.
+    /// Payloads of all users together: 1.6 GB if each has the largest size.
     var total = 100_000
 }
 
-/// Whether a payload has a place in the store.
+/// The result of storing a payload.
 enum PayloadPlace: Sendable, Equatable {
     case stored(id: Int64)
     /// So many wait for the addressee that another one has no room before one of them expires.
@@ -59,7 +59,7 @@ struct StoredPayload: Sendable, Equatable {
 
 /// Payloads that wait to be fetched, within a transaction.
 struct PayloadTable {
-    /// What the tutorials' client can read (`intValue`), without 0, which is its word for a text that is no number.
+    /// The numbers that the tutorials' client can read (`intValue`), without 0, which it gets for any other text.
     static let ids = Int64(1)...Int64(Int32.max)
     /// Tries to find an id that is not used; one in 20,000 fails when the store is full.
     private static let maximumTries = 20

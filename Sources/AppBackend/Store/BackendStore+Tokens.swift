@@ -58,7 +58,7 @@ extension BackendStore {
                     """,
                 arguments: [account.id, hash, device, now, now + AccessToken.lifetime, now]
             )
-            try AuditEvent(account.name, .logIn, .done, network).insert(at: now, in: db)
+            try AuditEvent(account.name, .logIn, .done, network).count(at: now, in: db)
             return true
         }
     }
@@ -78,7 +78,7 @@ extension BackendStore {
             )
             guard let name else { return false }
             try db.execute(sql: "DELETE FROM token WHERE hash = ?", arguments: [hash])
-            try AuditEvent(UserName(name), .logOut, .done, network).insert(at: now, in: db)
+            try AuditEvent(UserName(name), .logOut, .done, network).count(at: now, in: db)
             return true
         }
     }

@@ -2,7 +2,7 @@ import GRDB
 import HubProtocol
 import SQLiteFiles
 
-/// What a stored registration id leads to, for one user and handle.
+/// The registration that a stored id means, for one user and handle.
 enum DeviceFinding: Sendable, Equatable {
     case device(Device)
     /// The user has presented the id before and was refused: from now on it stands for a registration of theirs.

@@ -96,4 +96,20 @@ import Testing
         let all = try files.map { try Data(contentsOf: URL(filePath: bench.folder.file($0))) }
         #expect(all.contains { $0.range(of: Data("alice".utf8)) != nil })
     }
+
+    @Test func `a new user does not get what was sent to the name before`() async throws {
+        let bench = try SignInBench()
+        let now = bench.clock.now
+        let bounds = PayloadBounds(waiting: 1, total: 10)
+        let place = try await bench.store.changePayloads { table in
+            try table.insert(for: "carol", within: bounds, now: now, expiresAt: now + .seconds(60)) { _ in Data([1]) }
+        }
+        guard case .stored(let id) = place else {
+            Issue.record("\(place)")
+            return
+        }
+        try await bench.add("Carol")
+        let kept = try await bench.store.readPayloads { try $0.payload(id, of: "carol", now: now) }
+        #expect(kept == nil)
+    }
 }

@@ -1,5 +1,6 @@
 import GRDB
 import HubProtocol
+import HubTestServer
 import Testing
 
 @testable import AppBackend
@@ -27,9 +28,9 @@ import Testing
         let records = try await bench.auditRecords()
         #expect(
             Self.lines(records) == [
-                "alice account added done - 1", "alice rights changed done - 1", "alice log-in done 192.0.2.0/24 1",
-                "alice sign-in done 192.0.2.0/24 1", "alice log-in done 192.0.2.0/24 1",
-                "alice log-out done 198.51.100.0/24 1", "alice token revoked done - 1",
+                "alice account added done - 1", "alice rights changed done - 1", "alice log-in done 192.0.2.0/24 2",
+                "alice sign-in done 192.0.2.0/24 1", "alice log-out done 198.51.100.0/24 1",
+                "alice token revoked done - 1",
                 "alice password changed done - 1", "alice account removed done - 1",
             ]
         )
@@ -98,6 +99,62 @@ import Testing
         #expect(records.count == AuditLog.maximumPending + 1)
         #expect(records.filter { $0.network == nil }.map(\.count) == [500])
         #expect(records.map(\.count).reduce(0, +) == count)
+    }
+
+    @Test func `a flood of refusals does not hide who did what`() async throws {
+        let bench = try SignInBench()
+        for number in 0...AuditLog.maximumPending {
+            bench.audit.note(
+                AuditEvent(nil, .token, .refused, SignInBench.network("10.\(number / 200).\(number % 200).1"))
+            )
+        }
+        bench.audit.note(AuditEvent(UserName("alice"), .payloadFetched, .done, SignInBench.home))
+        let records = try await bench.auditRecords()
+        #expect(Self.lines(records).contains("alice payload fetched done 192.0.2.0/24 1"))
+    }
+
+    @Test func `a user who logs in and out all the time cannot push out other events`() async throws {
+        let bench = try SignInBench()
+        try await bench.add("alice")
+        for _ in 0..<20 {
+            let token = try await bench.logIn("alice")
+            try await bench.signIn.logOut(try #require(AccessToken(token)), SignInBench.home)
+        }
+        let records = try await bench.auditRecords()
+        #expect(
+            Set(Self.lines(records)) == [
+                "alice account added done - 1", "alice sign-in done 192.0.2.0/24 1",
+                "alice log-in done 192.0.2.0/24 20", "alice log-out done 192.0.2.0/24 20",
+            ]
+        )
+    }
+
+    @Test func `what waits for a database that cannot be written is bounded`() async throws {
+        let bench = try SignInBench()
+        try await bench.store.write { try $0.execute(sql: "ALTER TABLE audit RENAME TO missing") }
+        func flood(_ first: Int) {
+            for number in 0..<AuditLog.maximumPending {
+                let network = SignInBench.network("10.\(first + number / 200).\(number % 200).1")
+                bench.audit.note(AuditEvent(nil, .token, .refused, network))
+            }
+        }
+        flood(0)
+        let (isHeld, gate) = (Gate(), Gate())
+        let holder = Task {
+            try await bench.store.write { _ in
+                isHeld.open()
+                gate.blockUntilOpen()
+            }
+        }
+        await isHeld.opened()
+        let flush = Task { await bench.audit.flush() }
+        for _ in 0..<1_000_000 where bench.audit.pendingCount > 0 { await Task.yield() }
+        // The write waits; meanwhile as many others arrive.
+        flood(100)
+        gate.open()
+        await flush.value
+        try await holder.value
+        #expect(bench.audit.pendingCount == AuditLog.maximumPending + 1)
     }
 
     @Test func `what cannot be written is written later`() async throws {

@@ -1,6 +1,10 @@
 import Foundation
+import HTTPTypes
 import HubProtocol
 import HubTestServer
+import Hummingbird
+import NIOCore
+import NIOEmbedded
 import NetworkAddresses
 import OutboundHTTP
 import Testing
@@ -237,5 +241,23 @@ struct LoginRouteTests {
             let reply = try await server.send("GET", "/api/me", headers)
             #expect(reply.text == "alice 203.0.113.0/24")
         }
+    }
+
+    @Test func `a body that does not arrive completely is the client's failure`() async throws {
+        let (parts, sender) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream()
+        sender.yield(ByteBuffer(string: #"{"user":"#))
+        sender.finish(throwing: ChannelError.eof)
+        let head = HTTPRequest(method: .post, scheme: "http", authority: "localhost", path: "/api/login")
+        let request = Request(head: head, body: RequestBody(asyncSequence: parts))
+        let refusal = await #expect(throws: BackendRefusal.self) { try await request.bytes(limit: 100) }
+        #expect(refusal?.status == .badRequest)
+        let bench = try SignInBench()
+        let context = BackendRequestContext(
+            source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: SignInBench.quiet)
+        )
+        let logIn = await #expect(throws: BackendRefusal.self) {
+            try await LoginRoutes.logIn(request, context, bench.signIn)
+        }
+        #expect(logIn?.status == .badRequest)
     }
 }

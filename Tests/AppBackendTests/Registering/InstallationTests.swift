@@ -123,6 +123,15 @@ import Testing
             let left = try await devices.store.readDevices { try $0.devices(of: "ann") }
             #expect(left.count == UserDevices.maximumDevices)
             #expect(!left.contains { $0.key.id == "1-1-1" } && left.contains { $0.key.id == "i0" })
+            // So does a device that the user takes over.
+            #expect(
+                try await backend.send("PUT", "/api/installations/i2", as: "bob", Self.json("i2", "AD")).status == 200
+            )
+            #expect(
+                try await backend.send("PUT", "/api/installations/i2", as: "ann", Self.json("i2", "AD")).status == 200
+            )
+            let taken = try await devices.store.readDevices { try $0.devices(of: "ann") }
+            #expect(taken.count == UserDevices.maximumDevices && taken.contains { $0.key.id == "i2" })
         }
     }
 }

@@ -17,6 +17,8 @@ import Testing
             /// The hub does what it is asked for; nobody learns of it.
             case lostAnswer
             case refusal(Int)
+            /// The answer comes after this work.
+            case during(@Sendable () async -> Void)
         }
 
         private let fault = Mutex<Fault?>(nil)
@@ -36,6 +38,14 @@ import Testing
                 if case .refusal(let status)? = way.current, request.method == "PUT" { return .status(status) }
                 let answer = Self.pass(request, to: hub.port, http)
                 if case .lostAnswer? = way.current, request.method == "PUT" { return .hangUp }
+                if case .during(let work)? = way.current, request.method == "PUT" {
+                    let isDone = Gate()
+                    Task {
+                        await work()
+                        isDone.open()
+                    }
+                    isDone.blockUntilOpen()
+                }
                 return answer
             }
             let strings = try hub.service.connectionStrings(endpoint: proxy.baseURL)
@@ -146,6 +156,22 @@ import Testing
                 #expect(try await backend.send("DELETE", "/api/register/\(stored)", as: second).status == 200)
                 #expect(try await hub.registrations().isEmpty)
             }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a user who is removed while a device registers leaves nothing at the hub`(isRepeated: Bool) async throws {
+        try await run { backend, hub, way in
+            let ann = try #require(UserName("ann"))
+            var app = RegisterClient(backend, .forgetting, as: "ann")
+            try await app.register("AA")
+            let id = try #require(app.stored)
+            let store = backend.store
+            way.set(.during { try? await Accounts(store: store).remove(ann) })
+            #expect(try await put(backend, id, isRepeated ? "AA" : "BB", as: "ann").status == 401)
+            #expect(try await hub.registrations().isEmpty)
+            let left = try await store.readDevices { try $0.devices(of: "ann") }
+            #expect(left.isEmpty)
         }
     }
 

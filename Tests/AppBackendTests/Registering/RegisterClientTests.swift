@@ -154,4 +154,23 @@ import Testing
             )
         }
     }
+
+    @Test func `a request merges a hundred registrations of a handle, and the next request the others`() async throws {
+        try await TestBackend.run { backend, _ in
+            let store = backend.store
+            let handle = HandleDigest(.handle("AA"))
+            let at = Timestamp(Date())
+            try await store.changeDevices { table in
+                for number in 1...UserDevices.maximumMerged + 2 {
+                    let key = DeviceKey(kind: .registration, id: "1-1-\(number)")
+                    try table.want(Device.Holder(user: "ann", handle: handle), of: key, at: at)
+                }
+            }
+            for left in [2, 0] {
+                #expect(try await backend.send("POST", "/api/register?handle=AA", as: "ann").status == 200)
+                let found = try await store.readDevices { try $0.registrations(of: "ann", handle: handle) }
+                #expect(found.count { $0.isRegistered } == left)
+            }
+        }
+    }
 }

@@ -31,6 +31,7 @@ struct TestBackend: Sendable {
     static func run<Output>(
         _ hub: HubClient,
         store path: String,
+        logger: Logger = .quiet,
         configure: (inout BackendConfiguration) -> Void = { _ in },
         _ body: (TestBackend) async throws -> Output
     ) async throws -> Output {
@@ -44,7 +45,7 @@ struct TestBackend: Sendable {
             secrets: try PayloadBox(keyFile: path + ".key"),
             hub: hub,
             configuration: configuration,
-            logger: .quiet
+            logger: logger
         )
         let (ports, port) = AsyncStream<Int>.makeStream()
         let application = Application(

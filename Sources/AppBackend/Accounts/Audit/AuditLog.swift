@@ -19,14 +19,18 @@ package final class AuditLog: Sendable {
     package static let retention = Duration.seconds(90 * 86_400)
     /// Some 50 MB; the oldest go first.
     package static let maximumRows = 500_000
-    /// Of each kind of refusal, so that nobody can push out other events with wrong passwords.
+    /// Rows of each outcome that is a refusal, so that nobody can push out other events with wrong passwords.
     package static let maximumRefusals = 100_000
-    /// Different events between two writes; those above are counted without user and network.
+    /// Different refusals between two writes; those above are counted without user and network.
     static let maximumPending = 1_000
+    /// Different events of all outcomes between two writes.
+    ///
+    /// Refusals cannot take the second half, so that nobody can hide what a user did behind wrong tokens.
+    static let maximumPendingOfAll = 2 * maximumPending
     /// New rows after which the bounds are enforced.
     static let rowsBetweenBounds = 10_000
 
-    /// How long equal events share a row: a day for what users do all the time, an hour for refusals.
+    /// The time in which equal events share a row: a day for what users do all the time, an hour for refusals.
     static func span(of outcome: AuditEvent.Outcome) -> Duration { .seconds(outcome == .done ? 86_400 : 3_600) }
 
     private struct State {
@@ -46,12 +50,13 @@ package final class AuditLog: Sendable {
         self.logger = logger
     }
 
+    /// Number of different events that wait to be written.
+    var pendingCount: Int { state.withLock { $0.pending.count } }
+
     /// Notes an event, to be written soon.
     package func note(_ event: AuditEvent) {
         let now = clock.now()
         state.withLock { state in
-            let isFull = state.pending.count >= Self.maximumPending && state.pending[event] == nil
-            let event = isFull ? AuditEvent(nil, event.what, event.outcome, nil) : event
             Self.merge(CountedEvent(event: event, first: now, last: now, count: 1), into: &state.pending)
         }
     }
@@ -92,15 +97,15 @@ package final class AuditLog: Sendable {
     }
 
     private static func merge(_ new: CountedEvent, into pending: inout [AuditEvent: CountedEvent]) {
-        guard let old = pending[new.event] else {
-            pending[new.event] = new
-            return
-        }
-        pending[new.event] = CountedEvent(
-            event: new.event,
-            first: min(old.first, new.first),
-            last: max(old.last, new.last),
-            count: old.count + new.count
+        let limit = new.event.outcome == .done ? maximumPendingOfAll : maximumPending
+        let hasRoom = pending[new.event] != nil || pending.count < limit
+        let event = hasRoom ? new.event : AuditEvent(nil, new.event.what, new.event.outcome, nil)
+        let old = pending[event]
+        pending[event] = CountedEvent(
+            event: event,
+            first: min(old?.first ?? new.first, new.first),
+            last: max(old?.last ?? new.last, new.last),
+            count: (old?.count ?? 0) + new.count
         )
     }
 }

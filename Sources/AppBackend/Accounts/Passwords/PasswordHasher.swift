@@ -10,7 +10,7 @@ import Synchronization
 package final class PasswordHasher: Sendable {
     /// Derivations that wait for the one that runs.
     package static let maximumWaiting = 32
-    /// Of the thread, as `nice` counts.
+    /// The nice value of the thread.
     private static let niceness: Int32 = 10
 
     private struct Job: Sendable {
@@ -30,7 +30,7 @@ package final class PasswordHasher: Sendable {
         var lastServed: ClientNetwork?
     }
 
-    /// Of new hashes.
+    /// The cost of new hashes.
     let parameters: ScryptParameters
     private let derive: PasswordHash.Derivation
     /// A hash that no password has, for accounts that are not there.

@@ -4,7 +4,7 @@ package import HubProtocol
 /// A secret that stands for a signed-in user: 256 random bits, of which only the SHA-256 is stored.
 package struct AccessToken: Sendable, CustomStringConvertible {
     package static let lifetime = Duration.seconds(30 * 86_400)
-    /// A further login takes the place of the oldest.
+    /// Tokens of one user; a further login revokes the oldest.
     package static let maximumPerUser = 100
     private static let byteCount = 32
 
@@ -31,7 +31,7 @@ package struct AccessToken: Sendable, CustomStringConvertible {
     package var description: String { "(token)" }
 }
 
-/// What is known of a token, which itself is not.
+/// The stored facts about a token, without the token.
 package struct TokenRecord: Sendable, Equatable {
     package let id: Int64
     /// As the client named it at the login.

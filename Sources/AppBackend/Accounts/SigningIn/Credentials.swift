@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an `Authorization` header presents.
+/// The credentials in an `Authorization` header.
 enum Credentials: Sendable {
     case none
     case password(PasswordLogin)

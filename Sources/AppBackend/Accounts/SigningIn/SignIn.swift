@@ -157,7 +157,7 @@ package final class SignIn: Sendable {
 /// Why a request has no signed-in user.
 package enum SignInRefusal: Error, Sendable, Equatable {
     case noCredentials
-    /// An unknown user, a wrong password or a malformed header; which one is not told.
+    /// An unknown user, a wrong password or a malformed header; the client does not learn which.
     case wrongCredentials
     /// A token that is not valid: unknown, expired or revoked.
     case wrongToken
