@@ -38,6 +38,9 @@ import Testing
             url: url,
             headers: [("Authorization", "Basic \(credentials)"), ("Content-Type", "application/json")],
             body: body.map { Array($0.utf8) },
+            // Passwords take seconds in a program that is not optimized.
+            totalTimeout: .seconds(600),
+            idleTimeout: .seconds(600),
             maximumRedirects: 0,
             addresses: .any
         )

@@ -130,9 +130,11 @@ func untilStopped<Output: Sendable>(
     onStopping: @escaping @Sendable () -> Void = {},
     _ work: @escaping @Sendable () async throws -> Output
 ) async throws -> Output {
+    // Before the work begins: a signal that comes when it says that it is ready must not kill it.
+    let signals = TerminationSignals.stream()
     let task = Task { try await work() }
     let watcher = Task {
-        for await _ in TerminationSignals.stream() {
+        for await _ in signals {
             onStopping()
             task.cancel()
         }

@@ -66,6 +66,8 @@ struct LoginServer: Sendable {
                 url: "http://127.0.0.1:\(port)\(path)",
                 headers: headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
                 body: body.map { Array($0.utf8) } ?? (method == "POST" ? [] : nil),
+                totalTimeout: .seconds(600),
+                idleTimeout: .seconds(600),
                 addresses: .any
             )
         )

@@ -121,6 +121,8 @@ struct TestBackend: Sendable {
                 url: "http://127.0.0.1:\(port)\(target)",
                 headers: headers,
                 body: body.map { Array($0.utf8) },
+                totalTimeout: .seconds(600),
+                idleTimeout: .seconds(600),
                 maximumRedirects: 0,
                 addresses: .any
             )
