@@ -10,28 +10,38 @@ final class SocketCorks {
     private static let maximum = 16
 
     private var sockets: Set<curl_socket_t> = []
+    /// Sockets that ``uncork()`` has to let go, whatever was opened meanwhile.
+    private var corked: Set<curl_socket_t> = []
 
     /// Learns of the sockets that a handle opens and closes.
     func watch(_ easy: UnsafeMutableRawPointer) -> CURLcode {
         ccurl_set_socket_watch(easy, Unmanaged.passUnretained(self).toOpaque(), socketOpened, socketClosed)
     }
 
-    func cork() { set(1) }
-
-    func uncork() { set(0) }
-
-    private func set(_ value: CInt) {
+    func cork() {
         guard sockets.count <= Self.maximum else { return }
-        for socket in sockets {
-            withUnsafePointer(to: value) { value in
-                _ = setsockopt(socket, CInt(IPPROTO_TCP), TCP_CORK, value, socklen_t(MemoryLayout<CInt>.size))
-            }
+        corked = sockets
+        for socket in corked { Self.set(1, socket) }
+    }
+
+    func uncork() {
+        for socket in corked { Self.set(0, socket) }
+        corked = []
+    }
+
+    private static func set(_ value: CInt, _ socket: curl_socket_t) {
+        withUnsafePointer(to: value) { value in
+            _ = setsockopt(socket, CInt(IPPROTO_TCP), TCP_CORK, value, socklen_t(MemoryLayout<CInt>.size))
         }
     }
 
-    fileprivate func open(_ socket: curl_socket_t) { sockets.insert(socket) }
+    func noteOpened(_ socket: curl_socket_t) { sockets.insert(socket) }
 
-    fileprivate func close(_ socket: curl_socket_t) { sockets.remove(socket) }
+    /// Its number may soon be another socket's.
+    func noteClosed(_ socket: curl_socket_t) {
+        sockets.remove(socket)
+        corked.remove(socket)
+    }
 }
 
 private func corks(_ context: UnsafeMutableRawPointer?) -> SocketCorks? {
@@ -39,11 +49,11 @@ private func corks(_ context: UnsafeMutableRawPointer?) -> SocketCorks? {
 }
 
 private func socketOpened(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _: curlsocktype) -> Int32 {
-    corks(context)?.open(socket)
+    corks(context)?.noteOpened(socket)
     return Int32(CURL_SOCKOPT_OK)
 }
 
 private func socketClosed(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
-    corks(context)?.close(socket)
+    corks(context)?.noteClosed(socket)
     return Glibc.close(socket)
 }
