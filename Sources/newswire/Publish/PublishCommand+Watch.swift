@@ -72,15 +72,16 @@ private struct WatchService: Service {
     let account: @Sendable () throws -> Void
 
     func run() async throws {
+        // At a terminal a hang-up means that it is closed. Elsewhere it asks for a reload, from the moment of being ready.
+        let hangUps = Console.isInteractive ? nil : TerminationSignals.stream([SIGHUP])
         try await cancelWhenGracefulShutdown {
             if isReady { notifier?.ready() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await feedingWatchdog { try await watch.run() } }
                 group.addTask { await keepAccount() }
                 group.addTask {
-                    // At a terminal it means that this is closed.
-                    guard !Console.isInteractive else { return }
-                    for await _ in TerminationSignals.stream([SIGHUP]) { watch.reload() }
+                    guard let hangUps else { return }
+                    for await _ in hangUps { watch.reload() }
                 }
                 defer { group.cancelAll() }
                 for try await _ in group where Task.isCancelled { return }
