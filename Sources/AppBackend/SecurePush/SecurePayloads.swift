@@ -40,22 +40,31 @@ package struct SecurePayloads: Sendable {
     /// Stores a payload.
     ///
     /// - Returns: Its id, random in ``PayloadTable/ids``.
-    /// - Throws: 413 for one that is too large, 429 when too many wait for the addressee, 503 when the store is full.
-    func put(_ text: String, for addressee: UserName) async throws -> Int64 {
+    /// - Throws: 413 for one that is too large, 429 when too many wait for the addressee or are the sender's, 503 when the store is full.
+    func put(_ text: String, for addressee: UserName, from sender: UserName) async throws -> Int64 {
         guard text.utf8.count <= Self.maximumBytes else {
             throw BackendRefusal.tooLarge("The payload is larger than \(Self.maximumBytes) bytes.")
         }
         let (now, box, bounds) = (clock.now(), box, bounds)
         let place = try await store.changePayloads { table in
-            try table.insert(for: addressee.key, within: bounds, now: now, expiresAt: now + Self.lifetime) { id in
-                try box.seal(text, id: id, addressee: addressee.key)
-            }
+            try table.insert(
+                for: addressee.key,
+                from: sender.key,
+                within: bounds,
+                now: now,
+                expiresAt: now + Self.lifetime
+            ) { id in try box.seal(text, id: id, addressee: addressee.key) }
         }
         switch place {
         case .stored(let id): return id
         case .addresseeIsFull(let time):
             throw BackendRefusal.tooManyRequests(
                 "\(bounds.waiting) payloads wait for this user.",
+                retryAfter: min(time - now, Self.longestWait)
+            )
+        case .senderIsFull(let time):
+            throw BackendRefusal.tooManyRequests(
+                "\(bounds.ofSender) payloads of yours are stored.",
                 retryAfter: min(time - now, Self.longestWait)
             )
         case .storeIsFull:

@@ -18,7 +18,7 @@ enum SecureRoutes {
         )
         try backend.notifier.checkRight(of: caller, to: wanted.addressee)
         try backend.notifier.admit(caller, to: wanted.addressee)
-        let id = try await backend.payloads.put(wanted.payload, for: wanted.addressee)
+        let id = try await backend.payloads.put(wanted.payload, for: wanted.addressee, from: caller.name)
         let notification = SecureNotification(
             id: id,
             alert: configuration.secureAlert,

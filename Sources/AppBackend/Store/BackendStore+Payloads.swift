@@ -11,12 +11,14 @@ extension BackendStore {
                 CREATE TABLE payload (
                     addressee TEXT NOT NULL,
                     id INTEGER NOT NULL UNIQUE CHECK (id BETWEEN 1 AND 2147483647),
+                    sender TEXT NOT NULL,
                     isRead INTEGER NOT NULL,
                     expiresAt INTEGER NOT NULL,
                     sealed BLOB NOT NULL,
                     PRIMARY KEY (addressee, id)
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX payloadByState ON payload (addressee, isRead, expiresAt);
+                CREATE INDEX payloadBySender ON payload (sender, expiresAt);
                 CREATE INDEX payloadByExpiry ON payload (expiresAt);
                 """
         )
@@ -40,6 +42,8 @@ extension BackendStore {
 struct PayloadBounds: Sendable {
     /// Payloads of one addressee that nobody has fetched; those that were fetched make room for others.
     var waiting = 1_000
+    /// Payloads of one sender, fetched or not: nobody who may notify others can fill the store for everybody.
+    var ofSender = 10_000
     /// Payloads of all users together: 1.6 GB if each has the largest size.
     var total = 100_000
 }
@@ -49,6 +53,8 @@ enum PayloadPlace: Sendable, Equatable {
     case stored(id: Int64)
     /// So many wait for the addressee that another one has no room before one of them expires.
     case addresseeIsFull(until: Timestamp)
+    /// The sender has stored so many that another one has no room before one of them expires.
+    case senderIsFull(until: Timestamp)
     case storeIsFull
 }
 
@@ -70,6 +76,7 @@ struct PayloadTable {
     ///
     /// - Parameters:
     ///   - addressee: The key of a ``UserName``, whether there is such a user or not.
+    ///   - sender: The key of the name of who sends it.
     ///   - bounds: How many there may be.
     ///   - now: Payloads that expire earlier do not count.
     ///   - expiresAt: When it can no longer be fetched.
@@ -78,11 +85,18 @@ struct PayloadTable {
     /// - Throws: What SQLite says, or `seal`.
     func insert(
         for addressee: String,
+        from sender: String,
         within bounds: PayloadBounds,
         now: Timestamp,
         expiresAt: Timestamp,
         seal: (Int64) throws -> Data
     ) throws -> PayloadPlace {
+        let sent = try Row.fetchOne(
+            db,
+            sql: "SELECT count(*), min(expiresAt) FROM payload WHERE sender = ? AND expiresAt > ?",
+            arguments: [sender, now]
+        )
+        if let sent, sent[0] >= bounds.ofSender { return .senderIsFull(until: sent[1]) }
         let valid = "addressee = :addressee AND expiresAt > :now"
         let arguments: StatementArguments = ["addressee": addressee, "now": now]
         let waiting = try Row.fetchOne(
@@ -98,8 +112,8 @@ struct PayloadTable {
             return .storeIsFull
         }
         try db.execute(
-            sql: "INSERT INTO payload (addressee, id, isRead, expiresAt, sealed) VALUES (?, ?, 0, ?, ?)",
-            arguments: [addressee, id, expiresAt, try seal(id)]
+            sql: "INSERT INTO payload (addressee, id, sender, isRead, expiresAt, sealed) VALUES (?, ?, ?, 0, ?, ?)",
+            arguments: [addressee, id, sender, expiresAt, try seal(id)]
         )
         return .stored(id: id)
     }

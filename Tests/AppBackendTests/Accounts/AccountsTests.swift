@@ -102,7 +102,13 @@ import Testing
         let now = bench.clock.now
         let bounds = PayloadBounds(waiting: 1, total: 10)
         let place = try await bench.store.changePayloads { table in
-            try table.insert(for: "carol", within: bounds, now: now, expiresAt: now + .seconds(60)) { _ in Data([1]) }
+            try table.insert(
+                for: "carol",
+                from: "alice",
+                within: bounds,
+                now: now,
+                expiresAt: now + .seconds(60)
+            ) { _ in Data([1]) }
         }
         guard case .stored(let id) = place else {
             Issue.record("\(place)")

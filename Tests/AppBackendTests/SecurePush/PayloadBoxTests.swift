@@ -40,7 +40,7 @@ import Testing
         let store = try BackendStore(path: scratch.file("b.sqlite"))
         let bob = try #require(UserName("bob"))
         let first = SecurePayloads(store: store, box: try PayloadBox(keyFile: path), clock: .system)
-        let id = try await first.put("x", for: bob)
+        let id = try await first.put("x", for: bob, from: bob)
         let box = try PayloadBox(keyFile: scratch.file("other.key"))
         let second = SecurePayloads(store: store, box: box, clock: .system)
         await #expect(throws: SecurePayloads.Unreadable.self) { try await second.fetch(id, by: bob) }

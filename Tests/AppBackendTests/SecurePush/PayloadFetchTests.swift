@@ -14,7 +14,7 @@ import Testing
 @Suite struct PayloadFetchTests {
     private func put(_ backend: TestBackend, _ text: String, for name: String) async throws -> Int64 {
         let user = try #require(UserName(name))
-        return try await backend.backend.payloads.put(text, for: user)
+        return try await backend.backend.payloads.put(text, for: user, from: user)
     }
 
     @Test func `an id that is 0, unknown, another's or no number gives one and the same refusal`() async throws {
@@ -35,6 +35,31 @@ import Testing
             let taken = try await backend.send("GET", "/api/notifications/\(foreign)", as: "ann")
             #expect(taken.body.contains(#""Read":false"#), "others' attempts are no reading")
         }
+    }
+
+    @Test func `a sender with too many payloads has to wait, and nobody else`() async throws {
+        let store = try SignInBench().store
+        let now = Timestamp(milliseconds: 1_000_000)
+        let bounds = PayloadBounds(waiting: 10, ofSender: 2, total: 10)
+        var places: [PayloadPlace] = []
+        for (sender, addressee, age) in [
+            ("ann", "bob", 0), ("ann", "cat", 5), ("ann", "dan", 6), ("bob", "dan", 6), ("ann", "dan", 61),
+        ] {
+            let at = now + .seconds(age)
+            let place = try await store.changePayloads { table in
+                try table.insert(
+                    for: addressee,
+                    from: sender,
+                    within: bounds,
+                    now: at,
+                    expiresAt: at + .seconds(60)
+                ) { _ in Data([1]) }
+            }
+            places.append(place)
+        }
+        let isStored = places.map { if case .stored = $0 { true } else { false } }
+        #expect(isStored == [true, true, false, true, true])
+        #expect(places[2] == .senderIsFull(until: now + .seconds(60)))
     }
 
     @Test func `who asks for too many that do not exist has to wait, and nobody else`() async throws {
@@ -170,6 +195,7 @@ import Testing
             for _ in 0..<2 {
                 let place = try table.insert(
                     for: "bob",
+                    from: "ann",
                     within: PayloadBounds(waiting: 1),
                     now: 0,
                     expiresAt: 9
