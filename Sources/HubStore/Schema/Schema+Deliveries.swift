@@ -1,11 +1,18 @@
 extension Schema {
     /// Messages on their way to push services.
     ///
-    /// A row of `delivery` is a message for one platform; `remaining` counts the targets without a final outcome. A row of
-    /// `deliveryBlock` holds 65,536 ordinals as two sets (``OrdinalSet``): whom the message is for, and who has a final
-    /// outcome; both go when the delivery has ended. `endedAs` is the outcome of those that were left then, whose blocks stay. For a direct send ordinals are places in its list of handles.
-    /// `audience` tells whose handles the credential reached when the message came (``PlatformCredential/audience``).
-    /// `collapseKey` is what a later message to the same target makes this one superfluous by.
+    /// A row of `delivery` is a message for one platform; `remaining` counts the targets without a final outcome.
+    /// `endedAs` is the outcome of those that were left when the delivery ended, and `endReason` says what that leaves
+    /// open. `audience` tells whose handles the credential reached when the message came (``PlatformCredential/audience``).
+    ///
+    /// A row of `deliveryBlock` holds 65,536 ordinals as two sets (``OrdinalSet``): whom the message is for, and who has a
+    /// final outcome. Both go when the delivery has ended, but for targets that `endedAs` speaks of. For a direct send
+    /// ordinals are places in its list of handles.
+    ///
+    /// `collapseKey` of a retry is what a later message to the same target makes it superfluous by. Handles that push
+    /// services have reported dead are kept with the failure, since the registration goes then, and the installation may
+    /// be given another handle; its `hubID` is there for the index alone, NULL without a handle. `testAnswer` is what a
+    /// sender was answered to a test send that had an idempotency key.
     static let version12 = """
         CREATE TABLE delivery (
             sequence INTEGER NOT NULL REFERENCES log ON DELETE CASCADE,
@@ -19,6 +26,7 @@ extension Schema {
             endedAt INTEGER,
             endedAs TEXT,
             failures INTEGER NOT NULL DEFAULT 0,
+            endReason TEXT,
             PRIMARY KEY (sequence, platform)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX delivery_open ON delivery (hubID, platform, sequence) WHERE endedAt IS NULL;
@@ -61,29 +69,15 @@ extension Schema {
             outcome TEXT NOT NULL,
             reason TEXT NOT NULL,
             at INTEGER NOT NULL,
+            hubID INTEGER,
+            handle TEXT,
             PRIMARY KEY (sequence, platform, ordinal),
             FOREIGN KEY (sequence, platform) REFERENCES delivery ON DELETE CASCADE
         ) STRICT, WITHOUT ROWID;
-        """
-
-    /// `endReason` tells what `endedAs` leaves open; NULL where that says all.
-    static let version13 = "ALTER TABLE delivery ADD COLUMN endReason TEXT;"
-
-    /// What a sender was answered to a test send that had an idempotency key.
-    static let version14 = """
+        CREATE INDEX deliveryFailure_dead ON deliveryFailure (hubID, at) WHERE handle IS NOT NULL;
         CREATE TABLE testAnswer (
             sequence INTEGER PRIMARY KEY REFERENCES log ON DELETE CASCADE,
             answer TEXT NOT NULL
         ) STRICT;
-        """
-
-    /// Handles that push services have reported dead.
-    ///
-    /// They are kept with the failure, since the registration goes then, and the installation may be given another handle.
-    /// `hubID` is there for the index alone, NULL without a handle.
-    static let version15 = """
-        ALTER TABLE deliveryFailure ADD COLUMN hubID INTEGER;
-        ALTER TABLE deliveryFailure ADD COLUMN handle TEXT;
-        CREATE INDEX deliveryFailure_dead ON deliveryFailure (hubID, at) WHERE handle IS NOT NULL;
         """
 }

@@ -28,9 +28,6 @@ enum Schema {
         add("10 registry changes are counted", version10)
         add("11 small tables are strict", "", then: makeStrict)
         add("12 messages on their way to push services", version12)
-        add("13 why deliveries ended", version13)
-        add("14 answers of test sends", version14)
-        add("15 handles that push services have reported dead", version15)
         return migrator
     }
 
