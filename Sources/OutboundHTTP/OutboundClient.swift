@@ -10,7 +10,7 @@ package final class OutboundClient: Sendable {
     private let clientCertificate: ClientCertificate?
     private let proxies: ProxySettings
     private let loop: TransferLoop
-    /// The last one that was parsed: whoever asks one host a thousand times has its address parsed once.
+    /// The address parsed last: many requests to one host need one parse.
     private let recentAddress = Mutex<WebAddress?>(nil)
 
     /// - Parameters:

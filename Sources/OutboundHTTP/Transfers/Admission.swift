@@ -39,7 +39,7 @@ struct Admission<Item> {
     mutating func next() -> Item? {
         while connections < maximumConnections, let origin = turns.popFirst() {
             lanes[origin]?.isListed = false
-            // In its place: a copy of the lane would be one of all that waits in it.
+            // Changed in place: copying the lane would copy everything that waits in it.
             let item = hasRoom(origin) ? lanes[origin]?.waiting.popFirst() : nil
             if item != nil { count(1, origin) }
             list(origin)

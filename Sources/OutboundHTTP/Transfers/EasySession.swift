@@ -102,7 +102,7 @@ final class EasySession {
         keptBody = 0
     }
 
-    /// Sets what the profile says.
+    /// Sets the options that the profile covers.
     private func configure(_ plan: TransferPlan) -> CURLcode {
         var code = CURLE_OK
         func set(_ next: @autoclosure () -> CURLcode) {
@@ -156,7 +156,7 @@ final class EasySession {
         guard plan.body != nil || bodyMethods.contains(plan.method) else {
             return plan.method == "GET" ? CURLE_OK : ccurl_set_text(easy, CURLOPT_CUSTOMREQUEST, plan.method)
         }
-        // Makes it a POST; a body of its own comes later.
+        // Makes it a POST; the body itself is set for each transfer.
         let code = setBody([])
         guard code == CURLE_OK, plan.method != "POST" else { return code }
         return ccurl_set_text(easy, CURLOPT_CUSTOMREQUEST, plan.method)
@@ -172,7 +172,7 @@ final class EasySession {
     }
 }
 
-/// The header lines of one transfer after the other, as libcurl reads them while a transfer runs.
+/// The header lines of one transfer at a time, in memory that libcurl reads while the transfer runs.
 private final class HeaderLines {
     private var text = UnsafeMutableBufferPointer<CChar>.allocate(capacity: 1_024)
     private var nodes = UnsafeMutableBufferPointer<curl_slist>.allocate(capacity: 16)
@@ -182,7 +182,7 @@ private final class HeaderLines {
         nodes.deallocate()
     }
 
-    /// Good until the next call.
+    /// The list for a plan, valid until the next call.
     func list(of plan: TransferPlan) -> UnsafeMutablePointer<curl_slist>? {
         // libcurl would wait a second for "100 Continue", and would call any body a form.
         let hasType = plan.headers.contains { $0.name.isEqualIgnoringCase(to: "Content-Type") }

@@ -1,19 +1,21 @@
 import CCurl
 import Glibc
 
-/// Holds back what libcurl writes until it has written all that it can: it writes each frame by itself, and the kernel
-/// would send as many packets, at 0.7 of the rate.
+/// Holds back what libcurl writes until it has written all it can.
+///
+/// libcurl writes each HTTP/2 frame separately, and the kernel would send each in a packet of its own, which costs 0.3 of
+/// the rate.
 ///
 /// Confined to the loop's thread; outlives the handles that it watches. Source: tcp(7), `TCP_CORK`.
 final class SocketCorks {
-    /// With more the two calls for each would cost more than they spare.
+    /// With more sockets, the two calls for each cost more than they save.
     private static let maximum = 16
 
     private var sockets: Set<curl_socket_t> = []
-    /// Sockets that ``uncork()`` has to let go, whatever was opened meanwhile.
+    /// Sockets that ``uncork()`` must release, whatever was opened meanwhile.
     private var corked: Set<curl_socket_t> = []
 
-    /// Learns of the sockets that a handle opens and closes.
+    /// Watches the sockets that a handle opens and closes.
     func watch(_ easy: UnsafeMutableRawPointer) -> CURLcode {
         ccurl_set_socket_watch(easy, Unmanaged.passUnretained(self).toOpaque(), socketOpened, socketClosed)
     }
@@ -37,7 +39,7 @@ final class SocketCorks {
 
     func noteOpened(_ socket: curl_socket_t) { sockets.insert(socket) }
 
-    /// Its number may soon be another socket's.
+    /// Its descriptor may soon belong to another socket.
     func noteClosed(_ socket: curl_socket_t) {
         sockets.remove(socket)
         corked.remove(socket)

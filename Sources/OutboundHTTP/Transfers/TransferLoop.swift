@@ -91,7 +91,7 @@ final class TransferLoop: Sendable {
     }
 
     private func post(_ command: Command, _ state: inout State) {
-        // Who comes later finds the worker woken.
+        // Later commands find the worker already woken.
         if state.commands.isEmpty, let multi = state.multi { curl_multi_wakeup(multi) }
         state.commands.append(command)
     }

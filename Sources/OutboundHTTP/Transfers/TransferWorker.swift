@@ -126,7 +126,7 @@ final class TransferWorker {
         let code = curl_multi_perform(multi, &count)
         corks?.uncork()
         guard code == CURLM_OK else { return failAll(code) }
-        // All first: to remove a handle, libcurl looks through all the messages that are still unread.
+        // Read all messages first: to remove a handle, libcurl searches those that are still unread.
         while let message = curl_multi_info_read(multi, &count) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let transfer = running[easy]
@@ -157,7 +157,7 @@ final class TransferWorker {
         transfer.finish(error)
     }
 
-    /// A handle keeps some 10 KB and its TLS sessions: what a burst needed is given back when it is over.
+    /// A handle takes some 10 KB and keeps its TLS sessions, so what a burst needed is freed when it is over.
     private func keep(_ session: EasySession) {
         session.rest()
         if idleSessions.count < Self.maximumIdleSessions { idleSessions.append(session) }
