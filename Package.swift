@@ -106,6 +106,15 @@ let package = Package(
             ]
         ),
 
+        // The app backend in the hub's process.
+        .target(
+            name: "MountedBackend",
+            dependencies: [
+                "HubProtocol", "HubClient", "OutboundHTTP", "HubServer", "AppBackend", "HostSystem", .httpTypes,
+                .hummingbird, .log, .nioCore, .serviceLifecycle,
+            ]
+        ),
+
         // The publisher and the agent.
         .target(
             name: "FeedLists",
@@ -155,9 +164,8 @@ let package = Package(
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
-                "AppBackend", "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser, .crypto,
-                .cryptoExtras,
-                .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
+                "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser,
+                .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -231,7 +239,8 @@ let package = Package(
         .testTarget(
             name: "AppBackendTests",
             dependencies: [
-                "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore", "PushEmulator",
+                "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore",
+                "PushEmulator",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,

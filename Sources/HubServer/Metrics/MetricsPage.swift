@@ -17,6 +17,7 @@ struct MetricsPage: Sendable {
     let writer: HubWriter
     let store: HubStore
     let responses: ResponseCounts
+    let applications: [MountedApplication]
     let configuration: HubConfiguration
     /// Seconds since 1970.
     let startedAt: Double
@@ -43,7 +44,9 @@ struct MetricsPage: Sendable {
             responses.sorted.map { .init($0.count, ["operation": $0.key.operation, "status": "\($0.key.status)"]) }
         )
         ProcessFigures(startedAt: startedAt).add(to: &page)
-        return ByteBuffer(string: page.text)
+        var text = page.text
+        for application in applications { text += await application.metrics() }
+        return ByteBuffer(string: text)
     }
 
     static func response(_ bytes: ByteBuffer) -> Response {

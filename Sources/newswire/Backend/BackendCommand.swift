@@ -83,8 +83,8 @@ struct BackendCommand: AsyncParsableCommand {
         guard let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) else {
             throw Failure(
                 .tryLater,
-                "another app backend is using '\(state.path)'",
-                hint: "stop it, or pass --state PATH"
+                "another app backend, or a hub that serves one itself, is using '\(state.path)'",
+                hint: "stop it, start the hub with --no-app-backend, or pass --state PATH"
             )
         }
         defer { lock.close() }
