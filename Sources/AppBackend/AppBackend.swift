@@ -36,6 +36,7 @@ package final class AppBackend: Sendable {
         payloads = SecurePayloads(store: store, box: secrets, bounds: configuration.payloadBounds, clock: clock)
         services = [
             AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger),
+            RemovedOwners(devices: devices, logger: logger),
             HubInspection(platforms: platforms, logger: logger),
         ]
         self.store = store

@@ -121,7 +121,8 @@ struct BackendCommand: AsyncParsableCommand {
             certificate: settings.value(BackendSettings.tlsCertificate, flag: tlsCertificate),
             key: settings.value(BackendSettings.tlsKey, flag: tlsKey),
             listen: listen,
-            state: state
+            state: state,
+            serverName: HubFiles.backendCertificate
         )
         var configuration = ListenConfiguration(
             host: listen,
