@@ -210,7 +210,7 @@ extension BackendStore {
     }
 
     /// A condition on rows of `removedAccount`.
-    private static let hasDevices = """
+    static let hasDevices = """
         EXISTS (SELECT 1 FROM device WHERE user = removedAccount.key)
         OR EXISTS (SELECT 1 FROM device WHERE wantedUser = removedAccount.key)
         """
