@@ -101,8 +101,9 @@ let package = Package(
         .target(
             name: "AppBackend",
             dependencies: [
-                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "NetworkAddresses", "HostSystem", .crypto,
-                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioSSL, .serviceLifecycle,
+                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
+                "HostSystem", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioSSL,
+                .serviceLifecycle,
             ]
         ),
 

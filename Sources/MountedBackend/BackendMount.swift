@@ -75,7 +75,8 @@ package final class BackendMount: Sendable {
             below: "api",
             responder: Responder(mount: self),
             services: [Upkeep(mount: self)],
-            obstacle: { self.state.withLock { $0.obstacle } }
+            obstacle: { self.state.withLock { $0.obstacle } },
+            metrics: { await self.metrics() }
         )
     }
 
@@ -102,6 +103,16 @@ package final class BackendMount: Sendable {
             logger.error("the app backend cannot use its files", metadata: ["error.reason": "\(failure)"])
         }
         return try result.get()
+    }
+
+    /// No lines where there are no users.
+    private func metrics() async -> String {
+        do throws(BackendRefusal) {
+            guard let serving = try serving() else { return "" }
+            return await serving.backend.metrics()
+        } catch {
+            return AppBackend.metricsOfUnusable
+        }
     }
 
     private static let unusable = BackendRefusal.unavailable(

@@ -53,6 +53,8 @@ import Testing
     @Test(.timeLimit(.minutes(10)))
     func `users register, notify and fetch over plain HTTP of this machine and over TLS`() async throws {
         let hub = try await RunningProgram(alone, environment: environment, folder: scratch.path)
+        let state = scratch.file("state/newswire/hub")
+        let certificate = try Data(contentsOf: URL(filePath: "\(state)/server.pem"))
         try await addUser("ann")
         try await addUser("desk", "--may-notify")
         let backend = try await RunningProgram(
@@ -63,7 +65,9 @@ import Testing
         try #require(backend.isRunning, "\(backend.errors)")
         let port = try port(of: backend)
         let http = OutboundClient(userAgent: "newswire-test/1")
-        let authority = scratch.file("state/newswire/hub/ca.pem")
+        let authority = "\(state)/ca.pem"
+        #expect(FileManager.default.fileExists(atPath: "\(state)/backend.pem"))
+        #expect(try Data(contentsOf: URL(filePath: "\(state)/server.pem")) == certificate, "the hub's, of other names")
         for (origin, file) in [("http://127.0.0.1:\(port)", nil), ("https://localhost:\(port)", Optional(authority))] {
             let made = try await send("POST", "\(origin)/api/register", as: "ann", trusting: file, http)
             #expect(made.status == 200, "\(String(decoding: made.body, as: UTF8.self)) \(backend.errors)")
@@ -182,6 +186,33 @@ import Testing
         let removed = try await BuiltProgram.run(["user", "remove", "ann"], environment: environment)
         #expect(removed.status == 0, "\(removed.errors)")
         await http.shutdown()
+        #expect(await hub.stop() == 0, "\(hub.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a hub deletes the devices of a user who was removed while it was stopped`() async throws {
+        var hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        try await addUser("ann")
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        let origin = "http://127.0.0.1:\(try port(of: hub))"
+        let made = try await send("POST", "\(origin)/api/register", as: "ann", nil, http)
+        let id = String(decoding: made.body.dropFirst().dropLast(), as: UTF8.self)
+        let device = #"{"Platform":"apns","Handle":"AA"}"#
+        let put = try await send("PUT", "\(origin)/api/register/\(id)", as: "ann", device, http)
+        #expect(put.status == 200, "\(String(decoding: put.body, as: UTF8.self))")
+        await http.shutdown()
+        #expect(await hub.stop() == 0, "\(hub.errors)")
+        let removed = try await BuiltProgram.run(["user", "remove", "ann"], environment: environment)
+        #expect(removed.status == 69, "\(removed.errors)")
+        hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        var left = ""
+        for _ in 1...200 {
+            let listed = try await BuiltProgram.run(["registrations", "list", "--json"], environment: environment)
+            try #require(listed.status == 0, "\(listed.errors)")
+            left = listed.output
+            if left.isEmpty { break }
+        }
+        #expect(left.isEmpty)
         #expect(await hub.stop() == 0, "\(hub.errors)")
     }
 

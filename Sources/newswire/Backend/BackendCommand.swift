@@ -102,6 +102,8 @@ struct BackendCommand: AsyncParsableCommand {
                 let server = try ResponderService(listening, logger: logger)
                 var configuration = backendConfiguration(settings)
                 configuration.onSignedIn = { server.prove($0) }
+                let metrics = ServerMetrics(version: Program.version, startedAt: Date().timeIntervalSince1970)
+                configuration.serverMetrics = { metrics.text }
                 let backend = AppBackend(
                     store: try BackendStore(path: state.file(HubFiles.backend)),
                     secrets: try PayloadBox(keyFile: state.file(HubFiles.backendKey)),
@@ -121,7 +123,8 @@ struct BackendCommand: AsyncParsableCommand {
             certificate: settings.value(BackendSettings.tlsCertificate, flag: tlsCertificate),
             key: settings.value(BackendSettings.tlsKey, flag: tlsKey),
             listen: listen,
-            state: state
+            state: state,
+            serverName: HubFiles.backendCertificate
         )
         var configuration = ListenConfiguration(
             host: listen,
