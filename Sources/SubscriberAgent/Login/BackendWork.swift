@@ -75,7 +75,7 @@ struct BackendWork: Sendable {
 
     private func fetchNext() async -> Step {
         guard let count = try? await store.secureCount(), count > 0 else { return .nothing }
-        await dropOld()
+        await dropOld(count)
         guard let login = logins.accepted() else { return .needsLogin }
         guard let record = try? await store.nextSecure(for: login.key) else {
             // What is there is for a former user, who may come back.
@@ -85,9 +85,11 @@ struct BackendWork: Sendable {
         return await fetch(record, login)
     }
 
-    private func dropOld() async {
-        let dropped = try? await store.dropSecure(before: Timestamp(environment.now()) - Self.lifetime)
-        guard let dropped, dropped > 0 else { return }
+    private func dropOld(_ count: Int) async {
+        let limit = Timestamp(environment.now()) - Self.lifetime
+        guard let oldest = try? await store.oldestSecure(), oldest < limit || count > store.bounds.secure,
+            let dropped = try? await store.dropSecure(before: limit), dropped > 0
+        else { return }
         let hours = Self.lifetime.components.seconds / 3_600
         environment.reporter.warning(
             "\(dropped) secure notifications were dropped: \(hours) hours old, or more than \(store.bounds.secure) waited"

@@ -33,6 +33,11 @@ extension AgentStore {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM secure") ?? 0 }
     }
 
+    /// When the oldest came; `nil` if there is none.
+    func oldestSecure() async throws(AgentStoreError) -> Timestamp? {
+        try await read { try Timestamp.fetchOne($0, sql: "SELECT min(receivedAt) FROM secure") }
+    }
+
     /// The oldest that a user may fetch.
     func nextSecure(for user: String) async throws(AgentStoreError) -> SecureRecord? {
         try await read { database in
