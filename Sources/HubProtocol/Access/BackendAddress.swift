@@ -6,20 +6,25 @@ package struct BackendAddress: Sendable, Equatable, CustomStringConvertible {
 
     /// Takes `https` or `http`, a host and perhaps a port; a path is `/` or `/api/`, as apps call it.
     package init(parsing text: String) throws(BackendAddressError) {
+        func refuse(_ reason: String) -> BackendAddressError { BackendAddressError(address: text, reason: reason) }
+
+        let lowercased = text.lowercased()
+        guard let scheme = ["https://", "http://"].first(where: lowercased.hasPrefix) else {
+            throw refuse("does not begin with https:// or http://")
+        }
         var base = text[...]
         for end in ["/api/", "/api"] where base.hasSuffix(end) {
             base = base.dropLast(end.count)
             break
         }
+        if base.hasSuffix("/") { base = base.dropLast() }
+        guard !base.dropFirst(scheme.count).contains("/") else { throw refuse("has another path than /api/") }
         do {
             endpoint = try Endpoint(String(base))
         } catch .badEndpoint(_, let reason) {
-            throw BackendAddressError(address: text, reason: reason)
+            throw refuse(reason)
         } catch {
-            throw BackendAddressError(address: text, reason: "\(error)")
-        }
-        guard endpoint.scheme != "sb" else {
-            throw BackendAddressError(address: text, reason: "does not begin with https:// or http://")
+            throw refuse("\(error)")
         }
         url = "\(endpoint.scheme)://\(endpoint.authority)"
     }
