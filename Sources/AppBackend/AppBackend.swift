@@ -17,6 +17,7 @@ package final class AppBackend: Sendable {
     let configuration: BackendConfiguration
     let signIn: SignIn
     let platforms: HubPlatforms
+    let hubFailures: HubFailureLog
     private let store: BackendStore
     private let logger: Logger
 
@@ -33,7 +34,14 @@ package final class AppBackend: Sendable {
         devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
         platforms = HubPlatforms(hub: hub, clock: clock.monotonic)
         notifier = UserNotifier(hub: hub, platforms: platforms, clock: clock)
-        payloads = SecurePayloads(store: store, box: secrets, bounds: configuration.payloadBounds, clock: clock)
+        hubFailures = HubFailureLog(logger: logger, clock: clock)
+        payloads = SecurePayloads(
+            store: store,
+            box: secrets,
+            bounds: configuration.payloadBounds,
+            clock: clock,
+            logger: logger
+        )
         services = [
             AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger),
             HubInspection(platforms: platforms, logger: logger),
@@ -51,7 +59,7 @@ package final class AppBackend: Sendable {
     /// Makes a responder for all routes, and for no others.
     package func responder() -> RouterResponder<BackendRequestContext> {
         let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
-        router.add(middleware: BackendErrors(logger: logger, clock: configuration.clock))
+        router.add(middleware: BackendErrors(logger: logger, hubFailures: hubFailures))
         router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
         let open = router.group().add(middleware: RefuseCrossSite())
         let guarded = router.group().add(middleware: RequireCaller(signIn))
