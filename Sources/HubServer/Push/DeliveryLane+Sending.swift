@@ -86,8 +86,8 @@ extension DeliveryLane {
         _ attempts: [Ordinal: Int],
         _ rendering: PushRendering
     ) async -> Int {
-        let readAt = ContinuousClock.now
-        let deadline = readAt + Self.patience
+        let readAt = hub.configuration.monotonic()
+        let deadline = ContinuousClock.now + Self.patience
         for (place, candidate) in candidates.enumerated() {
             let host = candidate.host
             let now = hub.configuration.timestamp
@@ -101,7 +101,7 @@ extension DeliveryLane {
             )
             guard turn != .closed else { return place }
             // While they waited for slots, registrations may have changed hands: they are read again.
-            let isStale = turn == .taken && readAt.duration(to: .now) > Self.freshness
+            let isStale = turn == .taken && hub.configuration.monotonic() - readAt > Self.freshness
             guard mayGoOn, !isStale else {
                 if turn == .taken {
                     slots.land(host)
