@@ -37,7 +37,7 @@ package struct InternalCalls: Sendable {
 
     /// Sends a request without a body, for a reply that is passed on as it is written, such as a stream.
     ///
-    /// - Parameter channel: The connection that it is made for, whose address quotas count.
+    /// `channel` is the connection that it is made for, whose address quotas count.
     package func open(_ head: HTTPRequest, for channel: any Channel) async throws -> Response {
         try await responder.respond(
             to: Request(head: head, body: RequestBody(buffer: ByteBuffer())),

@@ -4,7 +4,7 @@ import HTTPTypes
 ///
 /// Source: W3C Fetch Metadata Request Headers, `Sec-Fetch-Site`; for browsers without it, Fetch Standard, `Origin`.
 enum SameOrigin {
-    /// - Parameter authority: The host and port that the request was sent to.
+    /// True if a page of our own has sent the request; `authority` is the host and port that it was sent to.
     static func isOwn(_ headers: HTTPFields, authority: String?) -> Bool {
         if let site = headers[named: "Sec-Fetch-Site"] { return site == "same-origin" }
         guard let origin = headers[.origin]?.lowercased(), let authority = authority?.lowercased() else { return false }

@@ -8,8 +8,7 @@ struct SessionCookie: Sendable {
     let name: String
     private let isSecure: Bool
 
-    /// - Parameter isPrivate: True if nobody on the way can read the request; browsers do not send a secure cookie
-    ///   otherwise.
+    /// `isPrivate` is true if nobody on the way can read the request: browsers do not send a secure cookie otherwise.
     init(hub: HubName, isPrivate: Bool) {
         name = isPrivate ? "__Host-newswire-\(hub)" : "newswire-\(hub)"
         isSecure = isPrivate

@@ -41,7 +41,7 @@ package struct MessageView: Sendable, Equatable {
 }
 
 extension MessageView {
-    /// - Parameter end: The end of the log at the reader's last visit.
+    /// Shows a telling as new if it came after `end`, the end of the log at the reader's last visit.
     package init(_ telling: Telling, newAfter end: LogSequence?) {
         let at = telling.at.date
         let day = at.formatted(.iso8601.year().month().day())
