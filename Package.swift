@@ -266,7 +266,7 @@ let package = Package(
             name: "AppBackendTests",
             dependencies: [
                 "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore",
-                "PushEmulator",
+                "PushEmulator", "SubscriberAgent",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,
