@@ -101,8 +101,18 @@ let package = Package(
         .target(
             name: "AppBackend",
             dependencies: [
-                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "NetworkAddresses", "HostSystem", .crypto,
-                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioSSL, .serviceLifecycle,
+                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
+                "HostSystem", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioSSL,
+                .serviceLifecycle,
+            ]
+        ),
+
+        // The app backend in the hub's process.
+        .target(
+            name: "MountedBackend",
+            dependencies: [
+                "HubProtocol", "HubClient", "OutboundHTTP", "HubServer", "AppBackend", "HostSystem", .httpTypes,
+                .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
 
@@ -155,9 +165,8 @@ let package = Package(
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
-                "AppBackend", "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser, .crypto,
-                .cryptoExtras,
-                .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
+                "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser,
+                .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -231,7 +240,8 @@ let package = Package(
         .testTarget(
             name: "AppBackendTests",
             dependencies: [
-                "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore", "PushEmulator",
+                "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore",
+                "PushEmulator",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,

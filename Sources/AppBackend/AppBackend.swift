@@ -17,6 +17,8 @@ package final class AppBackend: Sendable {
     let configuration: BackendConfiguration
     let signIn: SignIn
     let platforms: HubPlatforms
+    let counts = BackendCounts()
+    let figures: FigureReader
     private let store: BackendStore
     private let logger: Logger
 
@@ -32,10 +34,12 @@ package final class AppBackend: Sendable {
         signIn = SignIn(store: store, audit: audit, hasher: configuration.hasher, clock: clock)
         devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
         platforms = HubPlatforms(hub: hub, clock: clock.monotonic)
-        notifier = UserNotifier(hub: hub, platforms: platforms, clock: clock)
+        notifier = UserNotifier(hub: hub, platforms: platforms, counts: counts, clock: clock)
+        figures = FigureReader(store: store, clock: clock, interval: configuration.figureInterval)
         payloads = SecurePayloads(store: store, box: secrets, bounds: configuration.payloadBounds, clock: clock)
         services = [
             AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger),
+            RemovedOwners(devices: devices, logger: logger),
             HubInspection(platforms: platforms, logger: logger),
         ]
         self.store = store
@@ -51,6 +55,7 @@ package final class AppBackend: Sendable {
     /// Makes a responder for all routes, and for no others.
     package func responder() -> RouterResponder<BackendRequestContext> {
         let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
+        router.add(middleware: CountRequests(counts: counts))
         router.add(middleware: BackendErrors(logger: logger, clock: configuration.clock))
         router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
         let open = router.group().add(middleware: RefuseCrossSite())

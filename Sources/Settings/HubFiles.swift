@@ -11,6 +11,8 @@ package enum HubFiles {
     package static let backendLock = "backend.lock"
     /// The key that payloads are encrypted with.
     package static let backendKey = "backend.key"
+    /// The certificate of an app backend that runs alone, and its key; the authority is the hub's.
+    package static let backendCertificate = "backend.pem"
     /// Counts along with the database, and is not to be copied with it.
     package static let generation = "generation"
     /// Tokens for APNs, encrypted.

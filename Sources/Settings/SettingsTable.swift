@@ -88,6 +88,10 @@ package enum HubSettings {
         .summary("Where 'push-hosts' may be beside public addresses, such as 10.0.0.0/8.")
     package static let gcmThroughFcm = Setting(.hub, "gcm-through-fcm", .flag, false)
         .summary("Send messages in the format of the retired GCM, and to its registrations, through FCM v1.")
+    package static let appBackend = Setting(.hub, "app-backend", .flag, true)
+        .summary(
+            "Serve the app backend for signed-in users below /api/. Without users it refuses every request with 401."
+        )
     package static let drain = Setting(.hub, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
         .summary("How long a stop waits for what is in progress.")
     package static let logLevel =
@@ -99,7 +103,8 @@ package enum HubSettings {
         trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
         streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
-        pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, drain.entry, logLevel.entry,
+        pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, appBackend.entry, drain.entry,
+        logLevel.entry,
     ]
 }
 

@@ -10,12 +10,14 @@ package struct UserNotifier: Sendable {
 
     private let hub: HubClient
     private let platforms: HubPlatforms
+    private let counts: BackendCounts
     private let senders: MinuteLimiter<UserName>
     private let addressees: MinuteLimiter<UserName>
 
-    init(hub: HubClient, platforms: HubPlatforms, clock: BackendClock) {
+    init(hub: HubClient, platforms: HubPlatforms, counts: BackendCounts, clock: BackendClock) {
         self.hub = hub
         self.platforms = platforms
+        self.counts = counts
         senders = MinuteLimiter(Self.sendersLimit, clock: clock.monotonic)
         addressees = MinuteLimiter(Self.addresseesLimit, clock: clock.monotonic)
     }
@@ -70,6 +72,7 @@ package struct UserNotifier: Sendable {
             }
             return await group.reduce(into: [NotifiedPlatform: PlatformResult]()) { $0[$1.platform] = $1 }
         }
+        for result in results.values { counts.count(result) }
         return PlatformResults(results: choice.platforms.compactMap { results[$0] }, choice: choice)
     }
 

@@ -191,12 +191,29 @@ extension BackendStore {
         }
     }
 
-    /// Forgets the names of accounts that were removed before `time`.
+    /// Forgets the names of accounts that were removed before `time` and have no devices left.
     func releaseNames(before time: Timestamp) async throws {
         try await write { db in
-            try db.execute(sql: "DELETE FROM removedAccount WHERE removedAt < ?", arguments: [time])
+            try db.execute(
+                sql: "DELETE FROM removedAccount WHERE removedAt < ? AND NOT (\(Self.hasDevices))",
+                arguments: [time]
+            )
         }
     }
+
+    /// Removed accounts some of whose devices may still be at the hub.
+    func removedOwners() async throws -> [UserName] {
+        try await read { db in
+            let sql = "SELECT name FROM removedAccount WHERE \(Self.hasDevices) ORDER BY removedAt"
+            return try String.fetchAll(db, sql: sql).compactMap { UserName($0) }
+        }
+    }
+
+    /// A condition on rows of `removedAccount`.
+    static let hasDevices = """
+        EXISTS (SELECT 1 FROM device WHERE user = removedAccount.key)
+        OR EXISTS (SELECT 1 FROM device WHERE wantedUser = removedAccount.key)
+        """
 
     static func account(_ id: Int64, version: Int64, in db: Database) throws -> Account? {
         try Row.fetchOne(

@@ -83,8 +83,8 @@ struct BackendCommand: AsyncParsableCommand {
         guard let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) else {
             throw Failure(
                 .tryLater,
-                "another app backend is using '\(state.path)'",
-                hint: "stop it, or pass --state PATH"
+                "another app backend, or a hub that serves one itself, is using '\(state.path)'",
+                hint: "stop it, start the hub with --no-app-backend, or pass --state PATH"
             )
         }
         defer { lock.close() }
@@ -102,6 +102,8 @@ struct BackendCommand: AsyncParsableCommand {
                 let server = try ResponderService(listening, logger: logger)
                 var configuration = backendConfiguration(settings)
                 configuration.onSignedIn = { server.prove($0) }
+                let metrics = ServerMetrics(version: Program.version, startedAt: Date().timeIntervalSince1970)
+                configuration.serverMetrics = { metrics.text }
                 let backend = AppBackend(
                     store: try BackendStore(path: state.file(HubFiles.backend)),
                     secrets: try PayloadBox(keyFile: state.file(HubFiles.backendKey)),
@@ -121,7 +123,8 @@ struct BackendCommand: AsyncParsableCommand {
             certificate: settings.value(BackendSettings.tlsCertificate, flag: tlsCertificate),
             key: settings.value(BackendSettings.tlsKey, flag: tlsKey),
             listen: listen,
-            state: state
+            state: state,
+            serverName: HubFiles.backendCertificate
         )
         var configuration = ListenConfiguration(
             host: listen,

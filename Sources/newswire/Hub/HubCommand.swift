@@ -5,6 +5,7 @@ import HostSystem
 import HubProtocol
 import HubServer
 import Logging
+import MountedBackend
 import NetworkAddresses
 import PushEmulator
 import PushServices
@@ -23,55 +24,6 @@ struct HubCommand: AsyncParsableCommand {
     )
 }
 
-/// Runs work on a hub's file, and says of the file what SQLite says.
-func usingDatabase<Output>(_ path: String, _ work: () async throws -> Output) async throws -> Output {
-    do {
-        return try await work()
-    } catch {
-        guard let trouble = HubDatabase.trouble(error) else { throw error }
-        throw Failure(
-            trouble.isTemporary ? .tryLater : .badConfiguration,
-            "cannot use '\(path)': \(trouble.reason)",
-            hint: trouble.isTemporary ? nil : "put a copy in its place: newswire hub restore FILE"
-        )
-    }
-}
-
-/// Where a hub keeps its state.
-struct HubStateOptions: ParsableArguments {
-    @OptionGroup var configuration: ConfigurationOptions
-
-    @Option(HubSettings.state)
-    var state: String?
-
-    /// The directory that flag, environment, file or default name; made if need be.
-    ///
-    /// A command of root goes on with the rights of the directory's owner, who may have put links in it. It keeps its own in
-    /// a directory where root has always run the hub. `isForGood` is false if the command needs root's rights again, for
-    /// files elsewhere.
-    func directory(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
-        let directory = try StateDirectory.locate(
-            role: "hub",
-            override: settings.value(HubSettings.state, flag: state),
-            environment: ProcessInfo.processInfo.environment
-        )
-        guard !Self.isRoots(directory) else { return directory }
-        if isForGood {
-            try FolderRights.keep(ownerOf: directory.path)
-        } else {
-            try FolderRights.take(ownerOf: directory.path)
-        }
-        return directory
-    }
-
-    /// True if files of a hub that root runs are in the directory; nobody else could read them.
-    static func isRoots(_ directory: StateDirectory) -> Bool {
-        [HubFiles.database, LocalCertificates.authorityKeyName, LocalCertificates.serverName].contains {
-            FolderRights.isRoots(directory.file($0))
-        }
-    }
-}
-
 struct HubServe: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -84,6 +36,9 @@ struct HubServe: AsyncParsableCommand {
 
             One port speaks HTTPS and, for programs on this machine, plain HTTP. 'newswire hub certificate' shows how \
             to make others trust the certificate.
+
+            The app backend, for users who sign in, is served below /api/ of the same port: see 'newswire user'. \
+            --no-app-backend switches it off.
 
             EXAMPLES
               newswire hub
@@ -188,6 +143,9 @@ struct HubServe: AsyncParsableCommand {
         )
     )
     var emulate = false
+
+    @Flag(HubSettings.appBackend)
+    var appBackend: Bool?
 
     @Option(HubSettings.drain)
     var drain: Duration?
@@ -302,6 +260,9 @@ struct HubServe: AsyncParsableCommand {
         logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
         let listen = configuration.host
         let service = try await HubService(configuration, logger: logger)
+        let backendLock = try backendLock(state, settings, logger)
+        defer { backendLock?.close() }
+        let backend = backendLock.map { _ in mount(on: service, configuration, state, settings, logger) }
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger
         do {
@@ -317,7 +278,11 @@ struct HubServe: AsyncParsableCommand {
                     log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
                 }
             }
-            try await service.run(stopsOnSignals: true, watchdog: watchdog) { boundPort in
+            try await service.run(
+                mounting: [backend?.application].compactMap(\.self),
+                stopsOnSignals: true,
+                watchdog: watchdog
+            ) { boundPort in
                 say(boundPort, true)
                 log.notice(
                     "the hub is ready",

@@ -18,7 +18,7 @@ struct TestBackend: Sendable {
     static let senders = ["alice", "desk"]
     static let others = ["ann", "bob", "cat"]
     /// One derivation takes microseconds.
-    private static let hasher = PasswordHasher(
+    static let hasher = PasswordHasher(
         parameters: ScryptParameters(rounds: 2, blockSize: 1, parallelism: 1)
     )
 
@@ -79,7 +79,7 @@ struct TestBackend: Sendable {
     }
 
     /// Users as in the tutorials: the password is the name.
-    private static func addUsers(to store: BackendStore) async throws {
+    static func addUsers(to store: BackendStore) async throws {
         let accounts = Accounts(store: store, hasher: hasher)
         for text in senders + others {
             guard let name = UserName(text), let password = Password(text) else { throw TestHub.NotStarted() }
