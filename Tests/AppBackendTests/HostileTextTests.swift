@@ -156,9 +156,18 @@ import Testing
                     ("PUT", "/api/register/\(id)", #"{\#(json):"apns",\#(json):"AA"}"#),
                     ("PUT", "/api/register/\(path)", #"{"Platform":"apns","Handle":"AA"}"#),
                     ("DELETE", "/api/register/\(path)", nil),
-                    ("PUT", "/api/installations/\(path)", #"{"platform":"apns","pushChannel":"AA"}"#),
-                    ("PUT", "/api/installations/x", #"{"platform":"apns","pushChannel":\#(json)}"#),
-                    ("PUT", "/api/installations/x", #"{"platform":"apns","pushChannel":"AA","tags":[\#(json)]}"#),
+                    (
+                        "PUT", "/api/installations/\(path)",
+                        #"{"installationId":\#(json),"platform":"apns","pushChannel":"AA"}"#
+                    ),
+                    (
+                        "PUT", "/api/installations/x",
+                        #"{"installationId":"x","platform":"apns","pushChannel":\#(json)}"#
+                    ),
+                    (
+                        "PUT", "/api/installations/x",
+                        #"{"installationId":"x","platform":"apns","pushChannel":"AA","tags":[\#(json)]}"#
+                    ),
                     ("DELETE", "/api/installations/\(path)", nil), ("GET", "/api/notifications/\(path)", nil),
                     ("GET", "/\(path)", nil),
                 ]

@@ -47,7 +47,7 @@ import Testing
         "PUT /api/installations/:id": [
             Attempt(
                 target: "/api/installations/ID",
-                body: #"{"platform":"apns","pushChannel":"EE"}"#,
+                body: #"{"installationId":"alices-pc","platform":"apns","pushChannel":"EE"}"#,
                 other: 409,
                 own: 200
             )
@@ -66,6 +66,8 @@ import Testing
         "GET /healthz": [Attempt(target: "/healthz", refused: 200, other: 200, own: 200)],
         "HEAD /healthz": [Attempt(target: "/healthz", refused: 200, other: 200, own: 200)],
         "GET /readyz": [Attempt(target: "/readyz", refused: 200, other: 200, own: 200)],
+        "GET /metrics": [Attempt(target: "/metrics", refused: 200, other: 200, own: 200)],
+        "HEAD /metrics": [Attempt(target: "/metrics", refused: 200, other: 200, own: 200)],
         "HEAD /readyz": [Attempt(target: "/readyz", refused: 200, other: 200, own: 200)],
     ]
 
@@ -122,7 +124,7 @@ import Testing
     private func prepare(_ backend: TestBackend) async throws -> [String: String] {
         var app = RegisterClient(backend, .forgetting, as: "alice")
         try await app.register("AA")
-        let body = #"{"platform":"apns","pushChannel":"DD"}"#
+        let body = #"{"installationId":"alices-pc","platform":"apns","pushChannel":"DD"}"#
         let installed = try await backend.send("PUT", "/api/installations/alices-pc", as: "alice", body)
         try #require(installed.status == 200, "\(installed.body)")
         let pushed = try await backend.send("POST", "/api/notifications", as: "alice", #""for Alice""#)

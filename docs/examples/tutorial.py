@@ -22,7 +22,7 @@ def arguments(description, backend=True):
     parser.add_argument("--hub", default="news", help="name of the hub")
     parser.add_argument("--authority", help="the certificate that signed the server's, such as ca.pem, for https://")
     if backend:
-        parser.add_argument("--backend", default="http://127.0.0.1:8788", help="the constant BACKEND_ENDPOINT of the app")
+        parser.add_argument("--backend", default="http://127.0.0.1:8787", help="the constant BACKEND_ENDPOINT of the app")
         parser.add_argument("--user", required=True)
         parser.add_argument("--password-file", required=True)
         parser.add_argument("--to", help="user who is notified; without it the app's own")

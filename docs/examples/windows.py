@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Windows app of the tutorials "Notify users" and "Secure push", call by call.
 
-    windows.py --backend https://push.example.org:8788 --authority ca.pem --user alice --password-file password \\
+    windows.py --backend https://push.example.org:8787 --authority ca.pem --user alice --password-file password \\
         --connection-file full.connection [--to bob]
 
 The hub must run with --emulate: the script reads there what the PC was sent. It ends with 0 if everything went as the app needs it.

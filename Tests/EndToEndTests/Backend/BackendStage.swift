@@ -3,6 +3,8 @@ import OutboundHTTP
 import Testing
 
 /// A hub and an app backend in front of it, as an operator starts them; each can be killed and started again.
+///
+/// A hub can serve the app backend itself; then there is one program.
 final class BackendStage {
     static let password = "correct horse"
     /// Longest wait for anything to come to its end.
@@ -13,6 +15,7 @@ final class BackendStage {
     let backendPort: Int
     private let logLevel: String
     private let hubOptions: [String]
+    private let isMounted: Bool
     let calls: BackendCalls
     private(set) var hub: RunningProgram?
     private(set) var backend: RunningProgram?
@@ -22,16 +25,17 @@ final class BackendStage {
     /// Starts both, with these users; `desk` may notify others.
     static func run(
         users: [String],
+        isMounted: Bool = false,
         hubOptions: [String] = [],
         logLevel: String = "warning",
         _ body: (BackendStage) async throws -> Void
     ) async throws {
-        let stage = try BackendStage(hubOptions: hubOptions, logLevel: logLevel)
+        let stage = try BackendStage(isMounted: isMounted, hubOptions: hubOptions, logLevel: logLevel)
         let result: Result<Void, any Error>
         do {
             try await stage.startHub()
             for user in users { try await stage.add(user) }
-            try await stage.startBackend()
+            if !isMounted { try await stage.startBackend() }
             try await body(stage)
             result = .success(())
         } catch {
@@ -43,17 +47,18 @@ final class BackendStage {
         try result.get()
     }
 
-    private init(hubOptions: [String], logLevel: String) throws {
+    private init(isMounted: Bool, hubOptions: [String], logLevel: String) throws {
         scratch = try ScratchFolder()
         hubPort = try freePort()
         backendPort = try freePort()
         calls = BackendCalls(
             http: OutboundClient(userAgent: "newswire-test/1"),
-            origin: "http://127.0.0.1:\(backendPort)",
+            origin: "http://127.0.0.1:\(isMounted ? hubPort : backendPort)",
             hubOrigin: "http://127.0.0.1:\(hubPort)",
             connectionFile: scratch.file("state/full.connection")
         )
-        self.hubOptions = hubOptions
+        self.isMounted = isMounted
+        self.hubOptions = hubOptions + (isMounted ? [] : ["--no-app-backend"])
         self.logLevel = logLevel
         try scratch.write("\(Self.password)\n", to: "password")
     }

@@ -32,12 +32,12 @@ import Testing
         return try await child.run()
     }
 
-    @Test(.timeLimit(.minutes(10)), .enabled(if: python != nil, "there is no python3"))
-    func `each of the tutorials' apps works against a hub and a backend of ours`() async throws {
+    @Test(.timeLimit(.minutes(10)), .enabled(if: python != nil, "there is no python3"), arguments: [false, true])
+    func `each of the tutorials' apps works against a hub and a backend of ours`(isMounted: Bool) async throws {
         let apps = try Self.scripts.filter { !Self.others.contains($0) }.sorted()
         #expect(apps == ["android.py", "ios.py", "windows.py"])
         // The app's user notifies another one.
-        try await BackendStage.run(users: ["desk", "bob"], hubOptions: ["--emulate"]) { stage in
+        try await BackendStage.run(users: ["desk", "bob"], isMounted: isMounted, hubOptions: ["--emulate"]) { stage in
             let hub = ["--connection-file", stage.calls.connectionFile]
             for app in apps {
                 let user = ["--user", "desk", "--password-file", stage.passwordFile, "--to", "bob"]

@@ -48,10 +48,16 @@ import Testing
 
     // MARK: - Who gets what
 
-    @Test(.timeLimit(.minutes(10)))
-    func `only the addressee's devices get it, and a secure text is nowhere but at the addressee`() async throws {
-        let users = ["desk", "alice", "bob"]
-        try await BackendStage.run(users: users, hubOptions: ["--emulate"], logLevel: "trace") { stage in
+    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+    func `only the addressee's devices get it, and a secure text is nowhere but at the addressee`(
+        isMounted: Bool
+    ) async throws {
+        try await BackendStage.run(
+            users: ["desk", "alice", "bob"],
+            isMounted: isMounted,
+            hubOptions: ["--emulate"],
+            logLevel: "trace"
+        ) { stage in
             let calls = stage.calls
             let (desk, alice, bob) = (
                 try await calls.logIn("desk"), try await calls.logIn("alice"), try await calls.logIn("bob")
@@ -106,8 +112,9 @@ import Testing
         let metrics = try await stage.calls.sendToHub("GET", "/metrics")
         #expect(metrics.status == 200)
         check(metrics.text, "a metric of the hub")
-        // 404 as long as the back end has none.
-        check(try await stage.calls.send("GET", "/metrics", as: nil).text, "a metric of the back end")
+        let ownMetrics = try await stage.calls.send("GET", "/metrics", as: nil)
+        #expect(ownMetrics.status == 200 && ownMetrics.text.contains("newswire_backend_payloads"))
+        check(ownMetrics.text, "a metric of the back end")
         for list in [["user", "list"], ["user", "audit"], ["user", "devices", "bob"], ["user", "tokens", "bob"]] {
             let outcome = try await BuiltProgram.run(list + ["--state", stage.state])
             #expect(outcome.status == 0, "\(outcome.errors)")
@@ -116,11 +123,9 @@ import Testing
         let copy = stage.scratch.file("copy-\(UUID().uuidString)")
         let backup = try await BuiltProgram.run(["hub", "backup", "--state", stage.state, copy])
         #expect(backup.status == 0, "\(backup.errors)")
-        var files = [copy]
-        for name in try FileManager.default.subpathsOfDirectory(atPath: stage.state) {
-            files.append("\(stage.state)/\(name)")
-        }
-        #expect(files.contains { $0.hasSuffix("backend.sqlite-wal") } && files.contains { $0.hasSuffix("hub.sqlite") })
+        let files = try FileManager.default.subpathsOfDirectory(atPath: stage.scratch.path)
+            .map { stage.scratch.file($0) }
+        #expect(files.contains { $0.hasSuffix("backend.sqlite-wal") } && files.contains { $0.hasPrefix(copy) })
         for file in files {
             let attributes = try FileManager.default.attributesOfItem(atPath: file)
             guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
