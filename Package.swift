@@ -55,12 +55,15 @@ let package = Package(
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
         .target(name: "Certificates", dependencies: ["HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]),
         .target(name: "YAMLFiles", dependencies: [.yams]),
-        .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem"]),
+        .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem", "NetworkAddresses"]),
 
         // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.
         .target(name: "Feeds", dependencies: ["Markup", "DomainNames", "CZlib", .crypto]),
         .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
         .target(name: "SQLiteFiles", dependencies: ["HubProtocol", .grdb]),
+
+        // What people and feed readers see, apart from how it is asked for.
+        .target(name: "WebPages", dependencies: ["HubProtocol", "Markup", "NetworkAddresses", .crypto]),
 
         // Out of this machine, and to a hub.
         .target(name: "OutboundHTTP", dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl"]),
@@ -89,7 +92,7 @@ let package = Package(
             name: "HubServer",
             dependencies: [
                 "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
-                "SQLiteFiles", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird,
+                "SQLiteFiles", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird,
                 .hummingbirdCore,
                 .hummingbirdHTTP2,
                 .httpTypes, .log,
@@ -134,14 +137,14 @@ let package = Package(
             name: "SubscriberAgent",
             dependencies: [
                 "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles",
-                "DesktopNotifications", .grdb, .log,
+                "DesktopNotifications", "NetworkAddresses", .grdb, .log,
             ]
         ),
 
         // What can be configured, and where it is found.
         .target(
             name: "Settings",
-            dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", "YAMLFiles", .yams]
+            dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", "WebPages", "YAMLFiles", .yams]
         ),
 
         // What a start needs to know before it, and the pipeline in one process.
@@ -166,8 +169,8 @@ let package = Package(
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
-                "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", .argumentParser,
-                .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
+                "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
+                .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -202,10 +205,16 @@ let package = Package(
         ),
         .testTarget(
             name: "DesktopNotificationsTests",
-            dependencies: ["DesktopNotifications", "HostSystem", "DesktopTestServer", "HubTestServer"]
+            dependencies: [
+                "DesktopNotifications", "HostSystem", "NetworkAddresses", "DesktopTestServer", "HubTestServer",
+            ]
         ),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup", "CZlib"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
+        .testTarget(
+            name: "WebPagesTests",
+            dependencies: ["WebPages", "HubProtocol", "Feeds", "HubTestServer"]
+        ),
         .testTarget(
             name: "OutboundHTTPTests",
             dependencies: [
@@ -255,7 +264,7 @@ let package = Package(
             name: "HubServerTests",
             dependencies: [
                 "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices", "PushEmulator",
-                "ServerSentEvents",
+                "ServerSentEvents", "Feeds", "WebPages",
                 "StreamProbe", "HubTestServer",
                 "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .cryptoExtras, .grdb, .httpTypes,
                 .hummingbirdCore, .log,
@@ -263,7 +272,7 @@ let package = Package(
                 .nioEmbedded, .nioHPACK, .nioHTTP2, .nioSSL, .serviceLifecycle,
             ]
         ),
-        .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses"]),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses", "WebPages"]),
         .testTarget(
             name: "FeedListsTests",
             dependencies: ["FeedLists", "Feeds", "HubProtocol", "OutboundHTTP", "HostSystem", "HubTestServer"]

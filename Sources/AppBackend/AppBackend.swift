@@ -19,6 +19,7 @@ package final class AppBackend: Sendable {
     let platforms: HubPlatforms
     let counts = BackendCounts()
     let figures: FigureReader
+    let hubFailures: HubFailureLog
     private let store: BackendStore
     private let logger: Logger
 
@@ -36,7 +37,14 @@ package final class AppBackend: Sendable {
         platforms = HubPlatforms(hub: hub, clock: clock.monotonic)
         notifier = UserNotifier(hub: hub, platforms: platforms, counts: counts, clock: clock)
         figures = FigureReader(store: store, clock: clock, interval: configuration.figureInterval)
-        payloads = SecurePayloads(store: store, box: secrets, bounds: configuration.payloadBounds, clock: clock)
+        hubFailures = HubFailureLog(logger: logger, clock: clock)
+        payloads = SecurePayloads(
+            store: store,
+            box: secrets,
+            bounds: configuration.payloadBounds,
+            clock: clock,
+            logger: logger
+        )
         services = [
             AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger),
             RemovedOwners(devices: devices, logger: logger),
@@ -56,7 +64,7 @@ package final class AppBackend: Sendable {
     package func responder() -> RouterResponder<BackendRequestContext> {
         let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
         router.add(middleware: CountRequests(counts: counts))
-        router.add(middleware: BackendErrors(logger: logger, clock: configuration.clock))
+        router.add(middleware: BackendErrors(logger: logger, hubFailures: hubFailures))
         router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
         let open = router.group().add(middleware: RefuseCrossSite())
         let guarded = router.group().add(middleware: RequireCaller(signIn))

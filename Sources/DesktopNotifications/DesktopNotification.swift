@@ -1,4 +1,5 @@
 internal import HostSystem
+package import NetworkAddresses
 
 /// What is to be shown to the person at the desktop.
 ///

@@ -1,4 +1,5 @@
 import Dispatch
+internal import NetworkAddresses
 
 /// Shows notifications on the desktop of whoever runs the program, and opens the links of those that are clicked.
 ///

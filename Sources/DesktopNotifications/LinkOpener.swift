@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import NetworkAddresses
 internal import Synchronization
 
 /// Opens links with a program, where the desktop has no portal that does it.

@@ -1,3 +1,5 @@
+internal import NetworkAddresses
+
 /// A connection to the bus with a notification service at its other end.
 ///
 /// Source: Desktop Notifications Specification 1.2; XDG Desktop Portal, `org.freedesktop.portal.OpenURI`.

@@ -1,3 +1,5 @@
+internal import NetworkAddresses
+
 /// The notifications that may still be on the screen, by the numbers that the service gave them.
 struct ShownNotifications {
     /// Those of a day without a click; of older ones the replacement and the link are forgotten.

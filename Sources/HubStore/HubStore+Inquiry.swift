@@ -107,6 +107,10 @@ enum Inquiry {
         SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
         WHERE hubID = ? AND messageID IS NOT NULL AND sequence <= ? ORDER BY sequence DESC LIMIT ?
         """
+    static let newestTags = """
+        SELECT sequence, tags FROM log
+        WHERE hubID = ? AND sequence > ? AND sequence <= ? AND messageID IS NOT NULL ORDER BY sequence DESC LIMIT ?
+        """
     static let sent = "SELECT at FROM log WHERE hubID = ? AND messageID = ?"
     static let changes = """
         SELECT ordinal, max(sequence) AS lastChange FROM log

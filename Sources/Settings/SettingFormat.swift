@@ -108,6 +108,12 @@ extension SettingFormat<String> {
         return isName && (1...64).contains(text.utf8.count) && text != "." && text != ".."
     }
 
+    static let webSubHub = SettingFormat(
+        "web address",
+        show: { $0 },
+        otherwise: "must be a web address such as https://hub.example.org/"
+    ) { WebLink($0)?.text }
+
     private static func matching(
         _ type: String,
         range: String? = nil,

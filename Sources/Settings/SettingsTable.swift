@@ -1,5 +1,6 @@
 package import HubProtocol
 package import NetworkAddresses
+package import WebPages
 
 /// Every setting there is: what the file, the environment and the flags may hold.
 package enum SettingsTable {
@@ -92,6 +93,12 @@ package enum HubSettings {
         .summary(
             "Serve the app backend for signed-in users below /api/. Without users it refuses every request with 401."
         )
+    package static let pages = OpenSetting(.hub, "pages", .word as SettingFormat<PageAccess>)
+        .summary(
+            "Who may read the hub's feeds without an account: nobody (off), requests with a token that has Listen (invited), or everybody (public). Without it: invited, and programs of this machine where 'listen' is its own address and no proxy is named."
+        )
+    package static let webSubHub = OpenSetting(.hub, "websub-hub", .webSubHub)
+        .summary("The WebSub hub that the hub's feeds name, which their readers can subscribe at.")
     package static let drain = Setting(.hub, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
         .summary("How long a stop waits for what is in progress.")
     package static let logLevel =
@@ -103,8 +110,8 @@ package enum HubSettings {
         trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
         streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
-        pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, appBackend.entry, drain.entry,
-        logLevel.entry,
+        pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, appBackend.entry, pages.entry,
+        webSubHub.entry, drain.entry, logLevel.entry,
     ]
 }
 

@@ -85,7 +85,8 @@ extension SettingEntry {
         case "list of beginnings of tags": "prefixes"
         case "list of names and addresses": "names"
         case "list of addresses and blocks": "addresses"
-        case "word": "level"
+        case "word": key.hasSuffix("level") ? "level" : "word"
+        case "web address": "url"
         default: type
         }
     }

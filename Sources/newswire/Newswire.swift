@@ -17,7 +17,8 @@ struct Newswire: AsyncParsableCommand {
             DemoCommand.self, HubCommand.self, BackendCommand.self, PublishCommand.self, FeedsCommand.self,
             SendCommand.self, MessagesCommand.self, RegistrationsCommand.self, SubscribeCommand.self,
             UnsubscribeCommand.self,
-            CategoriesCommand.self, InboxCommand.self, UserCommand.self, CheckCommand.self,
+            CategoriesCommand.self, InboxCommand.self, LoginCommand.self, LogoutCommand.self, NotifyCommand.self,
+            UserCommand.self, CheckCommand.self,
         ]
     )
 

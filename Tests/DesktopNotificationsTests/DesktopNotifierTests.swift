@@ -2,6 +2,7 @@ import DesktopTestServer
 import Foundation
 import Glibc
 import HubTestServer
+import NetworkAddresses
 import Testing
 
 @testable import DesktopNotifications

@@ -1,3 +1,4 @@
+import NetworkAddresses
 import Testing
 
 @testable import DesktopNotifications

@@ -81,6 +81,7 @@ struct SchemaTests {
         Hot(name: "installation of a secret", sql: Query.installationOfDigest, indexes: ["installation_digest"]),
         Hot(name: "message by id", sql: Inquiry.message, indexes: ["sqlite_autoindex_log_1"]),
         Hot(name: "newest messages", sql: Inquiry.newestMessages, indexes: ["log_message"]),
+        Hot(name: "newest tags", sql: Inquiry.newestTags, indexes: ["log_message"]),
         Hot(name: "sent message", sql: Inquiry.sent, indexes: ["sqlite_autoindex_log_1"]),
         Hot(name: "change after", sql: Inquiry.change, indexes: ["log_change"]),
         // Of the changes alone, when an operator asks.

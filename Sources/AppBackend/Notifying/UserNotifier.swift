@@ -48,7 +48,7 @@ package struct UserNotifier: Sendable {
     ///
     /// A user who does not exist has no devices, and nobody learns the difference.
     ///
-    /// - Throws: What the hub's failure to say where it delivers means.
+    /// - Throws: What the hub's failure to say where it delivers means; then nothing was sent.
     func send(
         to addressee: UserName,
         on choice: PlatformChoice,
@@ -94,7 +94,7 @@ package struct UserNotifier: Sendable {
         } catch {
             // A hub that does not tell its platforms refuses those without credentials.
             if finding == .unknown, case .refused(400, _, _, _) = error { return .skipped(BackendRefusal(error)) }
-            return .failed(BackendRefusal(error))
+            return .failed(BackendRefusal(error), isCertain: error.isCertain)
         }
     }
 }

@@ -1,11 +1,11 @@
 /// Dates as HTTP writes them: `Sun, 17 Mar 2030 17:46:40 GMT` (RFC 9110 §5.6.7).
-enum HTTPDateText {
+package enum HTTPDateText {
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    static func format(_ time: Timestamp) -> String {
+    package static func format(_ time: Timestamp) -> String {
         let civil = CivilTime(time.date)
         // The first of January 1970 was a Thursday.
         let days = (time.seconds - time.seconds % 86_400) / 86_400

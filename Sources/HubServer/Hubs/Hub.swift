@@ -30,8 +30,10 @@ final class Hub: Sendable {
     /// What its credentials speak to.
     let push = PushServicesInUse()
     let testSends: TestSends
+    let publicFeeds = TagFeeds()
     private let published: Mutex<Published>
     private let deleted = Atomic(false)
+    private let categoryChanges = Atomic(0)
     private let hasSaidOversize = Atomic(false)
     private let hasSaidUnreadable = Atomic(false)
 
@@ -162,7 +164,11 @@ extension Hub {
             try transaction.setCategories(names, publisher: publisher, hub: hub)
             return ((), [])
         }
+        categoryChanges.add(1, ordering: .acquiringAndReleasing)
     }
+
+    /// Counts the changes of the announced categories since the start.
+    var categoryRevision: Int { categoryChanges.load(ordering: .acquiring) }
 
     /// All announced categories after the six standard ones, each once.
     func categories() async throws -> [String] {

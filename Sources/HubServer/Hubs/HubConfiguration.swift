@@ -5,6 +5,7 @@ package import HubStreams
 package import NetworkAddresses
 package import PushEmulator
 package import PushServices
+package import WebPages
 
 /// How a hub server runs; every value is decided before the start.
 package struct HubConfiguration: Sendable {
@@ -76,6 +77,11 @@ package struct HubConfiguration: Sendable {
     package var pushServices: any PushServiceMaker = PushServiceDirectory()
     /// The most pages of the SQLite file, for tests of a full disk.
     package var maximumPages: Int?
+    /// Who may read pages and feeds without an account; `nil` for those who were invited, and for this machine where the
+    /// hub serves no other.
+    package var pages: PageAccess?
+    /// The WebSub hub that feeds name.
+    package var webSubHub: String?
     /// Of the program, for `/metrics`.
     package var version: String?
     /// Runs each stage of a change twice, the first time in vain: tests show so that stages can be repeated.

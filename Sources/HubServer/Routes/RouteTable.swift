@@ -132,6 +132,7 @@ enum RouteTable {
                 }
             }
         }
+        FeedRoutes(hubs.directory, hubs.configuration, client, connections).add(to: router)
         return router.buildResponder()
     }
 

@@ -1,5 +1,6 @@
 import DesktopNotifications
 import HubProtocol
+import NetworkAddresses
 
 /// Shows rows on the desktop beside what else is done with them, and says once when that cannot be done.
 ///

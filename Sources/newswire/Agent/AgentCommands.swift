@@ -97,6 +97,13 @@ struct InboxCommand: AsyncParsableCommand {
             for record in try await agent.inbox(last: last, states: states) {
                 Console.print(json ? try JSON.line(Row(record)) : Self.line(record))
             }
+            let waiting = try await agent.secureCount()
+            if waiting > 0 {
+                let one = waiting == 1
+                Console.notice(
+                    "\(waiting) secure notification\(one ? " waits" : "s wait") for the text: newswire login"
+                )
+            }
         }
     }
 

@@ -11,6 +11,7 @@ import PushEmulator
 import PushServices
 import Settings
 import StartupChecks
+import WebPages
 
 struct HubCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -147,6 +148,12 @@ struct HubServe: AsyncParsableCommand {
     @Flag(HubSettings.appBackend)
     var appBackend: Bool?
 
+    @Option(HubSettings.pages)
+    var pages: PageAccess?
+
+    @Option(HubSettings.webSubHub)
+    var webSubHub: String?
+
     @Option(HubSettings.drain)
     var drain: Duration?
 
@@ -243,6 +250,8 @@ struct HubServe: AsyncParsableCommand {
             tokens: ProviderTokenFile(path: state.file(HubFiles.apnsTokens), secretsPath: configuration.secretsPath),
             userAgent: "newswire/\(Program.version)"
         )
+        configuration.pages = settings.value(HubSettings.pages, flag: pages)
+        configuration.webSubHub = settings.value(HubSettings.webSubHub, flag: webSubHub)
         configuration.drain = settings.value(HubSettings.drain, flag: drain)
         return configuration
     }

@@ -109,6 +109,17 @@ struct TestBackend: Sendable {
         headers: [(String, String)] = [],
         _ body: String? = nil
     ) async throws -> BackendReply {
+        try await send(method, target, as: user, headers: headers, bytes: body.map { Array($0.utf8) })
+    }
+
+    /// Sends one request whose body need not be text.
+    func send(
+        _ method: String,
+        _ target: String,
+        as user: String?,
+        headers: [(String, String)] = [],
+        bytes body: [UInt8]?
+    ) async throws -> BackendReply {
         var headers = headers
         if let user {
             let credentials = Data("\(user):\(user.lowercased())".utf8).base64EncodedString()
@@ -120,7 +131,7 @@ struct TestBackend: Sendable {
                 method: method,
                 url: "http://127.0.0.1:\(port)\(target)",
                 headers: headers,
-                body: body.map { Array($0.utf8) },
+                body: body,
                 totalTimeout: .seconds(600),
                 idleTimeout: .seconds(600),
                 maximumRedirects: 0,

@@ -1,0 +1,151 @@
+import Crypto
+import Foundation
+import HubProtocol
+import HubRouting
+import HubStore
+import WebPages
+
+/// The feeds of a hub's categories.
+///
+/// They follow the log: a message is read once for each category that is asked for, and a document is written once for each
+/// change of its news, however many readers poll. The first request after a start reads the log backwards. One request
+/// looks at ``maximumScan`` messages at most; in a longer log the next ones go on from there.
+actor TagFeeds {
+    /// Messages that one request may look at: some 30 ms.
+    private static let maximumScan = 10_000
+    /// Bytes of documents and news in memory.
+    private static let maximumBytes = 32 << 20
+    /// Categories with news in memory.
+    private static let maximumFeeds = 512
+
+    /// A document, and what tells it from others.
+    struct Page: Sendable {
+        let feed: RenderedFeed
+        /// Of the document without its origins.
+        let digest: SHA256Digest
+        let changed: Timestamp
+        let place: FeedDocument.Place
+    }
+
+    private struct News {
+        var read = TagNews()
+        var pages: [FeedFileType: Page] = [:]
+        /// Number of tellings that ``pages`` show: some go when the log drops their messages.
+        var shown = 0
+        var lastUse = 0
+
+        var bytes: Int { read.timeline.bytes + pages.values.reduce(0) { $0 + $1.feed.bytes } }
+    }
+
+    /// Number of documents that were written.
+    private(set) var renderings = 0
+    private var news: [Tag: News] = [:]
+    private var readings: [Tag: Task<News, any Error>] = [:]
+    private var categories: (revision: Int, spellings: [Tag: Tag])?
+    private var identity: StoredHub?
+    private var uses = 0
+
+    /// The feed of a tag.
+    ///
+    /// - Returns: `nil` if the tag is not one of the hub's categories.
+    /// - Throws: What SQLite says.
+    func page(of tag: Tag, as type: FeedFileType, in hub: Hub) async throws -> Page? {
+        guard PublicAudience.isPublic(tag, hub.configuration.reservedTags),
+            let spelled = try await spelling(of: tag, hub), let identity = try await identity(of: hub)
+        else { return nil }
+        var current = try await read(tag, of: hub, identity)
+        if let stored = news[tag], stored.read.through >= current.read.through { current = stored }
+        let dropped = hub.status.droppedThrough
+        let shown = current.read.timeline.count(after: dropped)
+        if shown != current.shown { current.pages = [:] }
+        current.shown = shown
+        uses += 1
+        current.lastUse = uses
+        let page =
+            current.pages[type] ?? write(current.read.timeline, after: dropped, spelled, type, hub, identity)
+        current.pages[type] = page
+        news[tag] = current
+        makeRoom(beside: tag)
+        return page
+    }
+
+    private func write(
+        _ timeline: NewsTimeline,
+        after dropped: LogSequence,
+        _ tag: Tag,
+        _ type: FeedFileType,
+        _ hub: Hub,
+        _ identity: StoredHub
+    ) -> Page {
+        let document = FeedDocument(
+            timeline,
+            after: dropped,
+            tag: tag,
+            hub: identity.record.name.text,
+            scope: identity.scope,
+            begin: identity.createdAt,
+            webSubHub: hub.configuration.webSubHub
+        )
+        renderings += 1
+        let feed = document.rendered(as: type)
+        return Page(
+            feed: feed,
+            digest: SHA256.hash(data: Data(feed.text(origin: "").utf8)),
+            changed: document.updated,
+            place: document.place
+        )
+    }
+
+    private func makeRoom(beside tag: Tag) {
+        var bytes = news.values.reduce(0) { $0 + $1.bytes }
+        while news.count > 1, bytes > Self.maximumBytes || news.count > Self.maximumFeeds {
+            let oldest = news.filter { $0.key != tag }.min { $0.value.lastUse < $1.value.lastUse }
+            guard let oldest else { return }
+            bytes -= oldest.value.bytes
+            news[oldest.key] = nil
+        }
+    }
+
+    // MARK: What seldom changes
+
+    private func spelling(of tag: Tag, _ hub: Hub) async throws -> Tag? {
+        let revision = hub.categoryRevision
+        if let categories, categories.revision == revision { return categories.spellings[tag] }
+        let known = try await hub.categories().compactMap { try? Tag($0) }
+        let spellings = Dictionary(known.map { ($0, $0) }) { first, _ in first }
+        categories = (revision, spellings)
+        return spellings[tag]
+    }
+
+    private func identity(of hub: Hub) async throws -> StoredHub? {
+        if let identity { return identity }
+        identity = try await hub.store.hub(id: hub.record.id)
+        return identity
+    }
+
+    // MARK: Reading the log
+
+    /// Reads on up to the head of the log; of requests at the same time one reads for all.
+    private func read(_ tag: Tag, of hub: Hub, _ identity: StoredHub) async throws -> News {
+        let head = hub.status.head
+        while let reading = readings[tag] { _ = await reading.result }
+        let (known, dropped) = (news[tag] ?? News(), hub.status.droppedThrough)
+        guard known.read.lacks(head, dropped) else { return known }
+        let reading = Task {
+            defer { readings[tag] = nil }
+            let reader = TagReader(tag: tag, hub: hub, scope: identity.scope)
+            var next = known
+            next.read = try await reader.read(on: known.read, to: head, after: dropped, limit: Self.maximumScan)
+            if next.read.timeline != known.read.timeline { next.pages = [:] }
+            news[tag] = next
+            return next
+        }
+        readings[tag] = reading
+        return try await reading.value
+    }
+}
+
+extension StoredHub {
+    /// Tells the hub from all others, and from an earlier one of its name.
+    fileprivate var scope: String { "\(record.name.text) \(createdAt.milliseconds)" }
+}

@@ -1,0 +1,113 @@
+import HubProtocol
+import HubRouting
+import HubStore
+import WebPages
+
+/// The news of a tag, as far as the log was read for it.
+struct TagNews: Sendable {
+    var timeline = NewsTimeline()
+    /// The newest place that was read.
+    var through = LogSequence.start
+    /// The place before the oldest one that was read.
+    var floor = LogSequence.start
+
+    /// True if the log, which begins after `dropped` and ends at `head`, may hold more of the news.
+    func lacks(_ head: LogSequence, _ dropped: LogSequence) -> Bool {
+        through < head || !timeline.isFull && floor > dropped
+    }
+}
+
+/// Reads the news of a tag from a hub's log.
+struct TagReader: Sendable {
+    /// Messages of one read; between two reads others get their turn.
+    private static let page = 500
+
+    let tag: Tag
+    let hub: Hub
+    /// Tells the hub from all others (``StoryID``).
+    let scope: String
+
+    /// Adds what came since the log was last read, then what is older, until the timeline is full.
+    ///
+    /// - Parameters:
+    ///   - known: What was read before.
+    ///   - head: The end of the log.
+    ///   - dropped: The place before its beginning.
+    ///   - limit: The most messages to look at.
+    /// - Returns: What is known then.
+    /// - Throws: What SQLite says.
+    func read(
+        on known: TagNews,
+        to head: LogSequence,
+        after dropped: LogSequence,
+        limit: Int
+    ) async throws -> TagNews {
+        var (news, room) = (known, limit)
+        if news.through < head {
+            var newer = NewsTimeline()
+            let isFirst = news.through == .start
+            let run = try await scan(&newer, after: isFirst ? dropped : news.through, through: head, &room)
+            if isFirst || !run.isComplete {
+                // Nothing was read before, or what lies between is too much: begin at the end.
+                news.timeline = newer
+                news.floor = run.floor
+            } else {
+                news.timeline.add(newer: run.tellings)
+            }
+            news.through = head
+        }
+        guard news.lacks(head, dropped), room > 0 else { return news }
+        news.floor = try await scan(&news.timeline, after: dropped, through: news.floor, &room).floor
+        return news
+    }
+
+    private struct Run {
+        var tellings: [Telling] = []
+        /// The run was read to its beginning.
+        var isComplete = false
+        var floor: LogSequence
+    }
+
+    /// Reads a run of the log backwards until it ends, the timeline is full or there is no more room.
+    private func scan(
+        _ timeline: inout NewsTimeline,
+        after: LogSequence,
+        through: LogSequence,
+        _ room: inout Int
+    ) async throws -> Run {
+        var run = Run(floor: through)
+        let reserved = hub.configuration.reservedTags
+        while room > 0, !timeline.isFull, run.floor > after {
+            let limit = min(Self.page, room)
+            let found = try await hub.store.scanMessages(
+                hub: hub.record.id,
+                after: after,
+                through: run.floor,
+                limit: limit
+            ) { [tag] tags in PublicAudience.includes(tag, tags: tags, reserved: reserved) }
+            room -= found.count
+            let tellings = found.messages.compactMap(telling)
+            timeline.add(older: tellings)
+            run.tellings += tellings
+            run.floor = found.count < limit ? after : found.lowest?.previous ?? after
+        }
+        run.isComplete = run.floor <= after
+        return run
+    }
+
+    /// `nil` for a message that not everybody may read, or that agents would not get.
+    private func telling(_ message: AcceptedMessage) -> Telling? {
+        let record = message.logged.record
+        guard record.format == .template || record.format == .stream,
+            // Targets that cannot be read are somebody's, too.
+            case .success(nil) = Result(catching: { try record.targets }), let id = try? record.id
+        else { return nil }
+        return Telling(
+            sequence: message.logged.sequence,
+            at: message.at,
+            message: id.text,
+            body: record.body,
+            scope: scope
+        )
+    }
+}

@@ -1,0 +1,50 @@
+internal import FoundationEssentials
+package import HubProtocol
+
+/// A message that everybody may read, as one telling of its story.
+package struct Telling: Sendable, Equatable {
+    /// Names that are looked at of those that a message replaces, as agents do.
+    private static let maximumReplaced = 16
+
+    package let sequence: LogSequence
+    /// The story's; that of the message alone where it names none.
+    package let id: StoryID
+    /// When the hub accepted the message.
+    package let at: Timestamp
+    /// When the hub accepted the first telling of the story that is known.
+    var first: Timestamp
+    let status: MessageStatus?
+    /// Stories whose messages this one takes the place of.
+    let replaces: [StoryID]
+    let text: NewsText
+    /// When the story was published, as the sender says.
+    private let dated: Timestamp?
+
+    /// Reads a message of the template format or the native one of agents.
+    ///
+    /// `message` is its id, and `scope` tells the hub from all others (``StoryID``). `nil` for a message with nothing to
+    /// show, for one of secure push, whose text only its addressee may read, and for a native one that is no object of
+    /// texts alone.
+    package init?(sequence: LogSequence, at: Timestamp, message: String, body: [UInt8], scope: String) {
+        guard let properties = try? MessageProperties(json: body), properties[.secureID]?.isEmpty ?? true else {
+            return nil
+        }
+        let story = properties[.story].flatMap { $0.isEmpty ? nil : $0 }
+        let names = (properties[.replaces] ?? "").split(separator: " ").prefix(Self.maximumReplaced)
+        let id = story.map { StoryID(.story, $0, scope: scope) } ?? StoryID(.message, message, scope: scope)
+        let replaces = names.map { StoryID(.story, String($0), scope: scope) }.filter { $0 != id }
+        let status = properties[.status].flatMap { MessageStatus(rawValue: $0) }
+        let text = NewsText(properties)
+        // A withdrawal that names no story takes nothing back: it is news.
+        let isWithdrawal = status == .withdrawn && (story != nil || !replaces.isEmpty)
+        guard isWithdrawal || !text.title.isEmpty else { return nil }
+        (self.sequence, self.id, self.at, first) = (sequence, id, at, at)
+        (self.status, self.replaces, self.text) = (isWithdrawal || status != .withdrawn ? status : nil, replaces, text)
+        dated = properties[.published].flatMap(ISODateTime.parse).map { Timestamp($0) }
+    }
+
+    var isWithdrawal: Bool { status == .withdrawn }
+
+    /// When the story was published; never after the hub knew of it.
+    var published: Timestamp { dated.map { min($0, first) } ?? first }
+}
