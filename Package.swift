@@ -98,7 +98,8 @@ let package = Package(
             name: "HubServer",
             dependencies: [
                 "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
-                "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird, .hummingbirdCore,
+                "SQLiteFiles", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird,
+                .hummingbirdCore,
                 .hummingbirdHTTP2,
                 .httpTypes, .log,
                 .serviceLifecycle,
@@ -255,7 +256,10 @@ let package = Package(
             dependencies: ["HubClient", "HubProtocol", "OutboundHTTP", "ServerSentEvents", "HubTestServer"]
         ),
         .testTarget(name: "HubRoutingTests", dependencies: ["HubRouting", "HubProtocol"]),
-        .testTarget(name: "HubStoreTests", dependencies: ["HubStore", "HubProtocol", "HubRouting", .grdb]),
+        .testTarget(
+            name: "HubStoreTests",
+            dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", .grdb]
+        ),
         .testTarget(
             name: "HubStreamsTests",
             dependencies: [
@@ -266,7 +270,7 @@ let package = Package(
             name: "AppBackendTests",
             dependencies: [
                 "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore",
-                "PushEmulator", "SubscriberAgent",
+                "SQLiteFiles", "PushEmulator", "SubscriberAgent",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,
