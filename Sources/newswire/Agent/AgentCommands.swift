@@ -99,10 +99,9 @@ struct InboxCommand: AsyncParsableCommand {
             }
             let waiting = try await agent.secureCount()
             if waiting > 0 {
-                let one = waiting == 1
-                Console.notice(
-                    "\(waiting) secure notification\(one ? " waits" : "s wait") for the text: newswire login"
-                )
+                let subject = waiting == 1 ? "1 secure notification waits" : "\(waiting) secure notifications wait"
+                let isLoggedIn = try await agent.login() != nil
+                Console.notice("\(subject) for \(isLoggedIn ? "the text" : "you to log in")")
             }
         }
     }
