@@ -19,6 +19,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -63,7 +64,12 @@ let package = Package(
         .target(name: "SQLiteFiles", dependencies: ["HubProtocol", .grdb]),
 
         // What people and feed readers see, apart from how it is asked for.
-        .target(name: "WebPages", dependencies: ["HubProtocol", "Markup", "NetworkAddresses", .crypto]),
+        // Its files are compiled in: resources would have to be installed beside the program.
+        .target(name: "CWebFiles", exclude: ["files"]),
+        .target(
+            name: "WebPages",
+            dependencies: ["CWebFiles", "HubProtocol", "Markup", "NetworkAddresses", .crypto, .mustache]
+        ),
 
         // Out of this machine, and to a hub.
         .target(name: "OutboundHTTP", dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl"]),
@@ -92,7 +98,8 @@ let package = Package(
             name: "HubServer",
             dependencies: [
                 "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
-                "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird, .hummingbirdCore,
+                "SQLiteFiles", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird,
+                .hummingbirdCore,
                 .hummingbirdHTTP2,
                 .httpTypes, .log,
                 .serviceLifecycle,
@@ -116,6 +123,15 @@ let package = Package(
             dependencies: [
                 "HubProtocol", "HubClient", "OutboundHTTP", "HubServer", "AppBackend", "HostSystem", .httpTypes,
                 .hummingbird, .log, .nioCore, .serviceLifecycle,
+            ]
+        ),
+
+        // Pages in a browser, with the app backend's users.
+        .target(
+            name: "PageServer",
+            dependencies: [
+                "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages", "SQLiteFiles",
+                "NetworkAddresses", .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore,
             ]
         ),
 
@@ -169,7 +185,8 @@ let package = Package(
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
-                .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
+                "PageServer", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                .unixSignals,
             ]
         ),
 
@@ -239,7 +256,10 @@ let package = Package(
             dependencies: ["HubClient", "HubProtocol", "OutboundHTTP", "ServerSentEvents", "HubTestServer"]
         ),
         .testTarget(name: "HubRoutingTests", dependencies: ["HubRouting", "HubProtocol"]),
-        .testTarget(name: "HubStoreTests", dependencies: ["HubStore", "HubProtocol", "HubRouting", .grdb]),
+        .testTarget(
+            name: "HubStoreTests",
+            dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", .grdb]
+        ),
         .testTarget(
             name: "HubStreamsTests",
             dependencies: [
@@ -250,7 +270,7 @@ let package = Package(
             name: "AppBackendTests",
             dependencies: [
                 "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore",
-                "PushEmulator",
+                "SQLiteFiles", "PushEmulator", "SubscriberAgent",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,
@@ -328,6 +348,7 @@ extension Target.Dependency {
     static let hummingbirdHTTP2 = product(name: "HummingbirdHTTP2", package: "hummingbird")
     static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
     static let log = product(name: "Logging", package: "swift-log")
+    static let mustache = product(name: "Mustache", package: "swift-mustache")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")

@@ -1,17 +1,19 @@
-import HTTPTypes
+package import HTTPTypes
 import HubClient
-import HubServer
+package import HubServer
 import NIOCore
-import OutboundHTTP
+package import OutboundHTTP
 
 /// Carries calls of a hub's client to a hub of the same process.
-struct InternalTransport: HubTransport {
+package struct InternalTransport: HubTransport {
     /// Stands for this process in the addresses of calls.
-    static let origin = "http://localhost"
+    package static let origin = "http://localhost"
 
     let calls: InternalCalls
 
-    func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
+    package init(calls: InternalCalls) { self.calls = calls }
+
+    package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         if Task.isCancelled { throw .cancelled }
         let head = try Self.head(of: request)
         let reply: (head: HTTPResponse, body: ByteBuffer)
@@ -35,11 +37,11 @@ struct InternalTransport: HubTransport {
     }
 
     /// Event streams are for agents, which have connections of their own.
-    func stream(_ request: OutboundRequest) async throws(OutboundError) -> OutboundStream {
+    package func stream(_ request: OutboundRequest) async throws(OutboundError) -> OutboundStream {
         throw .badRequest(reason: "streams need a connection")
     }
 
-    private static func head(of request: OutboundRequest) throws(OutboundError) -> HTTPRequest {
+    package static func head(of request: OutboundRequest) throws(OutboundError) -> HTTPRequest {
         guard request.url.hasPrefix("\(origin)/"), let method = HTTPRequest.Method(request.method) else {
             throw .badURL(reason: "it is not one of this process")
         }

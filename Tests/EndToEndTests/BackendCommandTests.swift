@@ -245,7 +245,12 @@ import Testing
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try "x\n".write(toFile: "\(directory)/backend.key", atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(directory)/backend.key")
-        let check = try await BuiltProgram.run(["check", "backend"], environment: environment)
-        #expect(check.status == 78 && check.errors.contains("its mode is 644"), "\(check.errors)")
+        for program in ["backend", "hub"] {
+            let check = try await BuiltProgram.run(["check", program], environment: environment)
+            #expect(check.status == 78 && check.errors.contains("its mode is 644"), "\(check.errors)")
+        }
+        let off = environment.merging(["NEWSWIRE_HUB_APP_BACKEND": "false"]) { $1 }
+        let check = try await BuiltProgram.run(["check", "hub"], environment: off)
+        #expect(check.status == 0, "\(check.errors)")
     }
 }

@@ -1,7 +1,7 @@
 package import HTTPTypes
 package import HubProtocol
 import HubRouting
-import Hummingbird
+package import Hummingbird
 import Logging
 package import NIOCore
 
@@ -33,6 +33,16 @@ package struct InternalCalls: Sendable {
         let collected = Collector(limit: replyLimit)
         try await response.body.write(collected)
         return (response.head, collected.bytes)
+    }
+
+    /// Sends a request without a body, for a reply that is passed on as it is written, such as a stream.
+    ///
+    /// `channel` is the connection that it is made for, whose address quotas count.
+    package func open(_ head: HTTPRequest, for channel: any Channel) async throws -> Response {
+        try await responder.respond(
+            to: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
+            context: HubRequestContext(logger: logger, channel: channel)
+        )
     }
 
     /// The rule with which a hub can be managed now: one of its own, else one of the namespace.

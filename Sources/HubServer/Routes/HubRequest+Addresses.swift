@@ -14,7 +14,7 @@ struct HubRequestContext: RequestContext {
     }
 
     var coreContext: CoreRequestContextStorage
-    /// `nil` for a call of this process.
+    /// `nil` for a call of this process on its own behalf.
     let channel: (any Channel)?
 
     init(source: ApplicationRequestContextSource) {
@@ -23,9 +23,9 @@ struct HubRequestContext: RequestContext {
     }
 
     /// The context of a call of this process.
-    init(logger: Logger) {
+    init(logger: Logger, channel: (any Channel)? = nil) {
         coreContext = CoreRequestContextStorage(source: InternalSource(logger: logger))
-        channel = nil
+        self.channel = channel
     }
 
     /// The other end of the connection.

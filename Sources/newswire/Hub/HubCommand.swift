@@ -7,6 +7,7 @@ import HubServer
 import Logging
 import MountedBackend
 import NetworkAddresses
+import PageServer
 import PushEmulator
 import PushServices
 import Settings
@@ -19,7 +20,8 @@ struct HubCommand: AsyncParsableCommand {
         abstract: "Serve notification hubs, or manage them, their keys and their database.",
         subcommands: [
             HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
-            HubDeleteCommand.self, HubCredentialsCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
+            HubDeleteCommand.self, HubCredentialsCommand.self, HubInviteCommand.self, HubBackupCommand.self,
+            HubRestoreCommand.self,
         ],
         defaultSubcommand: HubServe.self
     )
@@ -272,6 +274,7 @@ struct HubServe: AsyncParsableCommand {
         let backendLock = try backendLock(state, settings, logger)
         defer { backendLock?.close() }
         let backend = backendLock.map { _ in mount(on: service, configuration, state, settings, logger) }
+        let pages = try pageServer(on: service, configuration, state, logger)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger
         do {
@@ -288,7 +291,7 @@ struct HubServe: AsyncParsableCommand {
                 }
             }
             try await service.run(
-                mounting: [backend?.application].compactMap(\.self),
+                mounting: [backend?.application, pages?.application].compactMap(\.self),
                 stopsOnSignals: true,
                 watchdog: watchdog
             ) { boundPort in

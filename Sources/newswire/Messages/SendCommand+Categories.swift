@@ -50,7 +50,9 @@ extension SendCommand {
             ("--tags", tags != nil), ("--format", format != nil), ("--payload", payload != nil),
             ("--device", device != nil), ("--test", test),
         ]
-        if let other = others.first(where: \.1)?.0 { throw Failure(.usage, "--category and \(other) exclude each other") }
+        if let other = others.first(where: \.1)?.0 {
+            throw Failure(.usage, "--category and \(other) exclude each other")
+        }
         guard message != nil else {
             throw Failure(.usage, "--category needs a text", hint: "pass --message TEXT")
         }
