@@ -8,7 +8,7 @@ import Testing
 /// `NEWSWIRE_LONG=1` plays more seeds and rounds; `NEWSWIRE_SEED=N` plays one seed again.
 @Suite(.serialized) struct BackendKillTests {
     private static let users = ["ann", "bob", "cat"]
-    private static let rounds = KillTests.isLong ? 40 : 5
+    private static let rounds = KillTests.isLong ? 60 : 12
 
     @Test(.timeLimit(.minutes(30)), arguments: KillTests.seeds)
     func `no device keeps two users' tags, no token outlives its revocation, and no answer is lost`(
