@@ -53,7 +53,8 @@ struct FeedRoutes: Sendable {
         let header = request.headers[.authorization] ?? request.uri.query.map { "SharedAccessSignature \($0)" }
         let grant = try? tokens.authorize(
             header,
-            path: request.uri.path,
+            // Clients sign for the hub.
+            path: String(request.uri.path.dropFirst("/-".count)),
             needs: .listen,
             now: configuration.timestamp
         )
@@ -81,7 +82,12 @@ struct FeedRoutes: Sendable {
             .cacheControl: "\(door.access == .public ? "public" : "private"), max-age=\(Self.maximumAge)",
         ]
         headers[.lastModified] = validators.lastModified
-        guard !validators.match(request.headers) else { return Response(status: .notModified, headers: headers) }
+        guard !validators.match(request.headers) else {
+            var response = Response(status: .notModified, headers: headers)
+            // It would be taken for the length of the feed (RFC 9110 §8.6).
+            response.headers[.contentLength] = nil
+            return response
+        }
         headers[.contentType] = type.mediaType
         headers[.xContentTypeOptions] = "nosniff"
         // A browser that shows the file must not load or run anything for it.

@@ -2,8 +2,9 @@
 ///
 /// Readers reach a hub under several names, and an address in a reply leads back to where its request came from.
 package struct RenderedFeed: Sendable, Equatable {
-    /// Stands for the origin while a document is written: a noncharacter, which no text of a message has (``NewsText``).
-    static let origin = "\u{FFFF}"
+    /// Stands for the origin while a document is written: a format character that XML can hold, and no text of a message
+    /// has (``NewsText``).
+    static let origin = "\u{206F}"
 
     private let parts: [String]
 

@@ -1,0 +1,86 @@
+import Foundation
+import HubProtocol
+import HubTestServer
+import Testing
+
+@testable import WebPages
+
+/// The Python that has the libraries.
+private let oraclePython = ProcessInfo.processInfo.environment["NEWSWIRE_ORACLES"].flatMap { $0.isEmpty ? nil : $0 }
+
+/// Feeds, read by a library that others wrote: `.ci/oracles`.
+@Suite(.enabled(if: oraclePython != nil, "'make oracles' installs the libraries"))
+struct FeedOracleTests {
+    private static let script = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: ".ci/oracles/feeds.py")
+
+    @Test(arguments: FeedFileType.allCases)
+    func `another reader finds the entries as they are`(type: FeedFileType) async throws {
+        let document = try document(
+            NewsTimeline([
+                try telling(
+                    1,
+                    [
+                        "title": "Fire at AT&T", "summary": "Ships & cranes burn",
+                        "link": "https://a.example/1?a=1&b=2",
+                        "author": "Ann", "story": "s", "category": "World",
+                    ]
+                ),
+                try telling(
+                    2,
+                    ["title": "Zürich <script>alert(1)</script>", "messageParam": "東京 <img src=x onerror=y>"]
+                ),
+                try telling(3, ["title": "Fire, put right", "story": "s", "status": "correction", "author": "Ann"]),
+            ]),
+            webSubHub: "https://push.example/"
+        )
+        let entries = document.entries.map { entry in
+            JSONText.object([
+                "id": entry.id, "title": entry.title, "link": entry.link ?? "", "author": entry.author ?? "",
+                "published": entry.published.wholeSecond, "updated": entry.updated.wholeSecond,
+            ])
+        }
+        let text = document.rendered(as: type).text(origin: "https://hub.example")
+        let question = JSONText.object([
+            (name: "type", value: JSONText.string(type.rawValue)), (name: "text", value: JSONText.string(text)),
+            (name: "hub", value: JSONText.string("https://push.example/")),
+            (name: "self", value: JSONText.string("https://hub.example/-/news/feeds/World.\(type)")),
+            (name: "entries", value: "[\(entries.joined(separator: ","))]"),
+        ])
+        let verdict = try await judge(question)
+        #expect(verdict.status == 0, "\(verdict.output)")
+    }
+
+    @Test func `a wrong id is noticed`() async throws {
+        let text = try document(NewsTimeline([try telling(1, "a")])).rendered(as: .rss).text(origin: "https://h")
+        let question = JSONText.object([
+            (name: "type", value: JSONText.string("rss")), (name: "text", value: JSONText.string(text)),
+            (name: "hub", value: JSONText.string("")),
+            (name: "self", value: JSONText.string("https://h/-/news/feeds/World.rss")),
+            (name: "entries", value: #"[{"id":"urn:uuid:other","title":"a"}]"#),
+        ])
+        let verdict = try await judge(question)
+        #expect(verdict.status == 1)
+        #expect(verdict.output.contains("urn:uuid:other"))
+    }
+
+    private func judge(_ question: String) async throws -> (status: Int32, output: String) {
+        let folder = try ScratchFolder()
+        let (input, output) = (folder.file("input"), folder.file("output"))
+        try Data(question.utf8).write(to: URL(fileURLWithPath: input))
+        _ = FileManager.default.createFile(atPath: output, contents: nil)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try #require(oraclePython))
+        process.arguments = [Self.script.path]
+        process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: input))
+        let end = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+        process.standardOutput = end
+        process.standardError = end
+        let (ended, continuation) = AsyncStream<Void>.makeStream()
+        process.terminationHandler = { _ in continuation.finish() }
+        try process.run()
+        for await _ in ended {}
+        return (process.terminationStatus, (try? String(contentsOfFile: output, encoding: .utf8)) ?? "")
+    }
+}

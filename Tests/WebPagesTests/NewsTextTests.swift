@@ -1,0 +1,101 @@
+import HubProtocol
+import Testing
+
+@testable import WebPages
+
+struct NewsTextTests {
+    private func text(_ properties: [MessageProperty: String]) -> NewsText { NewsText(MessageProperties(properties)) }
+
+    @Test func `the summary comes before the message, and neither repeats the title`() {
+        let all = text(["title": "T", "messageParam": "M", "summary": "S"])
+        #expect((all.title, all.text) == ("T", "S"))
+        let short = text(["title": "T", "messageParam": "M"])
+        #expect((short.title, short.text) == ("T", "M"))
+        let bare = text(["messageParam": "M"])
+        #expect((bare.title, bare.text) == ("M", nil))
+        let summary = text(["summary": "S"])
+        #expect((summary.title, summary.text) == ("S", nil))
+        let native = text(["title": "T", "message": "M"])
+        #expect((native.title, native.text) == ("T", "M"))
+        #expect(text(["title": "T", "messageParam": "T"]).text == nil)
+    }
+
+    @Test func `a message in languages alone has the text of the first by name`() {
+        let texts = text([
+            "News_French": "Bonjour", "Title_French": "Titre", "Link_French": "https://a.example/fr",
+            "News_English": "Hello",
+            "link": "https://a.example/",
+        ])
+        #expect(texts.title == "Hello")
+        #expect(texts.link == "https://a.example/")
+        let french = text(["News_French": "Bonjour", "Title_French": "Titre", "Link_French": "https://a.example/fr"])
+        #expect((french.title, french.text, french.link) == ("Titre", "Bonjour", "https://a.example/fr"))
+        #expect(text(["title": "T", "News_French": "Bonjour"]).text == nil)
+    }
+
+    @Test func `the author is the writer, else the outlet`() {
+        #expect(text(["title": "T", "author": "A", "feed": "F"]).author == "A")
+        #expect(text(["title": "T", "feed": "F"]).author == "F")
+        #expect(text(["title": "T"]).author == nil)
+    }
+
+    @Test(
+        arguments: [
+            "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "mailto:a@b.c", "//a.example/",
+            "a.example",
+            "https://user:word@a.example/", "https://", "ftp://a.example/", "https://a.example/\"><script>",
+            "http://a.example/ b", "vbscript:x", "HTTPS:a",
+        ]
+    )
+    func `a link of another scheme, or none at all, is left out`(link: String) {
+        let texts = text(["title": "T", "link": link, "image": link])
+        #expect(texts.link == nil && texts.image == nil)
+    }
+
+    @Test func `a link is written as an address`() {
+        #expect(
+            text(["title": "T", "link": "HTTPS://a.example/é?a=1&b='2'"]).link == "https://a.example/%C3%A9?a=1&b='2'"
+        )
+    }
+
+    @Test func `texts are one line without control and bidirectional characters, and bounded`() {
+        let hostile = text([
+            "title": "a\u{0}b\u{8}\u{202E}c\u{2066}d\u{FFFE}\r\ne\u{FEFF}",
+            "messageParam": String(repeating: "x", count: 20_000),
+            "author": String(repeating: "e\u{301}", count: 5_000),
+        ])
+        #expect(hostile.title == "abcd e")
+        #expect(hostile.text?.count == NewsText.maximumText)
+        #expect(hostile.author.map { $0.count <= NewsText.maximumName } == true)
+        let long = text(["title": String(repeating: "long ", count: 2_000)])
+        #expect(long.title.count <= NewsText.maximumTitle && long.title.hasSuffix("…"))
+        let marks = text(["title": "a" + String(repeating: "\u{301}", count: 30_000)])
+        #expect(marks.title.utf8.count <= NewsText.maximumTitle * 16)
+    }
+
+    @Test func `a message with nothing to show, a secret one and one that is no object of texts are not for everybody`()
+    {
+        func isPublic(_ body: String) -> Bool {
+            Telling(sequence: 1, at: 0, message: "m", body: Array(body.utf8), scope: "s") != nil
+        }
+        #expect(isPublic(#"{"title":"a"}"#) && isPublic(#"{"title":"a","secureId":""}"#) && isPublic(#"{"title":1}"#))
+        for body in [
+            #"{"title":"a","secureId":"17"}"#, #"{"title":"a","SECUREID":17}"#, #"{"title":"a","secureId":{"id":1}}"#,
+            #"{"other":"a"}"#, "{}", "[]", "", #"{"title":"\u202e"}"#,
+        ] {
+            #expect(!isPublic(body), "\(body)")
+        }
+    }
+
+    @Test func `a date after the message, or none, is the message's`() throws {
+        func published(_ text: String?) throws -> Timestamp {
+            var properties: [MessageProperty: String] = ["title": "T"]
+            properties[.published] = text
+            return try telling(10, properties).published
+        }
+        #expect(try published("2030-03-17T17:46:41Z") == second(1))
+        #expect(try published("2031-01-01T00:00:00Z") == second(10))
+        #expect(try published("yesterday") == second(10))
+        #expect(try published(nil) == second(10))
+    }
+}

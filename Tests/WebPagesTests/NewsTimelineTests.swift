@@ -1,0 +1,95 @@
+import HubProtocol
+import Testing
+
+@testable import WebPages
+
+struct NewsTimelineTests {
+    @Test func `the newest message comes first`() throws {
+        let timeline = NewsTimeline([try telling(1, "a"), try telling(2, "b"), try telling(3, "c")])
+        #expect(timeline.titles == ["c", "b", "a"])
+    }
+
+    @Test func `a correction takes the place of its story and keeps when the story was first told`() throws {
+        let timeline = NewsTimeline([
+            try telling(1, "fire", of: "s"), try telling(2, "other"),
+            try telling(3, "fire, put right", of: "s", .correction),
+        ])
+        #expect(timeline.titles == ["fire, put right", "other"])
+        let story = try #require(timeline.stories(after: .start).first)
+        #expect(story.published == second(1) && story.at == second(3))
+        #expect(try story.id == telling(1, "fire", of: "s").id)
+    }
+
+    @Test func `a withdrawal takes its story away, and the stories that it replaces`() throws {
+        let timeline = NewsTimeline([
+            try telling(1, "one", of: "a"), try telling(2, "two", of: "b"), try telling(3, "three", of: "c"),
+            try telling(4, "Withdrawn: one", of: "a", .withdrawn, replaces: "b"),
+        ])
+        #expect(timeline.titles == ["three"])
+        #expect(timeline.withdrawals(after: .start).map(\.sequence.rawValue) == [4])
+    }
+
+    @Test func `a story that is told again after its withdrawal is shown again`() throws {
+        let timeline = NewsTimeline([
+            try telling(1, "one", of: "a"), try telling(2, "Withdrawn", of: "a", .withdrawn),
+            try telling(3, "one after all", of: "a"),
+        ])
+        #expect(timeline.titles == ["one after all"])
+        #expect(timeline.withdrawals(after: .start).isEmpty)
+    }
+
+    @Test func `a withdrawal that names no story is news`() throws {
+        #expect(NewsTimeline([try telling(1, "Withdrawn: all", of: nil, .withdrawn)]).titles == ["Withdrawn: all"])
+    }
+
+    @Test func `messages without a story are stories of their own, equal or not`() throws {
+        #expect(NewsTimeline([try telling(1, "same"), try telling(2, "same")]).titles == ["same", "same"])
+    }
+
+    @Test func `fifty stories are kept, and corrections do not push others out`() throws {
+        var tellings = try (1...60).map { try telling($0, "\($0)", of: "s\($0)") }
+        tellings += try (61...100).map { try telling($0, "again", of: "s60", .update) }
+        let timeline = NewsTimeline(tellings)
+        #expect(timeline.titles == ["again"] + (11...59).reversed().map { "\($0)" })
+        #expect(timeline.isFull)
+    }
+
+    @Test func `what the log has dropped is not shown`() throws {
+        let timeline = NewsTimeline([try telling(1, "a"), try telling(2, "b")])
+        #expect(timeline.stories(after: 1).map(\.text.title) == ["b"])
+        #expect(timeline.count(after: 1) == 1)
+    }
+
+    /// Stories that are told, corrected, replaced and withdrawn in an order that seems random.
+    private static func mix() throws -> [Telling] {
+        var state: UInt64 = 7
+        func next(_ bound: UInt64) -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return (state >> 33) % bound
+        }
+        return try (1...400).map { number in
+            let status: MessageStatus? = [nil, nil, nil, .update, .correction, .withdrawn][Int(next(6))]
+            let replaced = next(8) == 0 ? "s\(next(90))" : nil
+            return try telling(Int64(number), "\(number)", of: "s\(next(90))", status, replaces: replaced)
+        }
+    }
+
+    @Test(arguments: [1, 7, 50, 399])
+    func `news that is read in parts is what it is when read at once`(part: Int) throws {
+        let tellings = try Self.mix()
+        let whole = NewsTimeline(tellings)
+        var forwards = NewsTimeline()
+        var backwards = NewsTimeline()
+        for start in stride(from: 0, to: tellings.count, by: part) {
+            forwards.add(newer: tellings[start..<min(start + part, tellings.count)].reversed())
+        }
+        for end in stride(from: tellings.count, to: 0, by: -part) {
+            backwards.add(older: tellings[max(0, end - part)..<end].reversed())
+        }
+        #expect(whole.titles.count == NewsTimeline.maximumStories)
+        #expect(backwards.titles == whole.titles)
+        // Read forwards, a story may be missing that was pushed out before another one was withdrawn; none is wrong.
+        let shown = Set(whole.titles)
+        #expect(forwards.titles.allSatisfy(shown.contains))
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import HubProtocol
+import Testing
+
+@testable import WebPages
+
+/// The clock of the messages here: 2030-03-17T17:46:40Z and so many seconds.
+func second(_ number: Int64) -> Timestamp { Timestamp(milliseconds: (1_900_000_000 + number) * 1_000) }
+
+/// A message as the log has it; `number` is its sequence and its second.
+func telling(
+    _ number: Int64,
+    _ properties: [MessageProperty: String],
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws -> Telling {
+    try #require(
+        Telling(
+            sequence: LogSequence(rawValue: number),
+            at: second(number),
+            message: "m\(number)",
+            body: MessageProperties(properties).encoded(),
+            scope: "here"
+        ),
+        sourceLocation: sourceLocation
+    )
+}
+
+/// A telling of a story, by its title.
+func telling(
+    _ number: Int64,
+    _ title: String,
+    of story: String? = nil,
+    _ status: MessageStatus? = nil,
+    replaces: String? = nil
+) throws -> Telling {
+    var properties: [MessageProperty: String] = ["title": title]
+    properties[.story] = story
+    properties[.status] = status?.rawValue
+    properties[.replaces] = replaces
+    return try telling(number, properties)
+}
+
+extension NewsTimeline {
+    /// Of messages in the order of the log.
+    init(_ tellings: [Telling]) {
+        self.init()
+        add(newer: tellings.reversed())
+    }
+
+    var titles: [String] { stories(after: .start).map(\.text.title) }
+}
+
+func document(
+    _ timeline: NewsTimeline,
+    after dropped: LogSequence = .start,
+    webSubHub: String? = nil
+) throws -> FeedDocument {
+    FeedDocument(
+        timeline,
+        after: dropped,
+        tag: try Tag("World"),
+        hub: "news",
+        scope: "here",
+        begin: second(0),
+        webSubHub: webSubHub
+    )
+}
