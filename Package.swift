@@ -21,6 +21,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // System libraries.
@@ -102,7 +103,7 @@ let package = Package(
             name: "AppBackend",
             dependencies: [
                 "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "NetworkAddresses", "HostSystem", .crypto,
-                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioSSL, .serviceLifecycle,
+                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .jwtKit, .log, .nioCore, .nioSSL, .serviceLifecycle,
             ]
         ),
 
@@ -138,7 +139,7 @@ let package = Package(
             name: "StartupChecks",
             dependencies: [
                 "HostSystem", "HubProtocol", "NetworkAddresses", "Certificates", "HubServer", "AppBackend", "FeedLists",
-                "FeedPublisher", "PushServices", "SubscriberAgent", "Settings",
+                "FeedPublisher", "OutboundHTTP", "PushServices", "SubscriberAgent", "Settings", .httpTypes,
             ]
         ),
         .target(
@@ -308,6 +309,7 @@ extension Target.Dependency {
     static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
     static let hummingbirdHTTP2 = product(name: "HummingbirdHTTP2", package: "hummingbird")
     static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
+    static let jwtKit = product(name: "JWTKit", package: "jwt-kit")
     static let log = product(name: "Logging", package: "swift-log")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")

@@ -18,6 +18,12 @@ package struct BackendConfiguration: Sendable {
     package var onSignedIn: @Sendable (any Channel) -> Void = { _ in }
     /// Proxies whose `X-Forwarded-…` are believed.
     package var trustedProxies = TrustedProxies([])
+    /// Roles whose users may notify others.
+    package var mayNotifyRoles: Set<Role> = []
+    /// The identity provider whose tokens are accepted; `nil` for none.
+    package var provider: OpenIDConfiguration?
+    /// The proxies that name users in a header; `nil` for none.
+    package var proxyUsers: ProxyUsers?
     var payloadBounds = PayloadBounds()
     package var clock = BackendClock.system
     package var hasher = PasswordHasher()
