@@ -63,6 +63,7 @@ package struct ConfigurationCheck {
             key: settings.value(BackendSettings.tlsKey),
             names: settings.value(BackendSettings.hostNames)
         ) + connectionProblems(BackendSettings.connection)
+            + IdentitySettings(settings).problems()
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 let key = "\(directory)/\(HubFiles.backendKey)"
                 return databaseProblem("\(directory)/\(HubFiles.backend)", BackendStore.problem)

@@ -85,6 +85,7 @@ extension SettingEntry {
         case "list of beginnings of tags": "prefixes"
         case "list of names and addresses": "names"
         case "list of addresses and blocks": "addresses"
+        case "list of names": "names"
         case "word": "level"
         default: type
         }
