@@ -4,6 +4,7 @@ import HubProtocol
 package import HubServer
 package import Hummingbird
 package import Logging
+package import MountedBackend
 import NIOCore
 import NetworkAddresses
 import WebPages
@@ -17,18 +18,23 @@ package final class PageServer: Sendable {
     let templates: PageTemplates
     private let service: HubService
     private let calls: InternalCalls
+    private let backend: BackendMount?
     let logger: Logger
 
+    /// Makes the pages; people can sign in at those of the hub that `backend` has the users of.
+    ///
     /// - Throws: What is wrong with a template, which would be a fault of the build.
     package init(
         store: PageStore,
         on service: HubService,
         _ configuration: HubConfiguration,
+        backend: BackendMount? = nil,
         clock: BackendClock = .system,
         logger: Logger
     ) throws {
         self.store = store
         self.service = service
+        self.backend = backend
         self.logger = logger
         self.clock = clock
         door = PageDoor(configuration)
@@ -39,6 +45,14 @@ package final class PageServer: Sendable {
 
     /// `nil` for a hub that is unknown or disabled.
     func hub(_ name: HubName) -> PageHub? { PageHub(name, of: service, calls) }
+
+    /// The app backend whose users can sign in at a hub's pages; `nil` where nobody can.
+    ///
+    /// - Throws: ``BackendRefusal`` when its database cannot be used now.
+    func backend(of hub: PageHub) throws(BackendRefusal) -> AppBackend? {
+        guard let backend, backend.hubName == hub.name else { return nil }
+        return try backend.backend()
+    }
 
     /// Makes a responder for all routes, and for no others.
     package func responder() -> RouterResponder<BackendRequestContext> {

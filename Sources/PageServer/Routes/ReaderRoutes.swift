@@ -16,7 +16,7 @@ enum ReaderRoutes {
         PageRoute(.post, "/categories") { try await choose($0) },
         PageRoute(.get, "/events") { try await events($0) },
         PageRoute(.get, "/session") { request in
-            Response(status: try await request.session == nil ? .unauthorized : .noContent)
+            Response(status: try await request.visitor == nil ? .unauthorized : .noContent)
         },
         PageRoute(.get, "/manifest.webmanifest") { manifest($0) },
         PageRoute(.get, "/feeds/:file") { try await $0.hub.passOn($0) },
@@ -24,14 +24,15 @@ enum ReaderRoutes {
     ]
 
     private static func page(_ request: PageRequest) async throws -> Response {
-        let session = try await request.admitted()
+        let visitor = try await request.admitted()
+        let session = visitor?.session
         let known = try await request.hub.categories()
         let chosen = session?.choice.categories.map(\.text) ?? []
         // A category that nobody announces any more is still chosen.
         let names = known + chosen.filter { !known.contains($0) }
         let tags = session?.choice.categories ?? known.compactMap { try? Tag($0) }
         let news = try await request.hub.news(of: tags, since: session?.position)
-        var frame = request.frame
+        var frame = request.frame(for: visitor)
         frame.manifest = "\(request.home)manifest.webmanifest"
         let end = session?.position?.sequence
         var page = ReaderPage(
@@ -52,7 +53,10 @@ enum ReaderRoutes {
             page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
             await noteVisit(session, news.position, request)
         }
-        return request.page(page)
+        // The cookie lasts as long as the session, from this visit on.
+        let cookie = await request.cookie
+        let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
+        return request.page(page, cookie: secret.map { cookie.setting($0) })
     }
 
     /// Notes what has been read; if that fails, the next visit shows it as new once more.
@@ -64,7 +68,7 @@ enum ReaderRoutes {
 
     private static func choose(_ request: PageRequest) async throws -> Response {
         let form = try await request.form()
-        let session = try await request.admitted()
+        let visitor = try await request.admitted()
         let categories = try Set(form.all("category")).sorted().map { (name: String) throws -> Tag in
             do throws(ProtocolError) {
                 return try Tag(name)
@@ -84,26 +88,23 @@ enum ReaderRoutes {
             )
         }
         let choice = ReaderChoice(categories: categories)
-        if let session {
-            try await request.hub.put(
-                choice.installation(session.installation, channel: session.channel),
-                channel: session.channel
-            )
-            try await request.pages.store.set(choice, of: session)
+        if var visitor {
+            visitor.session.choice = choice
+            try await request.registrar.register(visitor, request.context)
+            try await request.pages.store.set(choice, of: visitor.session)
             return request.seeOther(request.home)
         }
-        return request.seeOther(request.home, cookie: try await EntryRoutes.begin(choice, request))
+        let begun = try await EntryRoutes.begin(choice, request)
+        return request.seeOther(request.home, cookie: await request.cookie.setting(begun.secret))
     }
 
     private static func events(_ request: PageRequest) async throws -> Response {
-        guard let session = try await request.session else { return Response(status: .unauthorized) }
+        guard let visitor = try await request.visitor else { return Response(status: .unauthorized) }
+        let session = visitor.session
         let query = request.request.uri.queryParameters.get("lastEventId")
         let position = request.request.headers[named: "Last-Event-ID"] ?? query
         // The hub may have been restored, or have dropped the installation.
-        try await request.hub.put(
-            session.choice.installation(session.installation, channel: session.channel),
-            channel: session.channel
-        )
+        try await request.registrar.register(visitor, request.context)
         var response = try await request.hub.events(
             of: session.installation,
             channel: session.channel,

@@ -61,6 +61,15 @@ package final class PageStore: Sendable {
                     """
             )
         }
+        migrator.registerMigration("users") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE session ADD COLUMN user TEXT;
+                    ALTER TABLE session ADD COLUMN token BLOB;
+                    ALTER TABLE session ADD COLUMN isInvited INTEGER NOT NULL DEFAULT 1;
+                    """
+            )
+        }
         return migrator
     }
 

@@ -1,3 +1,5 @@
+import AppBackend
+import FoundationEssentials
 import HubProtocol
 
 /// What the server keeps of a reader's browser.
@@ -15,6 +17,12 @@ struct ReaderSession: Sendable {
     /// The end of the log at the last visit; `nil` before the first.
     var position: StreamPosition?
     var seenAt: Timestamp
+    /// The user whose tag the installation may have.
+    var user: UserName?
+    /// The user's token, as ``TokenSeal`` encrypts it.
+    var sealedToken: Data?
+    /// False for somebody who is admitted as a user only.
+    var isInvited = true
 }
 
 /// What a reader wants to read.
