@@ -32,6 +32,11 @@ struct PageHub: Sendable {
         try await service.news(of: tags, in: name, since: position)
     }
 
+    /// The newest messages to a user by name.
+    func messages(to user: UserName, since: Timestamp, limit: Int) async throws -> [PersonalMessage] {
+        try await service.messages(to: AppBackend.tag(of: user), since: since, limit: limit, in: name)
+    }
+
     func put(_ installation: Installation, channel: PushChannelSecret) async throws {
         try await client.put(installation, channel: channel)
     }

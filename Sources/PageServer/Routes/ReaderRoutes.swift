@@ -38,8 +38,9 @@ enum ReaderRoutes {
         var page = ReaderPage(
             frame: frame,
             categories: names.map { .init(name: $0, isChosen: chosen.contains($0)) },
-            messages: news.tellings.prefix(shown).map { MessageView($0, newAfter: end) }
+            messages: try await messages(news, for: visitor, newAfter: end, request)
         )
+        page.send = try NotifyRoutes.form(frame, visitor, request)
         page.feeds = known.map { name in
             .init(
                 type: "application/atom+xml",
@@ -57,6 +58,23 @@ enum ReaderRoutes {
         let cookie = await request.cookie
         let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
         return request.page(page, cookie: secret.map { cookie.setting($0) })
+    }
+
+    /// The news with what was sent to the reader by name, the newest first.
+    private static func messages(
+        _ news: HubNews,
+        for visitor: Visitor?,
+        newAfter end: LogSequence?,
+        _ request: PageRequest
+    ) async throws -> [MessageView] {
+        let all = news.tellings.prefix(shown).map { ($0.sequence, MessageView($0, newAfter: end)) }
+        guard let user = visitor?.caller?.name, let since = try await request.backend?.createdAt(of: user) else {
+            return all.map(\.1)
+        }
+        let personal = try await request.hub.messages(to: user, since: since, limit: shown)
+            .filter { $0.sequence <= news.position.sequence }
+            .map { ($0.sequence, MessageView($0, newAfter: end, home: request.home)) }
+        return (all + personal).sorted { $0.0 > $1.0 }.prefix(shown).map(\.1)
     }
 
     /// Notes what has been read; if that fails, the next visit shows it as new once more.
@@ -127,5 +145,21 @@ enum ReaderRoutes {
         headers[.cacheControl] = "no-cache"
         let body = "{\(texts.joined(separator: ",")),\"icons\":[\(icon)]}"
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+    }
+}
+
+extension MessageView {
+    fileprivate init(_ message: PersonalMessage, newAfter end: LogSequence?, home: String) {
+        switch message.content {
+        case .open(let telling): self.init(personal: telling, newAfter: end)
+        case .secure(let id):
+            self.init(
+                secure: id,
+                sequence: message.sequence,
+                at: message.at,
+                link: "\(home)secure/\(id)",
+                newAfter: end
+            )
+        }
     }
 }

@@ -41,16 +41,22 @@ enum SignInRoutes {
                 device: device,
                 request.context
             )
-            return try await signIn(login.caller.name, token: login.token, request)
+            let secure = SecureMessageRoutes.id(form["secure"])
+            return try await signIn(login.caller.name, token: login.token, for: secure, request)
         } catch let refusal as SignInRefusal {
-            return try await refuse(refusal, name, request)
+            return try await refuse(refusal, name, SecureMessageRoutes.id(form["secure"]), request)
         }
     }
 
     /// Signs the visitor's session in, or a new one.
     ///
     /// Each step can be the last before a crash: a session whose user has no token is signed out at its next request.
-    private static func signIn(_ user: UserName, token: String, _ request: PageRequest) async throws -> Response {
+    private static func signIn(
+        _ user: UserName,
+        token: String,
+        for secure: Int64?,
+        _ request: PageRequest
+    ) async throws -> Response {
         let (store, registrar) = (request.pages.store, try request.registrar)
         let session = try await ownSession(of: user, request)
         try await store.setUser(user, of: session)
@@ -64,7 +70,8 @@ enum SignInRoutes {
         let secret = SessionSecret.random()
         let sealed = try TokenSeal.seal(token, with: secret)
         try await store.setSignedIn(session, as: user, token: sealed, renewed: secret)
-        return request.seeOther(request.home, cookie: await request.cookie.setting(secret))
+        let next = secure.map { "\(request.home)secure/\($0)" } ?? request.home
+        return request.seeOther(next, cookie: await request.cookie.setting(secret))
     }
 
     /// The visitor's session, without the former user.
@@ -82,9 +89,11 @@ enum SignInRoutes {
     private static func refuse(
         _ refusal: SignInRefusal,
         _ name: String,
+        _ secure: Int64?,
         _ request: PageRequest
     ) async throws -> Response {
         var page = SignInPage(frame: frame(request, try await request.visitor), user: String(name.prefix(64)))
+        page.secure = secure.map { "\($0)" }
         let status: HTTPResponse.Status
         var wait: Int64?
         switch refusal {
@@ -122,7 +131,7 @@ enum SignInRoutes {
     }
 
     /// Without the link to this page.
-    private static func frame(_ request: PageRequest, _ visitor: Visitor?) -> PageFrame {
+    static func frame(_ request: PageRequest, _ visitor: Visitor?) -> PageFrame {
         var frame = request.frame(for: visitor)
         frame.signIn = nil
         return frame

@@ -43,6 +43,8 @@ package struct ReaderPage: WebPage {
     /// Where the stream goes on after ``messages``.
     package var position: String?
     package var gap: String?
+    /// `nil` where nobody can sign in.
+    package var send: SendForm?
 
     package init(frame: PageFrame, categories: [Category], messages: [MessageView]) {
         self.frame = frame

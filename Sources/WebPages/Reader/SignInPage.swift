@@ -6,6 +6,8 @@ package struct SignInPage: WebPage {
     let user: String
     /// Why the sign-in was refused.
     package var refusal: String?
+    /// The id of the secure message that is shown after the sign-in.
+    package var secure: String?
 
     package init(frame: PageFrame, user: String = "") {
         self.frame = frame
