@@ -24,6 +24,9 @@ END
 BYTES(notice_mustache)
 #embed "files/notice.mustache"
 END
+BYTES(notify_js)
+#embed "files/notify.js"
+END
 BYTES(notify_mustache)
 #embed "files/notify.mustache"
 END
@@ -45,6 +48,9 @@ END
 BYTES(style_css)
 #embed "files/style.css"
 END
+BYTES(sw_js)
+#embed "files/sw.js"
+END
 
 #define FILE(name, bytes) { name, bytes, sizeof bytes }
 
@@ -55,6 +61,7 @@ static const struct web_file files[] = {
     FILE("layout.mustache", layout_mustache),
     FILE("message.mustache", message_mustache),
     FILE("notice.mustache", notice_mustache),
+    FILE("notify.js", notify_js),
     FILE("notify.mustache", notify_mustache),
     FILE("reader.js", reader_js),
     FILE("reader.mustache", reader_mustache),
@@ -62,6 +69,7 @@ static const struct web_file files[] = {
     FILE("send.mustache", send_mustache),
     FILE("sign-in.mustache", sign_in_mustache),
     FILE("style.css", style_css),
+    FILE("sw.js", sw_js),
 };
 
 size_t web_file_count(void) { return sizeof files / sizeof files[0]; }

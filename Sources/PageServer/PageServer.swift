@@ -64,6 +64,9 @@ package final class PageServer: Sendable {
                 router.on(RouterPath(asset.path), method: method) { _, _ in asset.response(method) }
             }
         }
+        for method in [HTTPRequest.Method.get, .head] {
+            router.on(RouterPath(WorkerFile.path), method: method) { _, _ in WorkerFile.response(method) }
+        }
         for route in PageRoutes.all {
             router.on(RouterPath(route.address), method: route.method) { request, context in
                 let text = PercentEncoding.decode(context.parameters.get("hub") ?? "")
@@ -82,6 +85,16 @@ extension WebAsset {
     fileprivate func response(_ method: HTTPRequest.Method) -> Response {
         var headers = PageHeaders.common(mediaType)
         headers[.cacheControl] = "public, max-age=31536000, immutable"
+        let response = Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
+        return method == .head ? response.createHeadResponse() : response
+    }
+}
+
+extension WorkerFile {
+    fileprivate static func response(_ method: HTTPRequest.Method) -> Response {
+        var headers = PageHeaders.common(mediaType)
+        headers[.cacheControl] = "no-cache"
+        headers[.contentSecurityPolicy] = "default-src 'none'; connect-src 'self'"
         let response = Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
         return method == .head ? response.createHeadResponse() : response
     }

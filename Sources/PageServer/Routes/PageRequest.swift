@@ -45,10 +45,10 @@ struct PageRequest: Sendable {
         return nil
     }
 
-    /// The form that one of our own pages has sent.
+    /// Lets requests of our own pages pass.
     ///
-    /// - Throws: 403 for a form of another site, 413 and 400 for what is no form of ours.
-    func form() async throws -> FormBody {
+    /// - Throws: 403 for another site's.
+    func checkOrigin() throws {
         guard SameOrigin.isOwn(request.headers, authority: context.calledAuthority(request)) else {
             throw PageRefusal(
                 .forbidden,
@@ -57,6 +57,13 @@ struct PageRequest: Sendable {
                 "Open the page again, and send it from there."
             )
         }
+    }
+
+    /// The form that one of our own pages has sent.
+    ///
+    /// - Throws: 403 for a form of another site, 413 and 400 for what is no form of ours.
+    func form() async throws -> FormBody {
+        try checkOrigin()
         let bytes: ByteBuffer
         do {
             bytes = try await request.body.collect(upTo: FormBody.maximum)

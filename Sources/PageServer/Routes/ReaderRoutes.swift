@@ -50,6 +50,7 @@ enum ReaderRoutes {
         }
         if let session {
             page.events = "\(request.home)events"
+            page.push = "\(request.home)push"
             page.position = news.position.text
             page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
             await noteVisit(session, news.position, request)
@@ -122,7 +123,7 @@ enum ReaderRoutes {
         let query = request.request.uri.queryParameters.get("lastEventId")
         let position = request.request.headers[named: "Last-Event-ID"] ?? query
         // The hub may have been restored, or have dropped the installation.
-        try await request.registrar.register(visitor, request.context)
+        try await request.registrar.registerStream(session, as: visitor.caller?.name, request.context)
         var response = try await request.hub.events(
             of: session.installation,
             channel: session.channel,

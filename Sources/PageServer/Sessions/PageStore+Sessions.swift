@@ -126,7 +126,8 @@ extension ReaderSession {
             seenAt: row["seenAt"],
             user: (row["user"] as String?).flatMap { UserName($0) },
             sealedToken: row["token"],
-            isInvited: row["isInvited"]
+            isInvited: row["isInvited"],
+            browser: try SessionBrowser(row)
         )
     }
 }

@@ -70,6 +70,15 @@ package final class PageStore: Sendable {
                     """
             )
         }
+        migrator.registerMigration("browsers") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE session ADD COLUMN browser TEXT;
+                    ALTER TABLE session ADD COLUMN subscription TEXT;
+                    CREATE INDEX sessionBySubscription ON session (subscription) WHERE subscription IS NOT NULL;
+                    """
+            )
+        }
         return migrator
     }
 
