@@ -44,7 +44,8 @@ enum DeviceRoutes {
 extension ReaderSession {
     /// True for a device of the page itself.
     fileprivate func has(_ device: DeviceRecord) -> Bool {
-        device.kind == .installation && device.id == installation.folded
+        device.kind == .installation
+            && [installation.folded, browser?.installation.folded].contains(device.id)
     }
 }
 

@@ -41,13 +41,13 @@ extension PageStore {
 
     /// Signs a user out of another browser; its session stays, without the user.
     ///
-    /// `installation` is the id of an installation in its folded form.
+    /// `installation` is the id of one of its installations in its folded form.
     func signOut(of user: UserName, installation: String, hub: HubName) async throws {
         try await write { db in
             try db.execute(
                 sql: """
                     UPDATE session SET token = NULL
-                    WHERE hub = ? AND lower(installation) = ? AND lower(user) = ?
+                    WHERE hub = ? AND ? IN (lower(installation), lower(browser)) AND lower(user) = ?
                     """,
                 arguments: [hub.text, installation, user.key]
             )
