@@ -175,7 +175,8 @@ let package = Package(
             name: "Demonstration",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
-                "FeedPublisher", "SubscriberAgent", "Settings", .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "FeedPublisher", "SubscriberAgent", "Settings", "AppBackend", "MountedBackend", .hummingbird, .log, .nioCore,
+                .serviceLifecycle,
             ]
         ),
 
