@@ -34,6 +34,7 @@ struct MetricsPage: Sendable {
         }
         addMessages(to: &page)
         try await addStreams(to: &page)
+        try await addPublishers(to: &page)
         addWriter(to: &page)
         try await addLog(to: &page)
         page.add(

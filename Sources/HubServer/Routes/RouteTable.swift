@@ -79,7 +79,8 @@ enum RouteTable {
     static let routes: [Route] =
         NamespaceRoutes.routes + JobRoutes.routes + RegistrationRoutes.routes + InstallationRoutes.routes
         + MessageRoutes.routes
-        + StreamRoutes.routes + CategoryRoutes.routes + DeliveryRoutes.routes + FeedbackRoutes.routes
+        + StreamRoutes.routes + CategoryRoutes.routes + PublisherRoutes.routes + DeliveryRoutes.routes
+        + FeedbackRoutes.routes
         + CredentialRoutes.routes + EmulatorRoutes.routes
 
     /// A responder for all routes, and for the server's own `/healthz`, `/readyz` and `/metrics`.
