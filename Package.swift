@@ -19,8 +19,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // System libraries.
@@ -63,7 +65,12 @@ let package = Package(
         .target(name: "SQLiteFiles", dependencies: ["HubProtocol", .grdb]),
 
         // What people and feed readers see, apart from how it is asked for.
-        .target(name: "WebPages", dependencies: ["HubProtocol", "Markup", "NetworkAddresses", .crypto]),
+        // Its files are compiled in: resources would have to be installed beside the program.
+        .target(name: "CWebFiles", exclude: ["files"]),
+        .target(
+            name: "WebPages",
+            dependencies: ["CWebFiles", "HubProtocol", "Markup", "NetworkAddresses", .crypto, .mustache]
+        ),
 
         // Out of this machine, and to a hub.
         .target(name: "OutboundHTTP", dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl"]),
@@ -92,7 +99,8 @@ let package = Package(
             name: "HubServer",
             dependencies: [
                 "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
-                "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird, .hummingbirdCore,
+                "SQLiteFiles", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird,
+                .hummingbirdCore,
                 .hummingbirdHTTP2,
                 .httpTypes, .log,
                 .serviceLifecycle,
@@ -104,8 +112,27 @@ let package = Package(
         .target(
             name: "AppBackend",
             dependencies: [
-                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "NetworkAddresses", "HostSystem", .crypto,
-                .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioSSL, .serviceLifecycle,
+                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
+                "HostSystem", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .jwtKit, .log, .nioCore, .nioSSL,
+                .serviceLifecycle,
+            ]
+        ),
+
+        // The app backend in the hub's process.
+        .target(
+            name: "MountedBackend",
+            dependencies: [
+                "HubProtocol", "HubClient", "OutboundHTTP", "HubServer", "AppBackend", "HostSystem", .httpTypes,
+                .hummingbird, .log, .nioCore, .serviceLifecycle,
+            ]
+        ),
+
+        // Pages in a browser, with the app backend's users.
+        .target(
+            name: "PageServer",
+            dependencies: [
+                "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages", "SQLiteFiles",
+                "NetworkAddresses", .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore,
             ]
         ),
 
@@ -141,7 +168,7 @@ let package = Package(
             name: "StartupChecks",
             dependencies: [
                 "HostSystem", "HubProtocol", "NetworkAddresses", "Certificates", "HubServer", "AppBackend", "FeedLists",
-                "FeedPublisher", "PushServices", "SubscriberAgent", "Settings",
+                "FeedPublisher", "OutboundHTTP", "PushServices", "SubscriberAgent", "Settings", .httpTypes,
             ]
         ),
         .target(
@@ -158,9 +185,9 @@ let package = Package(
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
-                "AppBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages", .argumentParser, .crypto,
-                .cryptoExtras,
-                .hummingbird, .log, .nioCore, .serviceLifecycle, .unixSignals,
+                "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
+                "PageServer", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                .unixSignals,
             ]
         ),
 
@@ -230,7 +257,10 @@ let package = Package(
             dependencies: ["HubClient", "HubProtocol", "OutboundHTTP", "ServerSentEvents", "HubTestServer"]
         ),
         .testTarget(name: "HubRoutingTests", dependencies: ["HubRouting", "HubProtocol"]),
-        .testTarget(name: "HubStoreTests", dependencies: ["HubStore", "HubProtocol", "HubRouting", .grdb]),
+        .testTarget(
+            name: "HubStoreTests",
+            dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", .grdb]
+        ),
         .testTarget(
             name: "HubStreamsTests",
             dependencies: [
@@ -240,7 +270,8 @@ let package = Package(
         .testTarget(
             name: "AppBackendTests",
             dependencies: [
-                "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore", "PushEmulator",
+                "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore",
+                "SQLiteFiles", "PushEmulator", "SubscriberAgent",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,
@@ -317,7 +348,9 @@ extension Target.Dependency {
     static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
     static let hummingbirdHTTP2 = product(name: "HummingbirdHTTP2", package: "hummingbird")
     static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
+    static let jwtKit = product(name: "JWTKit", package: "jwt-kit")
     static let log = product(name: "Logging", package: "swift-log")
+    static let mustache = product(name: "Mustache", package: "swift-mustache")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")

@@ -17,6 +17,9 @@ package final class AppBackend: Sendable {
     let configuration: BackendConfiguration
     let signIn: SignIn
     let platforms: HubPlatforms
+    let counts = BackendCounts()
+    let figures: FigureReader
+    let hubFailures: HubFailureLog
     private let store: BackendStore
     private let logger: Logger
 
@@ -29,13 +32,29 @@ package final class AppBackend: Sendable {
     ) {
         let clock = configuration.clock
         audit = AuditLog(store: store, clock: clock, logger: logger)
-        signIn = SignIn(store: store, audit: audit, hasher: configuration.hasher, clock: clock)
+        signIn = SignIn(
+            store: store,
+            audit: audit,
+            hasher: configuration.hasher,
+            clock: clock,
+            mayNotifyRoles: configuration.mayNotifyRoles,
+            provider: configuration.provider.map { OpenIDProvider($0, clock: clock, logger: logger) }
+        )
         devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
         platforms = HubPlatforms(hub: hub, clock: clock.monotonic)
-        notifier = UserNotifier(hub: hub, platforms: platforms, clock: clock)
-        payloads = SecurePayloads(store: store, box: secrets, bounds: configuration.payloadBounds, clock: clock)
+        notifier = UserNotifier(hub: hub, platforms: platforms, counts: counts, clock: clock)
+        figures = FigureReader(store: store, clock: clock, interval: configuration.figureInterval)
+        hubFailures = HubFailureLog(logger: logger, clock: clock)
+        payloads = SecurePayloads(
+            store: store,
+            box: secrets,
+            bounds: configuration.payloadBounds,
+            clock: clock,
+            logger: logger
+        )
         services = [
             AccountUpkeep(store: store, audit: audit, clock: clock, logger: logger),
+            RemovedOwners(devices: devices, logger: logger),
             HubInspection(platforms: platforms, logger: logger),
         ]
         self.store = store
@@ -51,10 +70,11 @@ package final class AppBackend: Sendable {
     /// Makes a responder for all routes, and for no others.
     package func responder() -> RouterResponder<BackendRequestContext> {
         let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
-        router.add(middleware: BackendErrors(logger: logger, clock: configuration.clock))
+        router.add(middleware: CountRequests(counts: counts))
+        router.add(middleware: BackendErrors(logger: logger, hubFailures: hubFailures))
         router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
         let open = router.group().add(middleware: RefuseCrossSite())
-        let guarded = router.group().add(middleware: RequireCaller(signIn))
+        let guarded = router.group().add(middleware: RequireCaller(signIn, proxyUsers: configuration.proxyUsers))
         for route in BackendRoutes.all {
             let group = route.access == .signedIn ? guarded : open
             group.on(RouterPath(route.address), method: route.method) { request, context in

@@ -18,6 +18,16 @@ package struct BackendConfiguration: Sendable {
     package var onSignedIn: @Sendable (any Channel) -> Void = { _ in }
     /// Proxies whose `X-Forwarded-…` are believed.
     package var trustedProxies = TrustedProxies([])
+    /// Lines that `/metrics` has beside the app backend's own, such as those of the process.
+    package var serverMetrics: @Sendable () -> String = { "" }
+    /// The age up to which figures of the database are shown.
+    var figureInterval = Duration.seconds(1)
+    /// Roles whose users may notify others.
+    package var mayNotifyRoles: Set<Role> = []
+    /// The identity provider whose tokens are accepted; `nil` for none.
+    package var provider: OpenIDConfiguration?
+    /// The proxies that name users in a header; `nil` for none.
+    package var proxyUsers: ProxyUsers?
     var payloadBounds = PayloadBounds()
     package var clock = BackendClock.system
     package var hasher = PasswordHasher()

@@ -35,5 +35,5 @@ package struct BackendRoute: Sendable {
 package enum BackendRoutes {
     package static let all: [BackendRoute] =
         LoginRoutes.routes + RegisterRoutes.routes + NotificationRoutes.routes + SecureRoutes.routes
-        + HealthRoutes.routes
+        + HealthRoutes.routes + MetricsRoute.routes
 }

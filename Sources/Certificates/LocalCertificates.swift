@@ -18,10 +18,13 @@ package struct LocalCertificates: Sendable, Equatable {
     package let directory: String
     /// Not empty; the first is what the authority and the certificate are called by.
     package let names: [HostName]
+    /// The file of certificate and key; servers with one directory and other names need one each.
+    private let serverName: String
 
-    package init(directory: String, names: [HostName]) {
+    package init(directory: String, names: [HostName], serverName: String = Self.serverName) {
         self.directory = directory
         self.names = names
+        self.serverName = serverName
     }
 
     package static func authorityPath(in directory: String) -> String { "\(directory)/\(authorityName)" }
@@ -49,7 +52,7 @@ package struct LocalCertificates: Sendable, Equatable {
             corrections.append(.authority(validFrom: authority.facts.notBefore))
             authority = corrected
         }
-        let path = "\(directory)/\(Self.serverName)"
+        let path = "\(directory)/\(serverName)"
         if let text = try read(path), var kept = authority.identity(text, path: path, for: names) {
             kept.corrections = corrections
             guard kept.isDue(at: now) else { return kept }

@@ -37,7 +37,7 @@ struct HubCall {
 extension HubClient {
     func request(_ call: HubCall) -> OutboundRequest {
         var headers = call.headers
-        headers.append(("Authorization", tokens.token(now: unixTime)))
+        if let token = tokens.token(now: unixTime) { headers.append(("Authorization", token)) }
         if call.body != nil { headers.append(("Content-Type", call.contentType)) }
         if let channel = call.channel { headers.append((HeaderName.pushChannel, channel.text)) }
         var query = call.query.map { "&\($0.name)=\(HubCall.segment($0.value))" }.joined()

@@ -1,5 +1,5 @@
 package import HubProtocol
-import OutboundHTTP
+package import OutboundHTTP
 
 extension HubClient {
     /// Opens the event stream of a `stream` installation.
@@ -12,13 +12,7 @@ extension HubClient {
         channel: PushChannelSecret,
         after: String?
     ) async throws(HubClientError) -> HubEventStream {
-        var call = HubCall("GET", path(id) + "/stream")
-        call.channel = channel
-        call.headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-cache")]
-        if let after { call.headers.append((HeaderName.lastEventID, after)) }
-        var request = request(call)
-        request.totalTimeout = nil
-        request.idleTimeout = HubEventStream.idleTimeout
+        let request = eventRequest(installation: id, channel: channel, after: after)
         let result: Result<HubEventStream, HubClientError>
         do throws(OutboundError) {
             result = try await open(http.stream(request))
@@ -26,6 +20,22 @@ extension HubClient {
             throw HubClientError(error)
         }
         return try result.get()
+    }
+
+    /// The request of ``events(installation:channel:after:)``, for who sends it another way.
+    package func eventRequest(
+        installation id: InstallationID,
+        channel: PushChannelSecret,
+        after: String?
+    ) -> OutboundRequest {
+        var call = HubCall("GET", path(id) + "/stream")
+        call.channel = channel
+        call.headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-cache")]
+        if let after { call.headers.append((HeaderName.lastEventID, after)) }
+        var request = request(call)
+        request.totalTimeout = nil
+        request.idleTimeout = HubEventStream.idleTimeout
+        return request
     }
 
     /// The event stream that a reply is, or what else it says.

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 package import HubProtocol
-package import OutboundHTTP
+import OutboundHTTP
 
 /// One hub, ours or any other that speaks the Notification Hubs protocol.
 ///
@@ -9,7 +9,7 @@ package import OutboundHTTP
 package struct HubClient: Sendable {
     let hubURL: String
     let tokens: TokenSource
-    let http: OutboundClient
+    let http: any HubTransport
     let certificateAuthorities: String?
     var now: @Sendable () -> Date = { Date() }
 
@@ -25,7 +25,7 @@ extension HubClient {
     package init(
         connection: ConnectionString,
         hub: HubName,
-        http: OutboundClient,
+        http: any HubTransport,
         allowPlainHTTP: Bool = false,
         certificateAuthorities: String? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
@@ -37,6 +37,28 @@ extension HubClient {
             http: http,
             certificateAuthorities: certificateAuthorities,
             now: now
+        )
+    }
+
+    /// A client whose key can change from call to call.
+    ///
+    /// - Parameters:
+    ///   - hub: The hub's name.
+    ///   - baseURL: The address of its server, without a slash at the end.
+    ///   - transport: Carries the calls.
+    ///   - key: Called for each call; a call without a key is refused by the hub.
+    package init(
+        hub: HubName,
+        at baseURL: String,
+        through transport: any HubTransport,
+        signedWith key: @escaping @Sendable () -> SigningKey?
+    ) {
+        let url = "\(baseURL)/\(hub.text)"
+        self.init(
+            hubURL: url,
+            tokens: TokenSource(resource: url, key: key),
+            http: transport,
+            certificateAuthorities: nil
         )
     }
 }

@@ -47,7 +47,7 @@ package enum HubClientError: Error, Sendable, Equatable {
             return
         }
         let error = ProtocolError(xml: body, status: status)
-        let detail = error.map { Self.line($0.detail) } ?? ""
+        let detail = error.map { OneLine.text($0.detail) } ?? ""
         self = .refused(
             status: status,
             code: error?.code ?? status,
@@ -55,17 +55,6 @@ package enum HubClientError: Error, Sendable, Equatable {
             retryAfter: headers.retryAfter(now: now)
         )
     }
-
-    /// One printable line of bounded length, whatever the other side wrote.
-    private static func line(_ text: String) -> String {
-        let scalars = text.unicodeScalars.map { scalar in
-            scalar.properties.generalCategory == .control || scalar.properties.isBidiControl ? " " : scalar
-        }
-        let line = String(String.UnicodeScalarView(scalars.prefix(maximumDetailLength)))
-        return line.split(separator: " ").joined(separator: " ")
-    }
-
-    private static let maximumDetailLength = 500
 }
 
 extension HubClientError: CustomStringConvertible {

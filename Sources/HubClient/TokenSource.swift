@@ -5,34 +5,48 @@ import Synchronization
 final class TokenSource: Sendable {
     private struct Token {
         let text: String
+        let key: SigningKey
         let expiresAt: Int64
     }
 
     private let resource: String
-    private let connection: ConnectionString
+    private let key: @Sendable () -> SigningKey?
     private let current = Mutex<Token?>(nil)
 
-    init(resource: String, connection: ConnectionString) {
+    /// - Parameters:
+    ///   - resource: The address that tokens are valid for, with all below it.
+    ///   - key: Called for each token; `nil` while there is no key.
+    init(resource: String, key: @escaping @Sendable () -> SigningKey?) {
         self.resource = resource
-        self.connection = connection
+        self.key = key
+    }
+
+    convenience init(resource: String, connection: ConnectionString) {
+        let key = SigningKey(rule: connection.keyName, key: connection.key)
+        self.init(resource: resource) { key }
     }
 
     /// A token that is good for another ``minimumRest`` at least; `now` is in seconds since 1970.
     ///
     /// When the clock was set back, a token that now seems to last longer than any we sign is replaced.
-    func token(now: Int64) -> String {
-        current.withLock { current in
-            if let current, (Self.minimumRest...Self.lifetimes.upperBound).contains(current.expiresAt - now) {
+    ///
+    /// - Returns: `nil` while there is no key.
+    func token(now: Int64) -> String? {
+        guard let key = key() else { return nil }
+        return current.withLock { current in
+            if let current, current.key == key,
+                (Self.minimumRest...Self.lifetimes.upperBound).contains(current.expiresAt - now)
+            {
                 return current.text
             }
             let expiresAt = now + Int64.random(in: Self.lifetimes)
             let text = SharedAccessToken.sign(
                 resource: resource,
-                keyName: connection.keyName,
-                key: connection.key,
+                keyName: key.rule,
+                key: key.key,
                 expiresAt: expiresAt
             )
-            current = Token(text: text, expiresAt: expiresAt)
+            current = Token(text: text, key: key, expiresAt: expiresAt)
             return text
         }
     }

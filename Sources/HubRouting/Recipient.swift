@@ -98,6 +98,24 @@ package struct Recipient: Sendable, Hashable {
         }
     }
 
+    /// The recipient with the identity that another one has.
+    ///
+    /// A device that was away is owed what it had chosen then, but nothing that is addressed to a user who has left it.
+    package func identified(as other: Recipient, _ reserved: ReservedTagPrefixes) -> Recipient {
+        func merged(_ own: Set<Tag>, _ others: Set<Tag>) -> Set<Tag> {
+            own.filter { !$0.isIdentity(reserved) }.union(others.filter { $0.isIdentity(reserved) })
+        }
+        let others = Dictionary(other.targets.map { ($0.name, $0.tags) }) { first, _ in first }
+        return Recipient(
+            tags: merged(tags, other.tags),
+            targets: targets.map { target in
+                let tags = merged(target.tags, others[target.name] ?? [])
+                return Target(name: target.name, template: target.template, tags: tags)
+            },
+            variables: variables
+        )
+    }
+
     /// The recipient without what tells it apart from others that get the same: identity tags, and push variables
     /// that none of its templates names.
     package func cohort(reserved: ReservedTagPrefixes) -> Recipient {

@@ -11,6 +11,13 @@ package enum HubFiles {
     package static let backendLock = "backend.lock"
     /// The key that payloads are encrypted with.
     package static let backendKey = "backend.key"
+    /// The certificate of an app backend that runs alone, and its key; the authority is the hub's.
+    package static let backendCertificate = "backend.pem"
+    /// Sessions of readers, and invitations.
+    package static let pages = "pages.sqlite"
+    /// The copy of the app backend's database that belongs to a copy of the hub's.
+    package static func backendCopy(beside file: String) -> String { file + ".backend" }
+
     /// Counts along with the database, and is not to be copied with it.
     package static let generation = "generation"
     /// Tokens for APNs, encrypted.

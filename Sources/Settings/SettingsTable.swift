@@ -89,6 +89,10 @@ package enum HubSettings {
         .summary("Where 'push-hosts' may be beside public addresses, such as 10.0.0.0/8.")
     package static let gcmThroughFcm = Setting(.hub, "gcm-through-fcm", .flag, false)
         .summary("Send messages in the format of the retired GCM, and to its registrations, through FCM v1.")
+    package static let appBackend = Setting(.hub, "app-backend", .flag, true)
+        .summary(
+            "Serve the app backend for signed-in users below /api/. Without users it refuses every request with 401."
+        )
     package static let pages = OpenSetting(.hub, "pages", .word as SettingFormat<PageAccess>)
         .summary(
             "Who may read the hub's feeds without an account: nobody (off), requests with a token that has Listen (invited), or everybody (public). Without it: invited, and programs of this machine where 'listen' is its own address and no proxy is named."
@@ -106,9 +110,8 @@ package enum HubSettings {
         trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
         streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
-        pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, pages.entry, webSubHub.entry,
-        drain.entry,
-        logLevel.entry,
+        pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, appBackend.entry, pages.entry,
+        webSubHub.entry, drain.entry, logLevel.entry,
     ]
 }
 

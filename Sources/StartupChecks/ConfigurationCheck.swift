@@ -48,6 +48,7 @@ package struct ConfigurationCheck {
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)
                     + (LocalCertificates.problem(in: directory).map { ["\($0)"] } ?? [])
+                    + (settings.value(HubSettings.appBackend) ? accountProblems(directory) : [])
                     + HubFiles.Connection.allCases.flatMap { file in
                         let path = "\(directory)/\(file.rawValue)"
                         // The hub's own address may be one that plain HTTP does not reach from elsewhere.
@@ -63,12 +64,18 @@ package struct ConfigurationCheck {
             key: settings.value(BackendSettings.tlsKey),
             names: settings.value(BackendSettings.hostNames)
         ) + connectionProblems(BackendSettings.connection)
+            + IdentitySettings(settings).problems()
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
-                let key = "\(directory)/\(HubFiles.backendKey)"
-                return databaseProblem("\(directory)/\(HubFiles.backend)", BackendStore.problem)
-                    + (HostFile.exists(key) ? Self.permissionProblems(key) : [])
+                accountProblems(directory)
                     + (LocalCertificates.problem(in: directory).map { ["\($0)"] } ?? [])
             }
+    }
+
+    /// Problems of the files of an app backend, alone or in a hub's process.
+    private func accountProblems(_ directory: String) -> [String] {
+        let key = "\(directory)/\(HubFiles.backendKey)"
+        return databaseProblem("\(directory)/\(HubFiles.backend)", BackendStore.problem)
+            + (HostFile.exists(key) ? Self.permissionProblems(key) : [])
     }
 
     /// Of a certificate that somebody else makes; the server's own is made at the first start.

@@ -1,5 +1,6 @@
 package import HostSystem
 package import HubClient
+package import OutboundHTTP
 
 /// Why an agent's command ends without having done its work.
 package struct AgentError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -42,6 +43,16 @@ package enum AgentHint: Sendable, Equatable {
     case template
     /// The handler is not a program.
     case handler
+    /// A user has to sign in (again).
+    case logIn
+    /// The app backend must be reached by https.
+    case plainHTTP
+    /// A token could not be revoked.
+    case revokeToken(user: String)
+    /// No app backend answers at the address.
+    case noBackend
+    /// What is wrong with the app backend's certificate.
+    case backendCertificate(DistrustCause)
     /// There is no session bus.
     case noDesktop
     /// Nothing on the bus shows notifications.

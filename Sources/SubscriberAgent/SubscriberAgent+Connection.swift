@@ -11,10 +11,9 @@ extension SubscriberAgent {
 
     func connect() async throws(AgentError) -> Connected {
         let record = try await stored(store.record)
-        let connection: ConnectionString
+        let connection = try connectionString()
         let stored = configuration.directory.file(Self.authorityName)
         let kept = configuration.connection == nil && HostFile.exists(stored) ? stored : nil
-        if let named = configuration.connection { connection = named } else { connection = try storedConnection() }
         let allowsPlainHTTP = configuration.allowsPlainHTTP ?? record.allowsPlainHTTP
         do {
             let hub = try configuration.hub ?? HubName(record.hub ?? HubName.standard)
@@ -30,6 +29,11 @@ extension SubscriberAgent {
         } catch {
             throw AgentError(.badConfiguration, "\(error)")
         }
+    }
+
+    func connectionString() throws(AgentError) -> ConnectionString {
+        if let named = configuration.connection { return named }
+        return try storedConnection()
     }
 
     private func storedConnection() throws(AgentError) -> ConnectionString {
@@ -75,7 +79,13 @@ extension SubscriberAgent {
     }
 
     func registrar(_ client: HubClient) -> Registrar {
-        Registrar(store: store, directory: configuration.directory, client: client, environment: environment)
+        Registrar(
+            store: store,
+            directory: configuration.directory,
+            client: client,
+            logins: logins,
+            environment: environment
+        )
     }
 
     func stored<Value: Sendable>(

@@ -21,6 +21,7 @@ package final class SubscriberAgent: Sendable {
     let configuration: AgentConfiguration
     let environment: AgentEnvironment
     let http: OutboundClient
+    let logins: LoginSource
     private let logger: Logger
 
     /// Opens the profile's database, making the agent's identity on the first call.
@@ -53,6 +54,12 @@ package final class SubscriberAgent: Sendable {
         self.http = http
         self.logger = logger
         self.store = store
+        logins = LoginSource(
+            configuration.directory,
+            hubAuthority: configuration.authorityFile,
+            http: http,
+            environment: environment
+        )
     }
 
     /// Returns why an agent's file cannot be used, without changing it; `nil` when it can.
@@ -69,8 +76,8 @@ package final class SubscriberAgent: Sendable {
     ///
     /// `choice` is what `--categories` gave, `template` what `--language` or `--template` did; `nil` takes the stored one.
     /// `onStart` is called once, when nothing of ours can be wrong any more, whether the hub is there or not;
-    /// `onListening` at each opened stream. With `notifying` each message is shown on the desktop too, in place of
-    /// ``InboxHandler/print``.
+    /// `onListening` at each opened stream, and `onSubscribed` when a stream is open and the hub has another registration
+    /// than before. With `notifying` each message is shown on the desktop too, in place of ``InboxHandler/print``.
     ///
     /// - Returns: How it ended without an error.
     /// - Throws: ``AgentError``; with exit 75 when another process listens and there is no choice to pass on.
@@ -82,7 +89,8 @@ package final class SubscriberAgent: Sendable {
         output: any HandlerOutput,
         limits: HandlerLimits = HandlerLimits(),
         onStart: @Sendable () -> Void = {},
-        onListening: @escaping @Sendable () -> Void = {}
+        onListening: @escaping @Sendable () -> Void = {},
+        onSubscribed: @escaping @Sendable (Subscription) -> Void = { _ in }
     ) async throws(AgentError) -> SubscribeEnding {
         let path = configuration.directory.file(Self.lockName)
         let lock = try host { () throws(HostError) in try FileLock.acquire(path) }
@@ -118,7 +126,8 @@ package final class SubscriberAgent: Sendable {
         }
         await desktop?.start()
         do throws(AgentError) {
-            let ending = try await listen(runner, limits, beginning, onStart, onListening)
+            let subscription = SubscriptionReport(onSubscribed)
+            let ending = try await listen(runner, limits, beginning, onStart, onListening, subscription)
             await desktop?.close()
             return ending
         } catch {
@@ -141,7 +150,8 @@ package final class SubscriberAgent: Sendable {
         _ limits: HandlerLimits,
         _ beginning: StreamReceiver.Beginning,
         _ onStart: @Sendable () -> Void,
-        _ onListening: @escaping @Sendable () -> Void
+        _ onListening: @escaping @Sendable () -> Void,
+        _ subscription: SubscriptionReport
     ) async throws(AgentError) -> SubscribeEnding {
         let record = try await stored(store.record)
         guard record.categories != nil else { throw nothingChosen }
@@ -158,24 +168,34 @@ package final class SubscriberAgent: Sendable {
             limits: limits,
             environment: environment
         )
-        let receiver = StreamReceiver(
+        let backend = BackendWork(
             store: store,
             patience: patience,
             flow: flow,
             registrar: registrar(client),
+            subscription: subscription,
+            wakeUp: WakeUp(),
+            environment: environment
+        )
+        let receiver = StreamReceiver(
+            store: store,
+            patience: patience,
+            flow: flow,
+            backend: backend,
             beginning: beginning,
             environment: environment,
             logger: logger,
             onListening: onListening
         )
         onStart()
-        return try await Self.run(receiver, worker).get()
+        return try await Self.run(receiver, worker, backend).get()
     }
 
-    /// The first of the two to end ends the other; the worker only after the handler in progress.
+    /// The first to end ends the others; the worker only after the handler in progress.
     private static func run(
         _ receiver: StreamReceiver,
-        _ worker: HandlerWorker
+        _ worker: HandlerWorker,
+        _ backend: BackendWork
     ) async -> Result<SubscribeEnding, AgentError> {
         await withTaskGroup(of: Result<SubscribeEnding, AgentError>.self) { group in
             group.addTask {
@@ -192,6 +212,10 @@ package final class SubscriberAgent: Sendable {
                 } catch {
                     return .failure(error.asAgentError)
                 }
+            }
+            group.addTask {
+                await backend.run()
+                return .success(.stopped)
             }
             let first = await group.next() ?? .success(.stopped)
             group.cancelAll()
@@ -212,6 +236,10 @@ package final class SubscriberAgent: Sendable {
         let record = try await stored(store.record)
         guard record.categories != nil || record.registered != nil else { return false }
         let client = try await connect().client
+        // It leaves the user's list of devices with it; the hub is asked in any case.
+        if record.taggedUser != nil, let login = logins.accepted() {
+            try? await logins.client(login).delete(record.installation)
+        }
         do {
             try await client.delete(record.installation, channel: record.channel)
         } catch {

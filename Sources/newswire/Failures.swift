@@ -145,6 +145,24 @@ extension Failure {
         case .template:
             #"a template is a JSON object such as {"title":"$(title)","message":"$(News_French)","link":"$(link)"}"#
         case .handler: "give the path of a program; it is not run by a shell"
+        case .logIn: "log in: newswire login --user NAME"
+        case .noBackend:
+            """
+            is the app backend running? 'newswire hub' serves it on its own port; give the address of another with \
+            --backend https://HOST:8788
+            """
+        case .plainHTTP: "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
+        case .revokeToken(let user):
+            "revoke it on the app backend's machine: 'newswire user tokens \(user)' shows the tokens"
+        case .backendCertificate(.unknownAuthority):
+            """
+            the app backend's certificate is signed by an authority that is not trusted here: log in with --ca-file PATH; \
+            'newswire hub certificate' on its machine shows the file
+            """
+        case .backendCertificate(.otherName):
+            "the app backend's certificate is made out to other names: add this one to its 'host-names'"
+        case .backendCertificate(.notValidNow): "the app backend's certificate has expired, or a clock is wrong"
+        case .backendCertificate(.other): "check the app backend's certificate"
         case .noDesktop: "run newswire in a desktop session, or leave --notify away"
         case .noNotifications:
             "start a notification service such as your desktop's own or dunst, or leave --notify away"

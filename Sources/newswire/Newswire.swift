@@ -18,7 +18,8 @@ struct Newswire: AsyncParsableCommand {
             FeedsCommand.self,
             SendCommand.self, MessagesCommand.self, RegistrationsCommand.self, SubscribeCommand.self,
             UnsubscribeCommand.self,
-            CategoriesCommand.self, InboxCommand.self, UserCommand.self, CheckCommand.self,
+            CategoriesCommand.self, InboxCommand.self, LoginCommand.self, LogoutCommand.self, NotifyCommand.self,
+            UserCommand.self, CheckCommand.self,
         ]
     )
 

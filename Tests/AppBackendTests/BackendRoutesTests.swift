@@ -64,7 +64,8 @@ import Testing
         #expect(Set(names).count == names.count)
         #expect(BackendRoutes.all.filter { $0.access == .anybody }.map(\.address) == ["/api/login", "/api/logout"])
         #expect(
-            Set(BackendRoutes.all.filter { $0.access == .monitor }.map(\.address)) == ["/healthz", "/readyz"]
+            Set(BackendRoutes.all.filter { $0.access == .monitor }.map(\.address))
+                == ["/healthz", "/readyz", "/metrics"]
         )
     }
 }

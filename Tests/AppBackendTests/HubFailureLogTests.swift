@@ -39,6 +39,27 @@ import Testing
         await http.shutdown()
     }
 
+    @Test func `a failure on one of several platforms is logged, whatever form the reply has`() async throws {
+        let server = try ScriptedHTTPServer { request in
+            let isApple = request.headers.contains { $0.value == "apple" }
+            // Another hub, which does not say for which platforms it has credentials.
+            return request.method == "GET" ? .status(404) : .status(isApple ? 201 : 503)
+        }
+        let string = try ConnectionString(endpoint: server.baseURL, keyName: "Full", key: "k")
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        let client = try HubClient(connection: string, hub: HubName("news"), http: http)
+        for fields in [[("Accept", "application/json")], []] {
+            let (log, scratch) = (LogLines(), try ScratchFolder())
+            try await TestBackend.run(client, store: scratch.file("b.sqlite"), logger: log.logger) { backend in
+                let target = "/api/notifications?pns=all&to_tag=ann"
+                let reply = try await backend.send("POST", target, as: "ann", headers: fields, #""hello""#)
+                #expect(reply.status == 502 && reply.body.contains("fcmv1"), "\(reply.body)")
+                #expect(Self.warnings(log) == ["503"])
+            }
+        }
+        await http.shutdown()
+    }
+
     /// The hub's statuses in warnings.
     private static func warnings(_ log: LogLines) -> [String] {
         log.all.filter { $0.hasPrefix("warning the hub failed ") }.map { line in

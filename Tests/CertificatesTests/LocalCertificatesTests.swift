@@ -54,6 +54,29 @@ extension Date {
         folder = try Folder()
     }
 
+    @Test func `two servers of one directory share the authority and nothing else`() throws {
+        let hub = try folder.local()
+        let other = LocalCertificates(
+            directory: folder.path,
+            names: [try #require(HostName("push.example.org"))],
+            serverName: "other.pem"
+        )
+        let first = try hub.identity(at: Date())
+        let file = try folder.text(LocalCertificates.serverName)
+        let second = try other.identity(at: Date())
+        #expect(second.facts.names == ["push.example.org"])
+        let authority = try Certificate(pemEncoded: try folder.text(LocalCertificates.authorityName))
+        for name in [LocalCertificates.serverName, "other.pem"] {
+            let text = try folder.text(name)
+            let end = try #require(text.range(of: "-----END CERTIFICATE-----")?.upperBound)
+            #expect(try Certificate(pemEncoded: String(text[..<end])).issuer == authority.subject)
+        }
+        // Neither replaces the other's at its next start.
+        #expect(try hub.identity(at: Date()).chain == first.chain)
+        #expect(try other.identity(at: Date()).chain == second.chain)
+        #expect(try folder.text(LocalCertificates.serverName) == file)
+    }
+
     @Test func `the first start makes an authority and a certificate that verify as clients verify them`() async throws
     {
         let identity = try folder.local().identity(at: Date())

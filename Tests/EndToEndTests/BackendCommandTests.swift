@@ -6,6 +6,8 @@ import Testing
 @Suite struct BackendCommandTests {
     private let scratch: ScratchFolder
     private let environment: [String: String]
+    /// A hub that leaves the app backend to another process.
+    private let alone = ["hub", "--port", "0", "--no-app-backend"]
 
     init() throws {
         scratch = try ScratchFolder()
@@ -50,7 +52,9 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `users register, notify and fetch over plain HTTP of this machine and over TLS`() async throws {
-        let hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        let hub = try await RunningProgram(alone, environment: environment, folder: scratch.path)
+        let state = scratch.file("state/newswire/hub")
+        let certificate = try Data(contentsOf: URL(filePath: "\(state)/server.pem"))
         try await addUser("ann")
         try await addUser("desk", "--may-notify")
         let backend = try await RunningProgram(
@@ -61,7 +65,9 @@ import Testing
         try #require(backend.isRunning, "\(backend.errors)")
         let port = try port(of: backend)
         let http = OutboundClient(userAgent: "newswire-test/1")
-        let authority = scratch.file("state/newswire/hub/ca.pem")
+        let authority = "\(state)/ca.pem"
+        #expect(FileManager.default.fileExists(atPath: "\(state)/backend.pem"))
+        #expect(try Data(contentsOf: URL(filePath: "\(state)/server.pem")) == certificate, "the hub's, of other names")
         for (origin, file) in [("http://127.0.0.1:\(port)", nil), ("https://localhost:\(port)", Optional(authority))] {
             let made = try await send("POST", "\(origin)/api/register", as: "ann", trusting: file, http)
             #expect(made.status == 200, "\(String(decoding: made.body, as: UTF8.self)) \(backend.errors)")
@@ -93,7 +99,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `a removed user's devices go from the hub, also when that was away at first`() async throws {
-        var hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        var hub = try await RunningProgram(alone, environment: environment, folder: scratch.path)
         try await addUser("ann")
         let backend = try await RunningProgram(
             ["backend", "--port", "0"],
@@ -124,7 +130,7 @@ import Testing
         let users = try await BuiltProgram.run(["user", "list"], environment: environment)
         #expect(users.status == 0 && users.output.isEmpty, "\(users.output)")
 
-        hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        hub = try await RunningProgram(alone, environment: environment, folder: scratch.path)
         let again = try await BuiltProgram.run(["user", "remove", "ann"], environment: environment)
         #expect(again.status == 0, "\(again.errors)")
         #expect(again.errors.contains("the devices of removed user 'ann' are deleted"), "\(again.errors)")
@@ -139,7 +145,7 @@ import Testing
     func `it finds the hub whose state directory it is given`() async throws {
         let state = scratch.file("elsewhere")
         let hub = try await RunningProgram(
-            ["hub", "--port", "0", "--state", state],
+            alone + ["--state", state],
             environment: environment,
             folder: scratch.path
         )
@@ -154,6 +160,84 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `a hub serves the app backend on its own port, unless it is switched off`() async throws {
+        let off = try await RunningProgram(alone, environment: environment, folder: scratch.path)
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        let nothing = try await send("POST", "http://127.0.0.1:\(try port(of: off))/api/login", as: "ann", nil, http)
+        #expect(nothing.status == 404)
+        #expect(await off.stop() == 0, "\(off.errors)")
+
+        let hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        let origin = "http://127.0.0.1:\(try port(of: hub))"
+        let early = try await send("POST", "\(origin)/api/login", as: "ann", nil, http)
+        #expect(early.status == 401)
+        #expect(!FileManager.default.fileExists(atPath: scratch.file("state/newswire/hub/backend.sqlite")))
+        try await addUser("ann")
+        let made = try await send("POST", "\(origin)/api/register", as: "ann", nil, http)
+        #expect(made.status == 200, "\(String(decoding: made.body, as: UTF8.self)) \(hub.errors)")
+        let id = String(decoding: made.body.dropFirst().dropLast(), as: UTF8.self)
+        let device = #"{"Platform":"apns","Handle":"AA"}"#
+        let put = try await send("PUT", "\(origin)/api/register/\(id)", as: "ann", device, http)
+        #expect(put.status == 200)
+        let second = try await BuiltProgram.run(["backend", "--port", "0"], environment: environment)
+        #expect(second.status == 75 && second.errors.contains("--no-app-backend"), "\(second.errors)")
+        let check = try await BuiltProgram.run(["check", "hub"], environment: environment)
+        #expect(check.status == 0, "\(check.errors)")
+        let removed = try await BuiltProgram.run(["user", "remove", "ann"], environment: environment)
+        #expect(removed.status == 0, "\(removed.errors)")
+        await http.shutdown()
+        #expect(await hub.stop() == 0, "\(hub.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a hub deletes the devices of a user who was removed while it was stopped`() async throws {
+        var hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        try await addUser("ann")
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        let origin = "http://127.0.0.1:\(try port(of: hub))"
+        let made = try await send("POST", "\(origin)/api/register", as: "ann", nil, http)
+        let id = String(decoding: made.body.dropFirst().dropLast(), as: UTF8.self)
+        let device = #"{"Platform":"apns","Handle":"AA"}"#
+        let put = try await send("PUT", "\(origin)/api/register/\(id)", as: "ann", device, http)
+        #expect(put.status == 200, "\(String(decoding: put.body, as: UTF8.self))")
+        await http.shutdown()
+        #expect(await hub.stop() == 0, "\(hub.errors)")
+        let removed = try await BuiltProgram.run(["user", "remove", "ann"], environment: environment)
+        #expect(removed.status == 69, "\(removed.errors)")
+        hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        var left = ""
+        for _ in 1...200 {
+            let listed = try await BuiltProgram.run(["registrations", "list", "--json"], environment: environment)
+            try #require(listed.status == 0, "\(listed.errors)")
+            left = listed.output
+            if left.isEmpty { break }
+        }
+        #expect(left.isEmpty)
+        #expect(await hub.stop() == 0, "\(hub.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a hub starts without the app backend while another process has its files`() async throws {
+        var hub = try await RunningProgram(alone, environment: environment, folder: scratch.path)
+        let backend = try await RunningProgram(
+            ["backend", "--port", "0"],
+            environment: environment,
+            folder: scratch.path
+        )
+        try #require(backend.isRunning, "\(backend.errors)")
+        #expect(await hub.stop() == 0, "\(hub.errors)")
+        hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        let lines = hub.errors.split(separator: "\n").filter { $0.contains("starts without the app backend") }
+        #expect(lines.count == 1, "\(hub.errors)")
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        let reply = try await send("POST", "http://127.0.0.1:\(try port(of: hub))/api/login", as: "ann", nil, http)
+        #expect(reply.status == 404)
+        await http.shutdown()
+        #expect(await backend.stop() == 0, "\(backend.errors)")
+        #expect(await hub.stop() == 0, "\(hub.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `without a hub it says what is missing, and a wrong key file is told by check`() async throws {
         let outcome = try await BuiltProgram.run(["backend"], environment: environment)
         #expect(outcome.status == 78 && outcome.errors.contains("no connection string"), "\(outcome.errors)")
@@ -161,7 +245,43 @@ import Testing
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try "x\n".write(toFile: "\(directory)/backend.key", atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(directory)/backend.key")
-        let check = try await BuiltProgram.run(["check", "backend"], environment: environment)
-        #expect(check.status == 78 && check.errors.contains("its mode is 644"), "\(check.errors)")
+        for program in ["backend", "hub"] {
+            let check = try await BuiltProgram.run(["check", program], environment: environment)
+            #expect(check.status == 78 && check.errors.contains("its mode is 644"), "\(check.errors)")
+        }
+        let off = environment.merging(["NEWSWIRE_HUB_APP_BACKEND": "false"]) { $1 }
+        let check = try await BuiltProgram.run(["check", "hub"], environment: off)
+        #expect(check.status == 0, "\(check.errors)")
+    }
+
+    static let incomplete: [(variables: [String: String], says: String)] = [
+        (["OIDC_ISSUER": "https://login.example.org", "OIDC_JWKS_FILE": "jwks.json"], "needs 'oidc-audience'"),
+        (["OIDC_ISSUER": "https://login.example.org", "OIDC_AUDIENCE": "app"], "needs the provider's keys"),
+        (["OIDC_AUDIENCE": "app"], "'oidc-issuer' is not"),
+        (
+            [
+                "OIDC_ISSUER": "https://login.example.org", "OIDC_AUDIENCE": "app", "OIDC_JWKS_FILE": "jwks.json",
+                "OIDC_JWKS_URL": "https://login.example.org/jwks",
+            ], "exclude each other"
+        ),
+        (
+            [
+                "OIDC_ISSUER": "https://login.example.org", "OIDC_AUDIENCE": "app", "OIDC_JWKS_FILE": "jwks.json",
+                "OIDC_SUFFIX": "corp", "USER_HEADER_PROXIES": "192.0.2.1", "USER_HEADER_SUFFIX": "CORP",
+            ], "are the same"
+        ),
+    ]
+
+    @Test(arguments: incomplete)
+    func `settings of other parties that do not go together are told by check and at the start`(
+        variables: [String: String],
+        says: String
+    ) async throws {
+        var environment = environment
+        for (name, value) in variables { environment["NEWSWIRE_BACKEND_\(name)"] = value }
+        for arguments in [["check", "backend"], ["backend", "--port", "0"]] {
+            let outcome = try await BuiltProgram.run(arguments, environment: environment)
+            #expect(outcome.status == 78 && outcome.errors.contains(says), "\(outcome.errors)")
+        }
     }
 }

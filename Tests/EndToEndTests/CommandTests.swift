@@ -43,6 +43,15 @@ import Testing
         (["subscribe", "--template", "/etc/passwd"], 64, "neither a JSON object"),
         (["subscribe", "--template", "x", "--language", "French"], 64, "exclude each other"),
         (["inbox", "--last", "0"], 64, "--last"),
+        (["login", "--user", "a b"], 64, "'a b' is not a valid user name"),
+        (["login", "--user", "alice", "--password", "x"], 64, "--password"),
+        (["login", "--user", "alice", "--backend", "push.example.org"], 64, "does not begin with https:// or http://"),
+        (["login", "--user", "alice", "--password-file", "/nonexistent"], 78, "/nonexistent"),
+        (["notify", "alice", "hello"], 78, "nobody is logged in"),
+        (["notify", "alice", " "], 64, "the text is empty"),
+        (["notify", "alice", "x", "--pns", "apsn"], 64, "did you mean 'apns'"),
+        (["notify", "alice", "x", "--pns", "apns", "--secure"], 64, "exclude each other"),
+        (["notify", "bob#1", "x"], 64, "'bob#1' is not a valid user name"),
         (["demo", "--samples", "/nonexistent"], 78, "/nonexistent"),
     ]
 

@@ -1,6 +1,7 @@
 import Foundation
 import HubProtocol
 import HubRouting
+import SQLiteFiles
 import Testing
 
 @testable import HubStore
@@ -55,7 +56,7 @@ struct RestoreTests {
         try #require(chown(folder, 4_242, 4_243) == 0)
         try #require(symlink(target, folder + "/symbolic") == 0 && link(target, folder + "/hard") == 0)
         for name in ["symbolic", "hard"] {
-            HubBackup.giveToFolderOwner("\(folder)/\(name)")
+            DatabaseCopier.giveToFolderOwner("\(folder)/\(name)")
             var facts = stat()
             #expect(stat(target, &facts) == 0 && facts.st_uid == 0, "\(name)")
         }
@@ -80,7 +81,7 @@ struct RestoreTests {
         #expect(try await !isCopy(plain))
         try HubBackup.declareRestored(plain)
         #expect(try await isCopy(plain))
-        #expect(throws: HubBackupError.self) { try HubBackup.declareRestored(scratch.file("absent")) }
+        #expect(throws: DatabaseCopyError.self) { try HubBackup.declareRestored(scratch.file("absent")) }
         #expect(!FileManager.default.fileExists(atPath: scratch.file("absent")))
     }
 
@@ -127,7 +128,7 @@ struct RestoreTests {
             try FileManager.default.copyItem(atPath: scratch.path + suffix, toPath: scratch.file("killed") + suffix)
         }
         try store.close()
-        try HubBackup.emptyLog(of: scratch.file("killed"))
+        try DatabaseCopier.emptyLog(of: scratch.file("killed"))
         try? FileManager.default.removeItem(atPath: scratch.file("killed-wal"))
         let killed = try HubStore(path: scratch.file("killed"))
         #expect(try await killed.extent().top == 1)
@@ -137,7 +138,7 @@ struct RestoreTests {
         let scratch = try Scratch()
         try await hub(scratch.file("hub.sqlite"), named: "news")
         let database = scratch.file("hub.sqlite")
-        let error = #expect(throws: HubBackupError.self) {
+        let error = #expect(throws: DatabaseCopyError.self) {
             try HubBackup.copy(database, to: "/nonexistent/copy.sqlite")
         }
         #expect(error?.description.contains("/nonexistent/copy.sqlite") == true)
@@ -167,7 +168,7 @@ struct RestoreTests {
         // All but the first page, which says what there is.
         pages.replaceSubrange(4_096..., with: repeatElement(0xA5, count: pages.count - 4_096))
         try pages.write(to: URL(filePath: broken))
-        let error = #expect(throws: HubBackupError.self) { try HubBackup.restore(broken, to: database) }
+        let error = #expect(throws: DatabaseCopyError.self) { try HubBackup.restore(broken, to: database) }
         #expect(error?.description.contains("'\(broken)'") == true, "\(String(describing: error))")
         #expect(try Data(contentsOf: URL(filePath: database)) == before)
     }
@@ -182,7 +183,7 @@ struct RestoreTests {
         try Data().write(to: URL(filePath: scratch.file("empty")))
         #expect(throws: Never.self) { try HubBackup.copy(database, to: scratch.file("empty")) }
         try Data("-----BEGIN PRIVATE KEY-----".utf8).write(to: URL(filePath: scratch.file("ca-key.pem")))
-        let error = #expect(throws: HubBackupError.self) {
+        let error = #expect(throws: DatabaseCopyError.self) {
             try HubBackup.copy(database, to: scratch.file("ca-key.pem"))
         }
         #expect(error?.description.contains("is no copy of a database") == true)
@@ -196,7 +197,7 @@ struct RestoreTests {
         try FileManager.default.linkItem(atPath: database, toPath: scratch.file("hard"))
         let before = try Data(contentsOf: URL(filePath: database))
         for name in ["hub.sqlite", "./hub.sqlite", "hub.sqlite-wal", "hub.sqlite-journal", "link", "hard"] {
-            let error = #expect(throws: HubBackupError.self, "\(name)") {
+            let error = #expect(throws: DatabaseCopyError.self, "\(name)") {
                 try HubBackup.copy(database, to: scratch.file(name))
             }
             #expect(error?.description.contains("belongs to the database") == true)

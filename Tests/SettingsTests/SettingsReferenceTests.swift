@@ -26,17 +26,16 @@ import Testing
         #expect(throws: SettingValueError.self) { try HubSettings.drain.parse("\(line.dropFirst(15))s") }
     }
 
-    @Test func `the unit of the app backend gives a stop more time than the longest drain`() throws {
-        let text = try String(
-            contentsOf: Self.repository.appending(path: "systemd/newswire-backend.service"),
-            encoding: .utf8
-        )
+    @Test(arguments: ["systemd/newswire-backend.service", "systemd/user/newswire-backend.service"])
+    func `a unit of the app backend gives a stop more time than the longest drain`(path: String) throws {
+        let text = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("TimeoutStopSec=") })
         #expect(throws: SettingValueError.self) { try BackendSettings.drain.parse("\(line.dropFirst(15))s") }
     }
 
     @Test(arguments: [
         "systemd/newswire-hub.service", "systemd/user/newswire-hub.service", "systemd/newswire-backend.service",
+        "systemd/user/newswire-backend.service",
     ])
     func `the unit of a server bounds its memory and its threads, as docs derive it`(path: String) throws {
         let unit = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)

@@ -4,7 +4,7 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Writes the audit log every second, and deletes every hour what is no longer needed.
+/// Writes the audit log every second, and deletes at the start and every hour what is no longer needed.
 package final class AccountUpkeep: Service {
     private static let flushInterval = Duration.seconds(1)
     static let purgeInterval = Duration.seconds(3_600)
@@ -12,6 +12,10 @@ package final class AccountUpkeep: Service {
     ///
     /// Beyond it nothing is deleted: a wrong clock must not empty the audit log.
     static let clockTolerance = Duration.seconds(60)
+    /// The longest time since the newest event after which the wall clock is believed at the start.
+    ///
+    /// Beyond it the clock may be ahead, as at a boot without a battery; then nothing is deleted for an hour.
+    static let startTolerance = Duration.seconds(7 * 86_400)
 
     private struct Look {
         let wall: Timestamp
@@ -34,6 +38,7 @@ package final class AccountUpkeep: Service {
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
+            await self.purgeAtStart()
             while (try? await Task.sleep(for: Self.flushInterval)) != nil {
                 await self.audit.flush()
                 await self.purgeIfDue()
@@ -54,8 +59,23 @@ package final class AccountUpkeep: Service {
             return drift <= Self.clockTolerance && drift >= .zero - Self.clockTolerance
         }
         guard isDue else { return }
+        await purging { try await purge(at: look.wall) }
+    }
+
+    /// Purges if the wall clock fits the newest event.
+    func purgeAtStart() async {
+        let now = clock.now()
+        await purging {
+            guard let newest = try await store.newestEvent() else { return }
+            let elapsed = now - newest
+            guard elapsed >= .zero - Self.clockTolerance, elapsed <= Self.startTolerance else { return }
+            try await purge(at: now)
+        }
+    }
+
+    private func purging(_ work: () async throws -> Void) async {
         do {
-            try await purge(at: look.wall)
+            try await work()
         } catch {
             let reason = BackendStore.reason(error)
             logger.warning(

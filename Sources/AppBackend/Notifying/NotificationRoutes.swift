@@ -36,7 +36,7 @@ enum NotificationRoutes {
         try notifier.admit(caller, to: addressee)
         let notification = TextNotification(sender: caller.name, text: text)
         let results = try await notifier.send(to: addressee, on: choice) { notification.message(for: $0) }
-        return try results.response(asJSON: request.asksForJSON)
+        return try results.response(asJSON: request.asksForJSON, log: request.backend.hubFailures)
     }
 
     /// - Throws: 400 for text that nobody's name can be, such as a tag expression.

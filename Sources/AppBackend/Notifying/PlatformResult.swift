@@ -9,7 +9,8 @@ struct PlatformResult: Sendable, Equatable {
         case accepted
         /// The platform is not one of the hub's, or takes no notification of this kind.
         case skipped(BackendRefusal)
-        case failed(BackendRefusal)
+        /// If that is not certain, devices may get the notification all the same.
+        case failed(BackendRefusal, isCertain: Bool)
     }
 
     let platform: NotifiedPlatform
@@ -21,13 +22,13 @@ struct PlatformResult: Sendable, Equatable {
         case .accepted: members.append(("outcome", #""accepted""#))
         case .skipped(let refusal):
             members += [("outcome", #""skipped""#), ("reason", JSONText.string(refusal.reason))]
-        case .failed(let refusal):
+        case .failed(let refusal, _):
             members += [("outcome", #""failed""#), ("reason", JSONText.string(refusal.reason))]
         }
         return JSONText.object(members)
     }
 
-    fileprivate var failure: BackendRefusal? { if case .failed(let refusal) = outcome { refusal } else { nil } }
+    fileprivate var failure: BackendRefusal? { if case .failed(let refusal, _) = outcome { refusal } else { nil } }
     fileprivate var obstacle: BackendRefusal? { if case .skipped(let refusal) = outcome { refusal } else { nil } }
 }
 
@@ -39,11 +40,18 @@ struct PlatformResults: Sendable {
     /// True if the hub has the notification for at least one platform.
     var isAccepted: Bool { results.contains { $0.outcome == .accepted } }
 
+    /// True if devices may get the notification, though the hub has not said that it has it.
+    var isUncertain: Bool {
+        results.contains { if case .failed(_, isCertain: false) = $0.outcome { true } else { false } }
+    }
+
     /// The reply: empty for the tutorials' clients, which would read a body as XML.
+    ///
+    /// Failures that are not thrown are noted in `log`.
     ///
     /// - Throws: What kept the notification from the one platform that was named; from all of them; or from some, with
     ///   their names, if the client does not ask for JSON.
-    func response(asJSON: Bool) throws(BackendRefusal) -> Response {
+    func response(asJSON: Bool, log: HubFailureLog) throws(BackendRefusal) -> Response {
         if let refusal = total { throw refusal }
         let failures = results.filter { $0.failure != nil }
         guard asJSON || failures.isEmpty else {
@@ -55,6 +63,7 @@ struct PlatformResults: Sendable {
             )
         }
         guard asJSON else { return .empty }
+        for failure in failures.compactMap(\.failure) { log.note(failure) }
         let list = results.map(\.json).joined(separator: ",")
         return .json(#"{"results":[\#(list)]}"#, status: failures.isEmpty ? .ok : .badGateway)
     }

@@ -10,12 +10,14 @@ package struct UserNotifier: Sendable {
 
     private let hub: HubClient
     private let platforms: HubPlatforms
+    private let counts: BackendCounts
     private let senders: MinuteLimiter<UserName>
     private let addressees: MinuteLimiter<UserName>
 
-    init(hub: HubClient, platforms: HubPlatforms, clock: BackendClock) {
+    init(hub: HubClient, platforms: HubPlatforms, counts: BackendCounts, clock: BackendClock) {
         self.hub = hub
         self.platforms = platforms
+        self.counts = counts
         senders = MinuteLimiter(Self.sendersLimit, clock: clock.monotonic)
         addressees = MinuteLimiter(Self.addresseesLimit, clock: clock.monotonic)
     }
@@ -46,7 +48,7 @@ package struct UserNotifier: Sendable {
     ///
     /// A user who does not exist has no devices, and nobody learns the difference.
     ///
-    /// - Throws: What the hub's failure to say where it delivers means.
+    /// - Throws: What the hub's failure to say where it delivers means; then nothing was sent.
     func send(
         to addressee: UserName,
         on choice: PlatformChoice,
@@ -70,6 +72,7 @@ package struct UserNotifier: Sendable {
             }
             return await group.reduce(into: [NotifiedPlatform: PlatformResult]()) { $0[$1.platform] = $1 }
         }
+        for result in results.values { counts.count(result) }
         return PlatformResults(results: choice.platforms.compactMap { results[$0] }, choice: choice)
     }
 
@@ -91,7 +94,7 @@ package struct UserNotifier: Sendable {
         } catch {
             // A hub that does not tell its platforms refuses those without credentials.
             if finding == .unknown, case .refused(400, _, _, _) = error { return .skipped(BackendRefusal(error)) }
-            return .failed(BackendRefusal(error))
+            return .failed(BackendRefusal(error), isCertain: error.isCertain)
         }
     }
 }

@@ -84,11 +84,52 @@ struct Device: Sendable, Equatable {
     var isRegistered: Bool
     /// When the hub last stored it, to the day.
     var changedAt: Timestamp
+    /// Calls to the hub that may still be done, to bring about the state that was last wanted.
+    var late: LateCalls?
 
-    func isHeld(by user: String) -> Bool { holder.user == user || wanted?.user == user }
+    /// Its states, of which the hub has one.
+    var holders: [Holder] { [holder] + (wanted.map { [$0] } ?? []) }
 
-    func has(_ handle: HandleDigest) -> Bool { holder.handle == handle || wanted?.handle == handle }
+    func isHeld(by user: String) -> Bool { holders.contains { $0.user == user } }
+
+    func has(_ handle: HandleDigest) -> Bool { holders.contains { $0.handle == handle } }
 
     /// True if a call for this user and handle would change nothing that the store notes.
     func isSettled(_ wish: Holder) -> Bool { isRegistered && wanted == nil && holder == wish }
+
+    /// True if the hub must be asked before a call for this user and handle: another state may be the hub's, or become it.
+    func isInDoubt(for wish: Holder, at now: Timestamp) -> Bool {
+        if let wanted, wanted != wish { return true }
+        return isLate(at: now) && holder != wish && wanted != wish
+    }
+
+    func isLate(at now: Timestamp) -> Bool { late?.pending(at: now) != nil }
+}
+
+/// Calls to the hub without an answer: the hub may do what they ask for after the calls that follow.
+///
+/// A hub has no order of requests that arrive on several connections, and a proxy in front of it may hold one back. Until
+/// such a call cannot be done any more, nobody else gets the device: its former user's tag could come back to it.
+struct LateCalls: Sendable, Equatable {
+    /// The longest time from the beginning of a call to its effect: 30 s in which the answer is waited for, and a minute,
+    /// which proxies commonly wait for a server.
+    static let longest = Duration.seconds(90)
+
+    let count: Int
+    let until: Timestamp
+
+    /// `nil` for no calls.
+    init?(count: Int, until: Timestamp) {
+        guard count > 0 else { return nil }
+        self.count = count
+        self.until = until
+    }
+
+    /// Further calls that begin, or have ended, at a time.
+    init?(adding count: Int, to others: LateCalls?, at now: Timestamp) {
+        self.init(count: (others?.pending(at: now)?.count ?? 0) + count, until: now + Self.longest)
+    }
+
+    /// `nil` when none of them can be done any more.
+    func pending(at now: Timestamp) -> LateCalls? { now < until ? self : nil }
 }

@@ -20,6 +20,11 @@ package struct DeviceTags: Sendable {
         }
     }
 
+    /// The key of the user whose tag is among these; `nil` without one.
+    static func user(in tags: [Tag]) -> String? {
+        tags.first { $0.hasPrefix(userPrefix) }.map { String($0.text.dropFirst(userPrefix.count)).lowercased() }
+    }
+
     /// - Throws: 400 for a tag that would let a user receive what is sent to another one, or choose who sent something.
     func check(_ tags: [Tag]) throws(BackendRefusal) {
         for tag in tags where tag.isServerAssigned || reserved.contains(tag) || tag.hasPrefix(Self.userPrefix) {

@@ -8,7 +8,7 @@ package struct UserDevices: Sendable {
     /// Ids of one user that were given out and not used.
     static let maximumReserved = 50
     /// Times that a request looks for its registration, which another request may have changed.
-    private static let maximumTries = 4
+    static let maximumTries = 4
     /// Registrations that make room for one new one at most; each is a call to the hub.
     private static let maximumRemovals = 4
 
@@ -20,9 +20,12 @@ package struct UserDevices: Sendable {
     let hub: HubClient
     let tags: DeviceTags
     let maximumTags: Int
+    let audit: AuditLog
+    /// Turns of the hub's ids; who holds one does not wait for another one, nor for a handle's.
+    let turns = DeviceTurns<DeviceKey>()
+    /// Turns of push handles, taken before those of ids.
+    let handleTurns = DeviceTurns<HandleDigest>()
     private let clock: BackendClock
-    private let audit: AuditLog
-    private let turns = DeviceTurns()
 
     init(store: BackendStore, hub: HubClient, audit: AuditLog, _ configuration: BackendConfiguration) {
         self.store = store
@@ -33,7 +36,7 @@ package struct UserDevices: Sendable {
         self.audit = audit
     }
 
-    private var timestamp: Timestamp { clock.now() }
+    var timestamp: Timestamp { clock.now() }
 
     // MARK: - Registration ids
 
@@ -90,20 +93,25 @@ package struct UserDevices: Sendable {
     ) async throws {
         // All rules are checked before anything is noted.
         _ = try wanted.registration(.random(), of: user, maximumTags: maximumTags)
-        let wish = Device.Holder(user: user.key, handle: HandleDigest(wanted.channel))
-        var spare: RegistrationID?
-        for _ in 0..<Self.maximumTries {
-            let found = try await find(given, wish)
-            guard let id = try await target(of: found, given, wish, spare: &spare) else {
-                throw BackendRefusal.goneRegistration
+        let handle = HandleDigest(wanted.channel)
+        let wish = Device.Holder(user: user.key, handle: handle)
+        try await handleTurns.pass(handle) {
+            var spare: RegistrationID?
+            for _ in 0..<Self.maximumTries {
+                let found = try await find(given, wish)
+                guard let id = try await target(of: found, given, wish, spare: &spare) else {
+                    throw BackendRefusal.goneRegistration
+                }
+                let key = DeviceKey.registration(id)
+                try await takeHandle(wanted.channel, for: wish, except: key, network)
+                let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
+                let isDone = try await turns.pass(key) {
+                    try await write(registration, wish, given: given, spare: spare, network)
+                }
+                if isDone { return }
             }
-            let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
-            let isDone = try await turns.pass(.registration(id)) {
-                try await write(registration, wish, given: given, spare: spare, network)
-            }
-            if isDone { return }
+            throw BackendRefusal.busyDevice
         }
-        throw BackendRefusal.unavailable("Other requests change this device all the time.", retryAfter: .seconds(1))
     }
 
     private func find(_ given: GivenID, _ wish: Device.Holder) async throws -> DeviceFinding {
@@ -140,7 +148,7 @@ package struct UserDevices: Sendable {
     }
 
     /// Removes registrations of a user for which there is no more room, the oldest first.
-    private func makeRoom(_ given: GivenID?, _ user: String) async throws {
+    func makeRoom(_ given: GivenID?, _ user: String) async throws {
         for _ in 0..<Self.maximumRemovals {
             let excess = try await store.changeDevices { table in
                 try given.flatMap { try table.makeRoomForAlias($0, user: user) }
@@ -164,7 +172,9 @@ package struct UserDevices: Sendable {
         let key = DeviceKey.registration(registration.id)
         let former: Device?
         switch try await find(given, wish) {
-        case .device(let device) where device.key == key: former = device
+        case .device(let device) where device.key == key:
+            if try await resolveDoubt(about: device, for: wish, registration.pushChannel) { return false }
+            former = device
         case .alias where registration.id == spare: former = nil
         default: return false
         }
@@ -178,194 +188,5 @@ package struct UserDevices: Sendable {
     func delete(given: GivenID, for user: UserName) async throws {
         guard let device = try await store.readDevices({ try $0.own(given, user: user.key) }) else { return }
         try await remove(device.key, of: user.key)
-    }
-
-    // MARK: - Installations
-
-    /// Registers an installation for a user.
-    ///
-    /// - Throws: 409 for an id of another device; what the hub's failure means.
-    func put(_ installation: Installation, for user: UserName, from network: ClientNetwork) async throws {
-        guard let channel = installation.pushChannel else {
-            throw BackendRefusal.badRequest("The member 'pushChannel' is missing.")
-        }
-        let key = DeviceKey.installation(installation.id)
-        let wish = Device.Holder(user: user.key, handle: HandleDigest(channel))
-        var tagged = installation
-        tagged.tags.append(DeviceTags.tag(of: user))
-        let wanted = tagged
-        if try await store.readDevices({ try $0.device(key) })?.isHeld(by: user.key) != true {
-            try await makeRoom(nil, user.key)
-        }
-        try await turns.pass(key) {
-            let former = try await store.readDevices { try $0.device(key) }
-            try await checkOwner(of: installation.id, channel, former, wish)
-            try await change(key, from: former, to: wish, network) { hub throws(HubClientError) in
-                try await hub.put(wanted)
-            }
-        }
-    }
-
-    /// - Throws: 409 unless the user, or the device, is the one that registered the installation.
-    private func checkOwner(
-        of id: InstallationID,
-        _ channel: PushChannel,
-        _ former: Device?,
-        _ wish: Device.Holder
-    ) async throws {
-        let isOwn: Bool
-        if let former {
-            isOwn = former.isHeld(by: wish.user) || wish.handle.map(former.has) ?? false
-        } else {
-            // It may have been registered at the hub itself, by an agent that signs in only now.
-            let found = try await hubAnswer { hub throws(HubClientError) in
-                try await hub.installation(id, comparing: channel)
-            }
-            isOwn = found?.hasSameChannel ?? true
-        }
-        guard isOwn else {
-            throw BackendRefusal.conflict("The installation exists and belongs to another device: use another id.")
-        }
-    }
-
-    /// Deletes an installation of a user; one that is none of the user's stays, and looks the same.
-    func delete(_ id: InstallationID, for user: UserName) async throws {
-        try await remove(.installation(id), of: user.key)
-    }
-
-    // MARK: - The hub and the store
-
-    /// Changes a device at the hub, and notes before and after what it has become.
-    private func change(
-        _ key: DeviceKey,
-        from former: Device?,
-        to wish: Device.Holder,
-        alias given: GivenID? = nil,
-        _ network: ClientNetwork,
-        _ call: (HubClient) async throws(HubClientError) -> Void
-    ) async throws {
-        let at = timestamp
-        let isSettled = try await store.readDevices { table in
-            let hasAlias = try given.map { try table.hasAlias($0, user: wish.user, to: key) } ?? true
-            return hasAlias && former?.isSettled(wish) == true
-        }
-        if !isSettled {
-            try await store.changeDevices { table in
-                try table.want(wish, of: key, at: at)
-                // A retry after a crash must find the same registration.
-                if former == nil, let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
-            }
-        }
-        do throws(HubClientError) {
-            try await call(hub)
-        } catch {
-            if !isSettled || error.isGone { try await undo(key, former, wish, given, error) }
-            throw BackendRefusal(error)
-        }
-        let isRecent = isSettled && former.map { at - $0.changedAt < Self.day } == true
-        let hasAccount =
-            isRecent
-            ? try await store.readDevices { try $0.hasAccount(wish.user) }
-            : try await store.changeDevices { table in
-                guard try table.hasAccount(wish.user) else { return false }
-                try table.settle(wish, of: key, at: at)
-                if let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
-                return true
-            }
-        guard hasAccount else {
-            // The account was removed while the hub was called: what cleared the user's devices came too early for this one.
-            try await erase(key)
-            throw BackendRefusal.unauthorized("The user has been removed.")
-        }
-        if isRecent { return }
-        if let former, former.isRegistered, former.holder.user != wish.user {
-            audit.note(AuditEvent(UserName(wish.user), .deviceTakenOver, .done, network))
-            audit.note(AuditEvent(UserName(former.holder.user), .deviceLost, .done, network))
-        }
-    }
-
-    private static let day = Duration.seconds(86_400)
-
-    /// Notes that the hub did not do what was wanted, as far as that is certain.
-    private func undo(
-        _ key: DeviceKey,
-        _ former: Device?,
-        _ wish: Device.Holder,
-        _ given: GivenID?,
-        _ error: HubClientError
-    ) async throws {
-        guard error.isCertain else { return }
-        let at = timestamp
-        try await store.changeDevices { table in
-            if error.isGone {
-                try table.remove(key)
-                if let given { try table.noteRefusal(given, user: wish.user, at: at) }
-            } else {
-                try table.restore(former, of: key)
-            }
-        }
-    }
-
-    /// Deletes a device at the hub and here, if it is still the user's.
-    private func remove(_ key: DeviceKey, of user: String) async throws {
-        try await turns.pass(key) {
-            guard let device = try await store.readDevices({ try $0.device(key) }), device.isHeld(by: user) else {
-                return
-            }
-            if device.isRegistered {
-                try await erase(key)
-            } else {
-                try await store.changeDevices { try $0.remove(key) }
-            }
-        }
-    }
-
-    /// Deletes a device at the hub, then here.
-    private func erase(_ key: DeviceKey) async throws {
-        try await hubAnswer { hub throws(HubClientError) in
-            switch key.kind {
-            case .registration: try await hub.delete(try RegistrationID(stored: key.id))
-            case .installation: try await hub.delete(try InstallationID(stored: key.id))
-            }
-        }
-        try await store.changeDevices { try $0.remove(key) }
-    }
-
-    /// Deletes all devices of a user, those included whose last change may not have been noted.
-    package func removeAll(of user: UserName) async throws {
-        for device in try await store.readDevices({ try $0.devices(of: user.key) }) {
-            try await remove(device.key, of: user.key)
-        }
-    }
-
-    @discardableResult
-    private func hubAnswer<Answer>(
-        _ call: (HubClient) async throws(HubClientError) -> Answer
-    ) async throws(BackendRefusal) -> Answer {
-        do throws(HubClientError) {
-            return try await call(hub)
-        } catch {
-            throw BackendRefusal(error)
-        }
-    }
-}
-
-extension HubClientError {
-    fileprivate var isGone: Bool { if case .refused(410, _, _, _) = self { true } else { false } }
-
-    /// True if the hub has certainly not done what it was asked for.
-    fileprivate var isCertain: Bool {
-        if case .refused(let status, _, _, _) = self { (400..<500).contains(status) && status != 408 } else { false }
-    }
-}
-
-extension TextIdentifier {
-    /// An id that was checked before it was stored.
-    fileprivate init(stored text: String) throws(HubClientError) {
-        do {
-            try self.init(text)
-        } catch {
-            throw .malformedReply("a stored id is not valid: \(error.detail)")
-        }
     }
 }

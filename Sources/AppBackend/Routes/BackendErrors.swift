@@ -9,12 +9,11 @@ import SQLiteFiles
 struct BackendErrors: RouterMiddleware {
     /// Not the request's own, which adds keys that are not ours.
     private let logger: Logger
-    /// A hub that is down fails every request; each kind of failure is logged once a minute.
-    private let warnings: MinuteLimiter<HTTPResponse.Status>
+    private let hubFailures: HubFailureLog
 
-    init(logger: Logger, clock: BackendClock) {
+    init(logger: Logger, hubFailures: HubFailureLog) {
         self.logger = logger
-        warnings = MinuteLimiter(1, clock: clock.monotonic)
+        self.hubFailures = hubFailures
     }
 
     func handle(
@@ -25,9 +24,7 @@ struct BackendErrors: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let refusal as BackendRefusal {
-            if let cause = refusal.cause, warnings.admit(refusal.status) == nil {
-                logger.warning("the hub failed", metadata: ["error.reason": "\(cause)"])
-            }
+            hubFailures.note(refusal)
             throw refusal
         } catch let error as ProtocolError {
             throw BackendRefusal(error)

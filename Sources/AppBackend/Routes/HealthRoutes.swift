@@ -10,33 +10,10 @@ enum HealthRoutes {
         [
             BackendRoute(method, "/healthz", access: .monitor) { _ in answer(method, .ok, "ok") },
             BackendRoute(method, "/readyz", access: .monitor) { request in
-                guard let reason = await obstacle(request.backend) else { return answer(method, .ok, "ready") }
+                guard let reason = await request.backend.obstacle() else { return answer(method, .ok, "ready") }
                 return answer(method, .serviceUnavailable, "not ready: \(reason)")
             },
         ]
-    }
-
-    /// Why users cannot be served; `nil` if they can.
-    ///
-    /// Anybody may read it, so it names no address and nothing of what the hub says.
-    private static func obstacle(_ backend: AppBackend) async -> String? {
-        do {
-            try await backend.probe()
-        } catch {
-            return "the database cannot be read: \(BackendStore.reason(error))"
-        }
-        do {
-            try await backend.platforms.checkHub()
-            return nil
-        } catch let error as HubClientError {
-            return switch error {
-            case .unreachable, .cancelled: "the hub cannot be reached"
-            case .refused(let status, _, _, _): "the hub refuses requests of the app backend (\(status))"
-            case .malformedReply: "the hub's reply cannot be read"
-            }
-        } catch {
-            return "the hub cannot be asked"
-        }
     }
 
     private static func answer(_ method: HTTPRequest.Method, _ status: HTTPResponse.Status, _ text: String) -> Response
@@ -47,5 +24,30 @@ enum HealthRoutes {
             body: .init(byteBuffer: ByteBuffer(string: "\(text)\n"))
         )
         return method == .head ? response.createHeadResponse() : response
+    }
+}
+
+extension AppBackend {
+    /// Why users cannot be served; `nil` if they can.
+    ///
+    /// Anybody may read it, so it names no address and nothing of what the hub says.
+    package func obstacle() async -> String? {
+        do {
+            try await probe()
+        } catch {
+            return "the database cannot be read: \(BackendStore.reason(error))"
+        }
+        do {
+            try await platforms.checkHub()
+            return nil
+        } catch let error as HubClientError {
+            return switch error {
+            case .unreachable, .cancelled: "the hub cannot be reached"
+            case .refused(let status, _, _, _): "the hub refuses requests of the app backend (\(status))"
+            case .malformedReply: "the hub's reply cannot be read"
+            }
+        } catch {
+            return "the hub cannot be asked"
+        }
     }
 }

@@ -20,7 +20,7 @@ package struct RefuseCrossSite: RouterMiddleware {
 
     static func check(_ request: Request, _ context: BackendRequestContext) throws(BackendRefusal) {
         guard let origin = request.headers[.origin] else { return }
-        let authority = context.authority ?? request.head.authority
+        let authority = context.calledAuthority(request)
         guard let authority, isOwn(origin, authority: authority) else {
             throw .forbidden("Requests of other sites' pages are refused.")
         }

@@ -1,4 +1,5 @@
 import HubProtocol
+import Logging
 
 /// Texts that never pass through a push service: a push carries an id, and the addressee fetches the text.
 package struct SecurePayloads: Sendable {
@@ -27,14 +28,25 @@ package struct SecurePayloads: Sendable {
     private let box: PayloadBox
     private let bounds: PayloadBounds
     private let clock: BackendClock
+    private let logger: Logger
     private let misses: MinuteLimiter<UserName>
+    /// A disk that is full fails every fetch.
+    private let warnings: MinuteLimiter<Bool>
 
-    init(store: BackendStore, box: PayloadBox, bounds: PayloadBounds = PayloadBounds(), clock: BackendClock) {
+    init(
+        store: BackendStore,
+        box: PayloadBox,
+        bounds: PayloadBounds = PayloadBounds(),
+        clock: BackendClock,
+        logger: Logger
+    ) {
         self.store = store
         self.box = box
         self.bounds = bounds
         self.clock = clock
+        self.logger = logger
         misses = MinuteLimiter(Self.missesLimit, clock: clock.monotonic)
+        warnings = MinuteLimiter(1, clock: clock.monotonic)
     }
 
     /// Stores a payload.
@@ -92,8 +104,23 @@ package struct SecurePayloads: Sendable {
         }
         guard let text = box.open(stored.sealed, id: id, addressee: user.key) else { throw Unreadable() }
         guard !stored.isRead else { return Fetched(text: text, isRead: true) }
-        let isFirst = try await store.changePayloads { try $0.markRead(id, of: user.key) }
-        return Fetched(text: text, isRead: !isFirst)
+        return Fetched(text: text, isRead: try await !markRead(id, of: user))
+    }
+
+    /// - Returns: True the first time, and as long as it cannot be noted: the text must be readable on a full disk.
+    private func markRead(_ id: Int64, of user: UserName) async throws -> Bool {
+        do {
+            return try await store.changePayloads { try $0.markRead(id, of: user.key) }
+        } catch let error where !(error is CancellationError) {
+            if warnings.admit(true) == nil {
+                let reason = BackendStore.reason(error)
+                logger.warning(
+                    "payloads that are fetched cannot be marked as read",
+                    metadata: ["error.reason": "\(reason)"]
+                )
+            }
+            return true
+        }
     }
 
     /// Deletes a payload whose id reached nobody.

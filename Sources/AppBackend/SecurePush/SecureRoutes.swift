@@ -33,11 +33,14 @@ enum SecureRoutes {
         }
         if results.isAccepted {
             backend.audit.note(AuditEvent(caller.name, .payloadSent, .done, request.context.network))
+        } else if results.isUncertain {
+            // Devices may have the id: one that finds nothing shows nothing.
+            backend.audit.note(AuditEvent(caller.name, .payloadSent, .unconfirmed, request.context.network))
         } else {
             // The sender will try again, with another id.
             try await backend.payloads.discard(id, of: wanted.addressee)
         }
-        return try results.response(asJSON: request.asksForJSON)
+        return try results.response(asJSON: request.asksForJSON, log: backend.hubFailures)
     }
 
     private static func fetch(_ request: BackendRequest) async throws -> Response {

@@ -81,6 +81,11 @@ extension BackendStore {
         }
     }
 
+    /// When the newest event happened; `nil` without any.
+    func newestEvent() async throws -> Timestamp? {
+        try await read { try Timestamp.fetchOne($0, sql: "SELECT max(lastAt) FROM audit") }
+    }
+
     /// Deletes rows whose last event was before `time`.
     func deleteAudit(before time: Timestamp) async throws {
         try await write { db in

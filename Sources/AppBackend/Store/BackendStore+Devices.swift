@@ -17,11 +17,15 @@ extension BackendStore {
                     isRegistered INTEGER NOT NULL,
                     createdAt INTEGER NOT NULL,
                     changedAt INTEGER NOT NULL,
+                    lateCalls INTEGER NOT NULL DEFAULT 0,
+                    lateUntil INTEGER NOT NULL DEFAULT 0,
                     PRIMARY KEY (kind, id),
                     CHECK ((wantedUser IS NULL) = (wantedHandle IS NULL))
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX deviceByUser ON device (user, isRegistered, changedAt);
                 CREATE INDEX deviceByWantedUser ON device (wantedUser) WHERE wantedUser IS NOT NULL;
+                CREATE INDEX deviceByHandle ON device (handle) WHERE handle IS NOT NULL;
+                CREATE INDEX deviceByWantedHandle ON device (wantedHandle) WHERE wantedHandle IS NOT NULL;
 
                 CREATE TABLE deviceAlias (
                     user TEXT NOT NULL,
@@ -51,7 +55,8 @@ extension BackendStore {
 struct DeviceTable {
     let db: Database
 
-    private static let columns = "kind, id, user, handle, wantedUser, wantedHandle, isRegistered, changedAt"
+    private static let columns =
+        "kind, id, user, handle, wantedUser, wantedHandle, isRegistered, changedAt, lateCalls, lateUntil"
 
     func device(_ key: DeviceKey) throws -> Device? {
         try Self.device(
@@ -74,6 +79,18 @@ struct DeviceTable {
             ORDER BY isRegistered DESC, createdAt, id
             """,
             ["user": user, "handle": handle.bytes]
+        )
+    }
+
+    /// Devices that the hub has, or may have, with a push handle for other users than this one.
+    func devices(with handle: HandleDigest, ofOthersThan user: String, limit: Int) throws -> [Device] {
+        try devices(
+            """
+            (handle = :handle OR wantedHandle = :handle) AND isRegistered = 1
+                AND (user <> :user OR wantedUser <> :user)
+            ORDER BY kind, id LIMIT :limit
+            """,
+            ["handle": handle.bytes, "user": user, "limit": limit]
         )
     }
 
@@ -117,21 +134,29 @@ struct DeviceTable {
     }
 
     /// Notes what a call to the hub is about to make of a device, new or not.
+    ///
+    /// The call counts as late until the device is settled or restored: this process may end before the call does.
     func want(_ wish: Device.Holder, of key: DeviceKey, at: Timestamp) throws {
-        if try device(key) == nil {
-            let holder = Device.Holder(user: wish.user, handle: nil)
-            try insert(Device(key: key, holder: holder, wanted: wish, isRegistered: true, changedAt: at), at: at)
+        if let device = try device(key) {
+            let late = LateCalls(adding: 1, to: device.late, at: at)
+            try set("wantedUser = :user, wantedHandle = :handle, isRegistered = 1", key, wish, late)
         } else {
-            try set("wantedUser = :user, wantedHandle = :handle, isRegistered = 1", key, wish)
+            let holder = Device.Holder(user: wish.user, handle: nil)
+            let late = LateCalls(adding: 1, to: nil, at: at)
+            try insert(
+                Device(key: key, holder: holder, wanted: wish, isRegistered: true, changedAt: at, late: late),
+                at: at
+            )
         }
     }
 
-    /// Notes that the hub has done what was wanted.
-    func settle(_ wish: Device.Holder, of key: DeviceKey, at: Timestamp) throws {
+    /// Notes that the hub has done what was wanted; `late` are the calls whose outcome is still unknown.
+    func settle(_ wish: Device.Holder, of key: DeviceKey, at: Timestamp, late: LateCalls? = nil) throws {
         try set(
             "user = :user, handle = :handle, wantedUser = NULL, wantedHandle = NULL, isRegistered = 1, changedAt = :at",
             key,
             wish,
+            late,
             ["at": at]
         )
     }
@@ -143,8 +168,16 @@ struct DeviceTable {
             "wantedUser = :user, wantedHandle = :handle, isRegistered = :isRegistered",
             key,
             former.wanted,
+            former.late,
             ["isRegistered": former.isRegistered]
         )
+    }
+
+    /// Notes a call that changes nothing here, and whose outcome is unknown.
+    func noteLateCall(of key: DeviceKey, at: Timestamp) throws {
+        guard let device = try device(key) else { return }
+        let late = LateCalls(adding: 1, to: device.late, at: at)
+        try set("isRegistered = 1", key, nil, late)
     }
 
     /// Forgets a device, and the ids by which its users presented it.
@@ -157,14 +190,17 @@ struct DeviceTable {
     private func insert(_ device: Device, at: Timestamp) throws {
         try db.execute(
             sql: """
-                INSERT INTO device (\(Self.columns), createdAt)
-                VALUES (:kind, :id, :user, :handle, :wantedUser, :wantedHandle, :isRegistered, :changedAt, :createdAt)
+                INSERT INTO device (\(Self.columns), createdAt) VALUES (
+                    :kind, :id, :user, :handle, :wantedUser, :wantedHandle, :isRegistered, :changedAt, :lateCalls,
+                    :lateUntil, :createdAt
+                )
                 """,
             arguments: [
                 "kind": device.key.kind.rawValue, "id": device.key.id, "user": device.holder.user,
                 "handle": device.holder.handle?.bytes, "wantedUser": device.wanted?.user,
                 "wantedHandle": device.wanted?.handle?.bytes, "isRegistered": device.isRegistered,
-                "changedAt": device.changedAt, "createdAt": at,
+                "changedAt": device.changedAt, "lateCalls": device.late?.count ?? 0,
+                "lateUntil": device.late?.until ?? 0, "createdAt": at,
             ]
         )
     }
@@ -173,14 +209,23 @@ struct DeviceTable {
         _ assignments: String,
         _ key: DeviceKey,
         _ holder: Device.Holder?,
-        _ more: [String: (any DatabaseValueConvertible)?] = [:]
+        _ late: LateCalls?,
+        _ more: [String: any DatabaseValueConvertible] = [:]
     ) throws {
         var arguments: [String: (any DatabaseValueConvertible)?] = [
-            "kind": key.kind.rawValue, "id": key.id, "user": holder?.user, "handle": holder?.handle?.bytes,
+            "kind": key.kind.rawValue, "id": key.id, "lateCalls": late?.count ?? 0, "lateUntil": late?.until ?? 0,
         ]
+        // SQLite refuses arguments that the statement does not name.
+        if assignments.contains(":user") {
+            arguments["user"] = .some(holder?.user)
+            arguments["handle"] = .some(holder?.handle?.bytes)
+        }
         arguments.merge(more) { $1 }
         try db.execute(
-            sql: "UPDATE device SET \(assignments) WHERE kind = :kind AND id = :id",
+            sql: """
+                UPDATE device SET \(assignments), lateCalls = :lateCalls, lateUntil = :lateUntil
+                WHERE kind = :kind AND id = :id
+                """,
             arguments: StatementArguments(arguments)
         )
     }
@@ -195,7 +240,8 @@ struct DeviceTable {
                 Device.Holder(user: user, handle: (row["wantedHandle"] as Data?).map(HandleDigest.init(bytes:)))
             },
             isRegistered: row["isRegistered"],
-            changedAt: row["changedAt"]
+            changedAt: row["changedAt"],
+            late: LateCalls(count: row["lateCalls"], until: row["lateUntil"])
         )
     }
 }

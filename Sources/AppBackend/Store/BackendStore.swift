@@ -7,7 +7,8 @@ import SQLiteFiles
 package final class BackendStore: Sendable {
     private static let busyTimeout: Double = 10
 
-    private let database: DatabaseQueue
+    /// Readers do not wait for a writer whose commit waits for the disk.
+    private let database: DatabasePool
 
     /// Opens or makes the file, migrates it, and makes sure that a commit survives a power cut.
     ///
@@ -16,13 +17,14 @@ package final class BackendStore: Sendable {
         do {
             var configuration = Configuration()
             configuration.busyMode = .timeout(Self.busyTimeout)
-            database = try DatabaseQueue(path: path, configuration: configuration)
-            let mode = try database.writeWithoutTransaction { db in
+            database = try DatabasePool(path: path, configuration: configuration)
+            // GRDB sets NORMAL when it opens a pool.
+            let synchronous = try database.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA synchronous = FULL")
-                return try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+                return try Int.fetchOne(db, sql: "PRAGMA synchronous")
             }
-            guard mode == "wal" else {
-                throw BackendStoreError(reason: "'\(path)': its file system does not take write-ahead logging")
+            guard synchronous == 2 else {
+                throw BackendStoreError(reason: "'\(path)': commits cannot be made durable")
             }
             guard try !database.read(Self.migrator.hasBeenSuperseded) else {
                 throw BackendStoreError(reason: "'\(path)' was written by a newer newswire")

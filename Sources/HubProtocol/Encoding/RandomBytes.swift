@@ -1,6 +1,6 @@
 /// Bytes from the system's cryptographic generator.
-enum RandomBytes {
-    static func make(count: Int) -> [UInt8] {
+package enum RandomBytes {
+    package static func make(count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return make(count: count, using: &generator)
     }

@@ -62,7 +62,17 @@ struct DeviceInquiry {
         if routed.format == .template { report.templates = templates }
         report.stream = standing.map { StreamReport($0) }
         report.explanation += remarks(report, recipient, standing)
+        if recipient.receives(routed), try !isStillAddressed(recipient, device.current.installation) {
+            report.explanation.append("it has changed hands since; what still waited for it then is not sent")
+        }
         return report
+    }
+
+    /// False for a message to a user or device that an installation is today no longer.
+    private func isStillAddressed(_ recipient: Recipient, _ current: Installation) throws -> Bool {
+        let reserved = hub.configuration.reservedTags
+        guard routed.namesIdentity(reserved) else { return true }
+        return recipient.identified(as: try Recipient(current), reserved).receives(routed)
     }
 
     func answer(

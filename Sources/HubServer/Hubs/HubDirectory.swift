@@ -26,7 +26,7 @@ final class HubDirectory: Sendable {
     let streamQuota: StreamQuota
     let writeQuota: WriteQuota
     private let store: HubStore
-    private let epochs: EpochHistory
+    let epochs: EpochHistory
     private let configuration: HubConfiguration
     private let logger: Logger
     private let state: Mutex<State>

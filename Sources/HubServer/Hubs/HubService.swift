@@ -5,9 +5,9 @@ import HubStore
 import Hummingbird
 import HummingbirdCore
 package import Logging
-import NIOCore
+package import NIOCore
 import NIOPosix
-package import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
@@ -25,6 +25,9 @@ package final class HubService: Sendable {
     let releases: ReleaseService
     let push: PushDelivery
     let tls: TLSKeeper?
+    private let connections: ConnectionQuota
+    private let responses = ResponseCounts()
+    private let client: ClientAddress
     private let group: MultiThreadedEventLoopGroup
 
     /// Opens the file and reads what is in it; a new file is given a hub and its rules.
@@ -33,6 +36,11 @@ package final class HubService: Sendable {
     package init(_ configuration: HubConfiguration, logger: Logger) async throws {
         self.configuration = configuration
         self.logger = logger
+        connections = ConnectionQuota(configuration.connectionLimits, clock: configuration.monotonic)
+        client = ClientAddress(
+            fallback: Authority(configuration.publicName, port: configuration.port),
+            trustedProxies: configuration.trustedProxies
+        )
         tls = try configuration.certificate.map { try TLSKeeper($0, now: configuration.now, logger: logger) }
         store = try HubStore(
             path: configuration.databasePath,
@@ -241,6 +249,7 @@ package final class HubService: Sendable {
     /// is written.
     ///
     /// - Parameters:
+    ///   - applications: Served on the same port.
     ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop.
     ///   - watchdog: Is told again and again that the hub works, as long as it does.
     ///   - onRunning: Called with the port when connections are accepted.
@@ -248,21 +257,13 @@ package final class HubService: Sendable {
     ///   - onStopping: Called when a stop begins.
     /// - Throws: ``HubListenError``, or why a part of the hub has failed.
     package func run(
+        mounting applications: [MountedApplication] = [],
         stopsOnSignals: Bool = false,
         watchdog: HubWatchdog? = nil,
         onRunning: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         onKeysChanged: @escaping @Sendable (_ port: Int) -> Void = { _ in },
         onStopping: @escaping @Sendable () -> Void = {}
     ) async throws {
-        let responses = ResponseCounts()
-        let metrics = MetricsPage(
-            hubs: directory,
-            writer: writer,
-            store: store,
-            responses: responses,
-            configuration: configuration,
-            startedAt: configuration.now().timeIntervalSince1970
-        )
         let keyWatch = KeyWatch { [self] in primaryRules + directory.namespaceRules }
         let running: @Sendable (Int) async -> Void = { port in
             await onRunning(port)
@@ -270,7 +271,9 @@ package final class HubService: Sendable {
         }
         var services: [any Service] = [writer]
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, keyWatch]
-        services += listener(responses, metrics).services(onRunning: running)
+        // They stop after the requests that need them.
+        services += applications.flatMap(\.services)
+        services += listener(applications).services(onRunning: running)
         if let tls { services.append(tls) }
         if let watchdog {
             services.append(Liveness(watchdog: watchdog, writer: writer, eventLoops: directory.eventLoops))
@@ -292,29 +295,24 @@ package final class HubService: Sendable {
     }
 
     /// What serves requests on the hub's port, once it is run.
-    private func listener(
-        _ responses: ResponseCounts,
-        _ metrics: MetricsPage
-    ) -> PortListener<RouterResponder<HubRequestContext>> {
-        let client = ClientAddress(
-            fallback: Authority(configuration.publicName, port: configuration.port),
-            trustedProxies: configuration.trustedProxies
+    private func listener(_ applications: [MountedApplication]) -> PortListener<MountingResponder> {
+        let metrics = MetricsPage(
+            hubs: directory,
+            writer: writer,
+            store: store,
+            responses: responses,
+            applications: applications,
+            configuration: configuration,
+            startedAt: configuration.now().timeIntervalSince1970
         )
-        let connections = ConnectionQuota(
-            configuration.connectionLimits,
-            clock: configuration.monotonic
+        let pages = RouteTable.OwnPages(
+            health: Health(writer: writer, applications: applications),
+            metrics: metrics
         )
         return PortListener(
             host: configuration.host,
             port: configuration.port,
-            responder: RouteTable.responder(
-                hubs: management,
-                client: client,
-                connections: connections,
-                health: Health(writer: writer),
-                metrics: metrics,
-                logger: logger
-            ),
+            responder: MountingResponder(applications: applications, hubs: responder(pages)),
             streams: StreamGate(hubs: directory, client: client, connections: connections, responses: responses),
             client: client,
             connections: connections,
@@ -322,6 +320,17 @@ package final class HubService: Sendable {
             takesPlainHTTP: configuration.takesPlainHTTP,
             limits: configuration.connectionLimits,
             group: group,
+            logger: logger
+        )
+    }
+
+    private func responder(_ pages: RouteTable.OwnPages?) -> RouterResponder<HubRequestContext> {
+        RouteTable.responder(
+            hubs: management,
+            client: client,
+            connections: connections,
+            responses: responses,
+            pages: pages,
             logger: logger
         )
     }
@@ -337,10 +346,25 @@ package final class HubService: Sendable {
         try Self.connectionStrings(primaryRules, endpoint)
     }
 
-    private var primaryRules: [AccessRule] {
+    private var primaryRules: [AccessRule] { primaryHub?.status.rules.hub ?? [] }
+
+    /// The hub that has the configured name, else the oldest one.
+    private var primaryHub: Hub? {
         let hubs = directory.all.map(\.hub)
-        return (hubs.first { $0.record.name == configuration.hubName } ?? hubs.first)?.status.rules.hub ?? []
+        return hubs.first { $0.record.name == configuration.hubName } ?? hubs.first
     }
+
+    /// The name of the hub that connection strings of this server are for; the configured one while there is none.
+    package var primaryHubName: HubName { primaryHub?.record.name ?? configuration.hubName }
+
+    /// Calls of this process to its hubs, while ``run(mounting:stopsOnSignals:watchdog:onRunning:onKeysChanged:onStopping:)`` runs.
+    package var internalCalls: InternalCalls {
+        InternalCalls(directory: directory, responder: responder(nil), logger: logger)
+    }
+
+    /// Notes that a connection has brought valid credentials of a mounted application, so that it makes no room for those
+    /// that have not.
+    package func prove(_ channel: any Channel) { connections.prove(channel) }
 
     /// The connection string of each rule of the namespace.
     package func namespaceConnectionStrings(endpoint: String) throws -> [ConnectionString] {
@@ -351,34 +375,5 @@ package final class HubService: Sendable {
         try rules.sorted { $0.rights.rawValue < $1.rights.rawValue }.map {
             try ConnectionString(endpoint: endpoint, keyName: $0.name, key: $0.primaryKey)
         }
-    }
-}
-
-extension ServiceGroup {
-    /// Runs the services.
-    ///
-    /// A cancelled task asks them to stop, as a signal would, instead of breaking them off.
-    package func runStoppingWhenCancelled() async throws {
-        let services = Task { try await self.run() }
-        try await withTaskCancellationHandler {
-            try await services.value
-        } onCancel: {
-            Task { await self.triggerGracefulShutdown() }
-        }
-    }
-}
-
-/// Ends all streams as soon as a stop is asked for: open ones would hold the server up.
-private struct StreamCloser: Service {
-    let hubs: HubDirectory
-    let writer: HubWriter
-    let onStopping: @Sendable () -> Void
-
-    func run() async throws {
-        try? await gracefulShutdown()
-        onStopping()
-        for member in hubs.all { member.hub.writer.post(.stopping, to: member.hub.record.id) }
-        // In the order of the log, so that no stream that was let in before is missed.
-        await writer.passInOrder()
     }
 }

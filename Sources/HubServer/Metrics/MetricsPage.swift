@@ -17,6 +17,7 @@ struct MetricsPage: Sendable {
     let writer: HubWriter
     let store: HubStore
     let responses: ResponseCounts
+    let applications: [MountedApplication]
     let configuration: HubConfiguration
     /// Seconds since 1970.
     let startedAt: Double
@@ -24,14 +25,6 @@ struct MetricsPage: Sendable {
     /// The whole text as it is now.
     func text() async throws -> ByteBuffer {
         var page = PrometheusText()
-        if let version = configuration.version {
-            page.add(
-                "newswire_build_info",
-                .gauge,
-                "The version that runs; always 1.",
-                [.init(1, ["version": version])]
-            )
-        }
         addMessages(to: &page)
         try await addStreams(to: &page)
         try await addPublishers(to: &page)
@@ -43,8 +36,10 @@ struct MetricsPage: Sendable {
             "Requests answered, by operation and status; 4xx and 5xx were refused.",
             responses.sorted.map { .init($0.count, ["operation": $0.key.operation, "status": "\($0.key.status)"]) }
         )
-        ProcessFigures(startedAt: startedAt).add(to: &page)
-        return ByteBuffer(string: page.text)
+        ServerMetrics(version: configuration.version, startedAt: startedAt).add(to: &page)
+        var text = page.text
+        for application in applications { text += await application.metrics() }
+        return ByteBuffer(string: text)
     }
 
     static func response(_ bytes: ByteBuffer) -> Response {

@@ -36,14 +36,14 @@ struct FeedRoutes: Sendable {
     private func reply(to request: Request, _ context: HubRequestContext) async throws -> Response {
         // The same words as for an address without a route.
         let nothing = ProtocolError.notFound("There is nothing at this address for \(request.method).")
-        let peer = context.channel.remoteAddress?.networkAddress
+        let peer = context.peer
         let hub = try? hubs.hub(named: context.parameters.get("hub") ?? "")
         // A hub that is not there takes a token as long to check as one that is.
         let isProven = proves(request, hub?.tokens ?? hubs.namespaceTokens)
         guard door.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(context.parameters.get("file") ?? "")
         else { throw nothing }
-        if isProven { connections.prove(context.channel) }
+        if isProven, let channel = context.channel { connections.prove(channel) }
         guard let page = try await hub.publicFeeds.page(of: tag, as: type, in: hub) else { throw nothing }
         return response(page, type, request, origin: "https://\(client.authority(request.head, peer: peer))")
     }

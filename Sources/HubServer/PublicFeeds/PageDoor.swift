@@ -1,19 +1,19 @@
 import HTTPTypes
 import HubProtocol
-import Hummingbird
-import NetworkAddresses
-import WebPages
+package import Hummingbird
+package import NetworkAddresses
+package import WebPages
 
 /// Decides who may read a hub's pages and feeds without an account.
-struct PageDoor: Sendable {
+package struct PageDoor: Sendable {
     /// Headers by which a proxy says that a request is not its own.
     private static let forwarding = ["Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP"]
 
-    let access: PageAccess
+    package let access: PageAccess
     /// Requests of this machine need not be invited: nobody has said otherwise, and the hub serves no other.
     let admitsThisMachine: Bool
 
-    init(_ configuration: HubConfiguration) {
+    package init(_ configuration: HubConfiguration) {
         access = configuration.pages ?? .invited
         admitsThisMachine =
             configuration.pages == nil && configuration.trustedProxies.isEmpty
@@ -21,7 +21,7 @@ struct PageDoor: Sendable {
     }
 
     /// True if a request is answered; `isProven` says that it brings a token with Listen.
-    func admits(_ request: Request, peer: NetworkAddress?, isProven: Bool) -> Bool {
+    package func admits(_ request: Request, peer: NetworkAddress?, isProven: Bool) -> Bool {
         switch access {
         case .off: false
         case .public: true

@@ -69,6 +69,27 @@ actor TagFeeds {
         return page
     }
 
+    /// The newest stories and withdrawals of some tags, the newest first; of tags that are no categories of the hub, none.
+    ///
+    /// - Throws: What SQLite says.
+    func news(of tags: [Tag], in hub: Hub) async throws -> [Telling] {
+        guard let identity = try await identity(of: hub) else { return [] }
+        var found: [StoryID: Telling] = [:]
+        for tag in tags {
+            guard try await spelling(of: tag, hub) != nil else { continue }
+            var current = try await read(tag, of: hub, identity)
+            uses += 1
+            current.lastUse = uses
+            if news[tag] == nil { news[tag] = current } else { news[tag]?.lastUse = uses }
+            makeRoom(beside: tag)
+            for telling in current.read.timeline.tellings(after: hub.status.droppedThrough) {
+                let known = found[telling.id]
+                if known == nil || known.map({ $0.sequence < telling.sequence }) == true { found[telling.id] = telling }
+            }
+        }
+        return found.values.sorted { $0.sequence > $1.sequence }
+    }
+
     private func write(
         _ timeline: NewsTimeline,
         after dropped: LogSequence,

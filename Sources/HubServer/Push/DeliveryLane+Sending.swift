@@ -86,6 +86,7 @@ extension DeliveryLane {
         _ attempts: [Ordinal: Int],
         _ rendering: PushRendering
     ) async -> Int {
+        let readAt = hub.configuration.monotonic()
         let deadline = ContinuousClock.now + Self.patience
         for (place, candidate) in candidates.enumerated() {
             let host = candidate.host
@@ -99,13 +100,16 @@ extension DeliveryLane {
                 waitingUntil: host.isEmpty ? nil : isSlow ? .now : deadline
             )
             guard turn != .closed else { return place }
-            guard mayGoOn else {
+            // While they waited for slots, registrations may have changed hands: they are read again.
+            let isStale = turn == .taken && hub.configuration.monotonic() - readAt > Self.freshness
+            guard mayGoOn, !isStale else {
                 if turn == .taken {
                     slots.land(host)
                     slots.write(1)
                 }
                 if attempts.isEmpty { giveBack(candidates[place...].map(\.ordinal), of: key) }
-                return place
+                // The slot is free, so the next step sends at least one of them.
+                return isStale ? place + 1 : place
             }
             if turn == .taken {
                 start(candidate, of: key, attempts[candidate.ordinal], rendering)

@@ -27,6 +27,10 @@ actor DeliveryLane {
     static let maximumRefused = 1_024
     /// Time that a chunk waits for hosts that have their share of slots in flight.
     static let patience = Duration.seconds(1)
+    /// Time after which registrations that were read for sending are read again.
+    ///
+    /// Longer than ``patience``, so that a chunk that has waited for a slow host is not given back for that alone.
+    static let freshness = Duration.seconds(2)
     /// Longest pause, also after the clock was set back.
     static let longestPause = Duration.seconds(3_600)
     /// A retry that is due later was written by a clock that was ahead; a clock that is set back by a little, as often

@@ -68,8 +68,8 @@ struct PushRendering {
 
     /// Checks that a registration is still to be sent the message.
     ///
-    /// A registration that changed since the message came is matched again: a device that changed hands does not get
-    /// its former user's messages.
+    /// A registration is matched again: a device that changed hands does not get its former user's messages. It may have
+    /// changed in the very commit that accepted the message, which chose its targets from the state before that commit.
     func check(_ stored: StoredRegistration, platform: String, at now: Timestamp) throws(PushRefusal) {
         let registration = stored.registration
         if let end = registration.expirationTime, Timestamp(end) <= now {
@@ -78,7 +78,7 @@ struct PushRendering {
         if stored.isChannelExpired {
             throw PushRefusal(outcome: .expiredChannel, reason: "its push service has reported the handle as dead")
         }
-        guard stored.changedAfter >= sequence, !matches(registration, platform: platform) else { return }
+        guard !matches(registration, platform: platform) else { return }
         throw PushRefusal(
             outcome: .skipped,
             reason: "the registration has changed since the message came and no longer matches"
@@ -87,10 +87,9 @@ struct PushRendering {
 
     /// True if the message is for a registration in its present form.
     func matches(_ registration: Registration, platform: String) -> Bool {
-        let tags = Set(registration.tags)
-        return registration.platform.rawValue.lowercased() == platform
+        registration.platform.rawValue.lowercased() == platform
             && (registration.template != nil) == (message.format == .template)
-            && message.audience.expression?.matches(tags.contains) ?? true
+            && message.audience.expression?.matches(registration.tags.contains) ?? true
     }
 
     /// True if a registration was among the message's targets and still is.

@@ -3,17 +3,33 @@ import HubProtocol
 import HubRouting
 import HubStore
 import Hummingbird
+import Logging
 import NIOCore
+import NetworkAddresses
 
 /// Who asked over which connection, beside what Hummingbird wants to know of a request.
 struct HubRequestContext: RequestContext {
+    private struct InternalSource: RequestContextSource {
+        let logger: Logger
+    }
+
     var coreContext: CoreRequestContextStorage
-    let channel: any Channel
+    /// `nil` for a call of this process on its own behalf.
+    let channel: (any Channel)?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
     }
+
+    /// The context of a call of this process.
+    init(logger: Logger, channel: (any Channel)? = nil) {
+        coreContext = CoreRequestContextStorage(source: InternalSource(logger: logger))
+        self.channel = channel
+    }
+
+    /// The other end of the connection.
+    var peer: NetworkAddress? { channel?.remoteAddress?.networkAddress }
 }
 
 /// The addresses that a reply names: absolute, `https`, and where the client has called.
@@ -30,7 +46,7 @@ extension AllowedRequest {
     }
 
     var authority: Authority {
-        client.authority(request.head, peer: context.channel.remoteAddress?.networkAddress)
+        client.authority(request.head, peer: context.peer)
     }
 }
 

@@ -61,11 +61,10 @@ struct HubRequest: AllowedRequest {
 
     /// What quotas count the request by.
     var quotaKey: QuotaKey {
-        let peer = context.channel.remoteAddress?.networkAddress
-        return QuotaKey(
+        QuotaKey(
             hub: hub.record.id,
             credential: grant.credential,
-            address: client.source(request.headers, peer: peer)
+            address: client.source(request.headers, peer: context.peer)
         )
     }
 
@@ -83,31 +82,40 @@ enum RouteTable {
         + FeedbackRoutes.routes
         + CredentialRoutes.routes + EmulatorRoutes.routes
 
-    /// A responder for all routes, and for the server's own `/healthz`, `/readyz` and `/metrics`.
+    /// The server's own pages: `/healthz`, `/readyz` and `/metrics`.
+    struct OwnPages {
+        let health: Health
+        let metrics: MetricsPage
+
+        fileprivate func add(to router: Router<HubRequestContext>) {
+            let (health, metrics) = (health, metrics)
+            let page = SharedPage(
+                interval: metrics.configuration.metricsInterval,
+                clock: metrics.configuration.monotonic
+            ) { try await metrics.text() }
+            // Monitors ask for the head alone.
+            for method in [HTTPRequest.Method.get, .head] {
+                router.on("/healthz", method: method) { _, _ in Health.live }
+                router.on("/readyz", method: method) { _, _ in health.ready }
+                router.on("/metrics", method: method) { _, _ in MetricsPage.response(try await page.bytes()) }
+            }
+        }
+    }
+
+    /// A responder for all routes; `pages` is `nil` for calls of this process.
     static func responder(
         hubs: HubManagement,
         client: ClientAddress,
         connections: ConnectionQuota,
-        health: Health,
-        metrics: MetricsPage,
+        responses: ResponseCounts,
+        pages: OwnPages?,
         logger: Logger
     ) -> RouterResponder<HubRequestContext> {
-        let metricsPage = SharedPage(
-            interval: metrics.configuration.metricsInterval,
-            clock: metrics.configuration.monotonic
-        ) { try await metrics.text() }
         let router = Router(context: HubRequestContext.self, options: .caseInsensitive)
-        router.add(middleware: ResponseCounting(counts: metrics.responses))
+        router.add(middleware: ResponseCounting(counts: responses))
         router.add(middleware: HeadMiddleware())
         router.add(middleware: ErrorMiddleware(logger: logger))
-        // Monitors ask for the head alone.
-        for method in [HTTPRequest.Method.get, .head] {
-            router.on("/healthz", method: method) { _, _ in Health.live }
-            router.on("/readyz", method: method) { _, _ in health.ready }
-            router.on("/metrics", method: method) { _, _ in
-                MetricsPage.response(try await metricsPage.bytes())
-            }
-        }
+        pages?.add(to: router)
         for route in routes {
             // Some clients escape the dollar sign of `$Resources`.
             for address in Set([route.address, route.address.replacing("$", with: "%24")]) {
@@ -115,11 +123,11 @@ enum RouteTable {
                     switch route.operation {
                     case .ofHub(let handle):
                         let allowed = try allow(request, context, client, route, hubs.directory)
-                        connections.prove(context.channel)
+                        if let channel = context.channel { connections.prove(channel) }
                         return try await handle(allowed, hubs.directory)
                     case .ofNamespace(let handle):
                         let allowed = try allow(request, context, client, route, hubs)
-                        connections.prove(context.channel)
+                        if let channel = context.channel { connections.prove(channel) }
                         return try await handle(allowed)
                     }
                 }

@@ -18,8 +18,9 @@ extension Hub {
 
     /// What an installation is owed after a place in the log.
     ///
-    /// Each message is matched against the row that was in force at its sequence, by the same code as live delivery.
-    /// A gap stands for what was dropped while the stream was on its way, for what a restore lost, and for what cannot be
+    /// Each message is matched against the row that was in force at its sequence, by the same code as live delivery. One
+    /// that is addressed to a user or device by name has to match the identity of today as well: a device that changed
+    /// hands does not get its former user's messages. A gap stands for what was dropped while the stream was on its way, for what a restore lost, and for what cannot be
     /// read: it must not keep the stream from what comes after it.
     func page(_ request: StreamPageRequest) async throws -> StreamPage {
         let owed = try await store.owedMessages(
@@ -46,6 +47,7 @@ extension Hub {
             }
         }
         var inForce: (row: OwedRow, recipient: Result<Recipient, any Error>)?
+        lazy var latest = Result { try owed.rows.last.map { try Recipient($0.installation) } }
         var cost = 0
         for logged in owed.messages {
             passLosses(before: logged.sequence)
@@ -61,6 +63,7 @@ extension Hub {
             do {
                 let routed = try logged.routed
                 if let recipient = try inForce?.recipient.get(),
+                    try row == owed.rows.last || isStillAddressed(recipient, by: routed, as: try latest.get()),
                     let entry = encoding.encode(routed, for: recipient, cost: &cost)
                 {
                     if entry.isGap { noteOversize(routed.id) }
@@ -78,5 +81,11 @@ extension Hub {
             page.pass(to: request.through)
         }
         return page.finished()
+    }
+    /// False for a message to a user or device that the recipient is today no longer.
+    private func isStillAddressed(_ recipient: Recipient, by message: RoutedMessage, as latest: Recipient?) -> Bool {
+        let reserved = configuration.reservedTags
+        guard message.namesIdentity(reserved), let latest else { return true }
+        return recipient.identified(as: latest, reserved).receives(message)
     }
 }

@@ -1,4 +1,5 @@
 import HubStore
+import SQLiteFiles
 
 /// Copies of a hub's database, for the operator.
 package enum HubBackups {
@@ -10,7 +11,7 @@ package enum HubBackups {
     /// A file of another kind is not written over. `reading` is called before the database is opened, `writing` before the file
     /// is made.
     ///
-    /// - Throws: ``HubBackupError``, ``HubStoreError``, or a `DatabaseError` such as of a full disk.
+    /// - Throws: ``DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError` such as of a full disk.
     package static func write(
         database: String,
         to file: String,
@@ -47,7 +48,7 @@ package enum HubBackups {
 
     /// Notes that a database that no hub uses was put back from a copy or a snapshot.
     ///
-    /// - Throws: ``HubBackupError``, ``HubStoreError``, or a `DatabaseError`; the database is as it was then.
+    /// - Throws: ``DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError`; the database is as it was then.
     package static func declareRestored(_ database: String) throws {
         try HubBackup.declareRestored(database)
     }

@@ -41,7 +41,7 @@ package struct CategoryChoice: Sendable, Equatable {
     /// The same choice in the hub's spelling.
     ///
     /// - Throws: ``AgentError`` with exit 64, naming what the hub does not know, the nearest that it does, and all of them.
-    func checked(against known: [String]) throws(AgentError) -> CategoryChoice {
+    package func checked(against known: [String]) throws(AgentError) -> CategoryChoice {
         let spelling = Self.spellings(of: known)
         var checked: [String] = []
         for category in categories {

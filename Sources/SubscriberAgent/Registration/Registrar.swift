@@ -2,31 +2,43 @@ import HostSystem
 import HubClient
 import HubProtocol
 
-/// Keeps the installation at the hub in step with the choice on disk.
+/// Keeps the installation at the hub in step with the choice and the login on disk.
+///
+/// A user's tag is set by the app backend alone, which holds Manage. With Listen the agent can change its categories, and
+/// can lose the tag by deleting the installation and registering it again.
 struct Registrar: Sendable {
     let store: AgentStore
     let directory: StateDirectory
     let client: HubClient
+    let logins: LoginSource
     let environment: AgentEnvironment
 
-    /// Puts the installation with the stored choice, overwriting what the hub has.
+    /// Puts the installation with the stored choice, overwriting what the hub has: through the app backend as the user who
+    /// is logged in, else at the hub itself.
     ///
     /// - Returns: Whether there is a choice; without one nothing is sent.
     func register() async throws(HubFailure) -> Bool {
-        let lock: FileLock
-        do {
-            lock = try await ChangeLock.acquire(in: directory, environment)
-        } catch {
-            throw Task.isCancelled ? .cancelled : .refused(error)
-        }
+        let lock = try await acquireLock()
         defer { lock.close() }
         return try await registerLocked()
     }
 
+    /// Registers as the user who is logged in, or as nobody after a logout; the hub itself is called only to leave a
+    /// former user.
+    func registerUser() async throws(HubFailure) {
+        let lock = try await acquireLock()
+        defer { lock.close() }
+        // Another process may have done it in the meantime.
+        guard isUserDue(try await storedRecord()) else { return }
+        _ = try await registerLocked(atHub: false)
+    }
+
     /// The same, for a caller that holds the change lock.
-    func registerLocked() async throws(HubFailure) -> Bool {
+    func registerLocked(atHub: Bool = true) async throws(HubFailure) -> Bool {
         let record = try await storedRecord()
         guard let categories = record.categories else { return false }
+        let found = logins.found()
+        let hasLeft = try await leaveFormerUser(record, found)
         let installation = Installation(
             id: record.installation,
             platform: .stream,
@@ -34,6 +46,12 @@ struct Registrar: Sendable {
             tags: categories.compactMap { try? Tag($0) },
             templates: [AgentTemplate.name: InstallationTemplate(body: record.template.body)]
         )
+        if case .present(let login) = found, isUsable(login),
+            try await register(installation, as: login, record, categories)
+        {
+            return true
+        }
+        guard atHub || hasLeft else { return true }
         do {
             try await client.put(installation, channel: record.channel)
         } catch {
@@ -45,6 +63,79 @@ struct Registrar: Sendable {
         try? await store.setRegistered(categories, template: record.template.ownBody)
         return true
     }
+
+    // MARK: - Users
+
+    /// True if the installation may have the tag of a user who is not logged in here any more.
+    func mustLeave(_ record: AgentRecord) -> Bool { mustLeave(record, logins.found()) }
+
+    /// True if the registration is not that of the user who is logged in, and it is time to try.
+    func isUserDue(_ record: AgentRecord) -> Bool {
+        guard record.categories != nil else { return false }
+        let found = logins.found()
+        if mustLeave(record, found) { return logins.pause == nil }
+        guard case .present(let login) = found else { return false }
+        return isUsable(login) && record.registeredUser != login.key
+    }
+
+    private func isUsable(_ login: Login) -> Bool { !logins.isRefused(login) && logins.pause == nil }
+
+    private func mustLeave(_ record: AgentRecord, _ found: LoginFile.State) -> Bool {
+        guard let tagged = record.taggedUser else { return false }
+        switch found {
+        case .absent: return true
+        case .unreadable: return false
+        case .present(let login): return login.key != tagged
+        }
+    }
+
+    /// Removes the installation with the former user's tag, and with it what the hub still has for that user.
+    ///
+    /// - Returns: Whether that was necessary.
+    private func leaveFormerUser(
+        _ record: AgentRecord,
+        _ found: LoginFile.State
+    ) async throws(HubFailure) -> Bool {
+        guard mustLeave(record, found) else { return false }
+        do {
+            try await client.delete(record.installation, channel: record.channel)
+        } catch {
+            throw HubFailure(error)
+        }
+        // Without this mark it is removed once more.
+        try? await store.setUntagged()
+        return true
+    }
+
+    /// - Returns: `false` if the app backend did not register the agent, which has been reported.
+    private func register(
+        _ installation: Installation,
+        as login: Login,
+        _ record: AgentRecord,
+        _ categories: [String]
+    ) async throws(HubFailure) -> Bool {
+        do {
+            let backend = try logins.client(login)
+            // After a crash the tag may be there; without the mark nobody would remove it.
+            if record.taggedUser != login.key { try await store.setTagged(login.key) }
+            try await backend.put(installation)
+        } catch let error as BackendClientError {
+            if error == .cancelled { throw .cancelled }
+            logins.failed(error, login)
+            return false
+        } catch let error as BackendAddressError {
+            logins.failed(.refused(status: 400, reason: "\(error)", retryAfter: nil), login)
+            return false
+        } catch {
+            logins.postpone()
+            return false
+        }
+        logins.succeeded()
+        try? await store.setRegistered(categories, template: record.template.ownBody, user: login.key)
+        return true
+    }
+
+    // MARK: -
 
     /// Says, once for each, which chosen categories the hub no longer has; the choice stays as it is.
     func warnOfRetired() async {
@@ -64,6 +155,14 @@ struct Registrar: Sendable {
             return try await store.record()
         } catch {
             throw .refused(error.asAgentError)
+        }
+    }
+
+    private func acquireLock() async throws(HubFailure) -> FileLock {
+        do {
+            return try await ChangeLock.acquire(in: directory, environment)
+        } catch {
+            throw Task.isCancelled ? .cancelled : .refused(error)
         }
     }
 }

@@ -13,6 +13,10 @@ struct AgentRecord: Sendable, Equatable {
     let template: TemplateChoice
     /// The template that the hub last confirmed, where it was not the standard one.
     let registeredTemplate: String?
+    /// The user whose tag the installation at the hub may have, in small letters.
+    let taggedUser: String?
+    /// The user whom the last registration was for.
+    let registeredUser: String?
     /// The last event id whose event, and all before it, are in the inbox.
     let cursor: String?
     let hub: String?

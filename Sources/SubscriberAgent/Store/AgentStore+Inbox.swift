@@ -28,6 +28,11 @@ extension AgentStore {
                 )
                 guard database.changesCount == 1 else { continue }
                 let ordinal = database.lastInsertedRowID
+                if let secureID = arrival.secureID {
+                    try Self.insertSecure(arrival, secureID, ordinal: ordinal, at: now, in: database)
+                    taken.append(arrival)
+                    continue
+                }
                 // One without text is another language's: what was shown in this agent's stands.
                 let isShown = arrival.kind == .message && arrival.emptiness == nil
                 let standing = isShown ? MessageStanding(body: arrival.body) : MessageStanding()
@@ -78,6 +83,7 @@ extension AgentStore {
                 sql: """
                     DELETE FROM mark WHERE ordinal <= (SELECT max(ordinal) FROM mark) - ?
                         AND ordinal NOT IN (SELECT ordinal FROM inbox)
+                        AND ordinal NOT IN (SELECT ordinal FROM secure)
                     """,
                 arguments: [bounds.marks]
             )

@@ -75,6 +75,23 @@ extension AgentStore {
                     """
             )
         }
+        migrator.registerMigration("5 users and secure notifications") { database in
+            try database.execute(
+                sql: """
+                    -- Whose tag the installation at the hub may have, and whose it has with the last registration.
+                    ALTER TABLE agent ADD COLUMN taggedUser TEXT;
+                    ALTER TABLE agent ADD COLUMN registeredUser TEXT;
+                    CREATE TABLE secure (
+                        ordinal INTEGER PRIMARY KEY REFERENCES mark (ordinal),
+                        id TEXT NOT NULL,
+                        template TEXT NOT NULL,
+                        secureID INTEGER NOT NULL,
+                        user TEXT,
+                        receivedAt INTEGER NOT NULL
+                    ) STRICT;
+                    """
+            )
+        }
         return migrator
     }
 }

@@ -23,6 +23,8 @@ final class AgentStore: Sendable {
         ///
         /// More than a hub is likely to replay to one agent out of its log, so that a gap brings nothing twice.
         var marks = 250_000
+        /// Secure notifications whose text is still to be fetched: as many as an app backend keeps for a user.
+        var secure = 1_000
         /// Rows received between two purges.
         var purgeInterval = 500
     }
@@ -75,6 +77,8 @@ final class AgentStore: Sendable {
                 registered: try Self.list(ifAny: row["registered"]),
                 template: Self.template(row),
                 registeredTemplate: row["registeredTemplate"],
+                taggedUser: row["taggedUser"],
+                registeredUser: row["registeredUser"],
                 cursor: row["cursor"],
                 hub: row["hub"],
                 allowsPlainHTTP: row["allowsPlainHTTP"],
@@ -96,19 +100,27 @@ final class AgentStore: Sendable {
     func forget() async throws(AgentStoreError) {
         try await write { database in
             try database.execute(
-                sql: "UPDATE agent SET categories = NULL, registered = NULL, cursor = NULL, retired = '[]'"
+                sql: """
+                    UPDATE agent SET categories = NULL, registered = NULL, cursor = NULL, retired = '[]', taggedUser = NULL,
+                        registeredUser = NULL
+                    """
             )
             try Self.set(.standard, in: database)
         }
     }
 
-    /// `template` is the body that the hub confirmed, where that is not the standard one.
-    func setRegistered(_ categories: [String]?, template: String? = nil) async throws(AgentStoreError) {
+    /// `template` is the body that the hub confirmed, where that is not the standard one; `user` is the user whom an app
+    /// backend has registered the agent for.
+    func setRegistered(
+        _ categories: [String]?,
+        template: String? = nil,
+        user: String? = nil
+    ) async throws(AgentStoreError) {
         let text = categories.map(Self.text)
         try await write { database in
             try database.execute(
-                sql: "UPDATE agent SET registered = ?, registeredTemplate = ?",
-                arguments: [text, template]
+                sql: "UPDATE agent SET registered = ?, registeredTemplate = ?, registeredUser = ?",
+                arguments: [text, template, user]
             )
         }
     }

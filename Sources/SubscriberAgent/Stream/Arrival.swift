@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HubProtocol
 
 /// An event of the stream as it enters the inbox.
@@ -15,24 +16,40 @@ struct Arrival: Sendable, Equatable {
     /// Why it is not shown: there is no text in it.
     var emptiness: String?
 
+    /// The id of the text, which is to be fetched.
+    var secureID: Int64?
+
     /// Whether a handler has to do with it.
-    var isWork: Bool { failure == nil && emptiness == nil }
+    var isWork: Bool { failure == nil && emptiness == nil && secureID == nil }
 
     /// `choice` is the agent's template; an event of another one is judged by what it says alone.
     static func message(_ event: StreamEvent, rendered choice: TemplateChoice) -> Arrival {
         let template = event.template == AgentTemplate.name ? choice.body : nil
         // A native message is rendered by nobody.
         let emptiness = event.template.isEmpty ? TemplateChoice.standard.emptiness : choice.emptiness
+        let content = MessageContent(body: event.body)
         return Arrival(
             kind: .message,
             id: event.id.text,
             template: event.template,
             body: event.body,
-            content: MessageContent(body: event.body),
+            content: content,
             failure: nil,
-            emptiness: RenderedText.isEmpty(event.body, of: template) ? emptiness : nil
+            emptiness: RenderedText.isEmpty(event.body, of: template) ? emptiness : nil,
+            secureID: secureID(event.body, content)
         )
     }
+
+    /// The id of a secure notification; one that brings a text of its own is read as any message.
+    private static func secureID(_ body: String, _ content: MessageContent) -> Int64? {
+        guard content.title.isEmpty, content.message.isEmpty,
+            let text = MessageProperty.texts(of: body)[.secureID], let id = Int64(text), secureIDs.contains(id)
+        else { return nil }
+        return id
+    }
+
+    /// Positive numbers of 31 bits (protocol §9).
+    private static let secureIDs: ClosedRange<Int64> = 1...2_147_483_647
 
     /// The id holds all that tells this gap from another, because a hub that is not told of a newer cursor repeats it.
     ///
@@ -47,6 +64,16 @@ struct Arrival: Sendable, Equatable {
             content: MessageContent(title: "Messages were missed", message: gap.reason),
             failure: nil
         )
+    }
+
+    /// Reads the announcement of a gap; one that cannot be read says that something is missing even if not what.
+    static func gap(_ data: String, at position: String) -> Arrival {
+        let epoch = StreamPosition(parsing: position)?.epoch ?? ""
+        if let gap = try? JSONDecoder().decode(StreamGap.self, from: Data(data.utf8)) {
+            return .gap(gap, body: data, epoch: epoch)
+        }
+        let unknown = StreamGap(after: position, resumesAt: 0, reason: "the hub did not say which")
+        return .gap(unknown, body: "{}", epoch: epoch)
     }
 
     /// An event that is put aside; `position` is where in the stream it stood, by the last event id seen.

@@ -15,6 +15,7 @@ struct StreamReceiver {
     let store: AgentStore
     let patience: PatientStore
     let flow: InboxFlow
+    let backend: BackendWork
     let registrar: Registrar
     let client: HubClient
     let environment: AgentEnvironment
@@ -41,6 +42,7 @@ struct StreamReceiver {
     /// Where in the stream we are; tells unreadable events apart.
     private var position = ""
     private var sincePurge = 0
+    private var loginSeenAt: Duration?
 
     /// What this start has found out about the hub before.
     enum Beginning: Sendable, Equatable {
@@ -54,7 +56,7 @@ struct StreamReceiver {
         store: AgentStore,
         patience: PatientStore,
         flow: InboxFlow,
-        registrar: Registrar,
+        backend: BackendWork,
         beginning: Beginning,
         environment: AgentEnvironment,
         logger: Logger,
@@ -63,8 +65,9 @@ struct StreamReceiver {
         self.store = store
         self.patience = patience
         self.flow = flow
-        self.registrar = registrar
-        self.client = registrar.client
+        self.backend = backend
+        registrar = backend.registrar
+        client = backend.registrar.client
         self.mustRegister = beginning != .registered
         self.isJustRegistered = beginning == .registered
         if case .away(let retryAfter) = beginning {
@@ -103,15 +106,19 @@ struct StreamReceiver {
 
     private mutating func listenOnce() async throws(HubFailure) -> SubscribeEnding? {
         var record = try await registrar.storedRecord()
-        if mustRegister || record.needsRegistration {
+        // What is for a former user must not come through this stream.
+        if mustRegister || record.needsRegistration || registrar.mustLeave(record) {
             guard try await registrar.register() else { return .unsubscribed }
             isJustRegistered = true
             if unknownInRow > 0 { environment.reporter.notice("the hub had lost this installation; it is back") }
-            if wasRevoked { environment.reporter.notice("the hub had revoked this installation; it is back") }
-            wasRevoked = false
             mustRegister = false
             await registrar.warnOfRetired()
             record = try await registrar.storedRecord()
+            // A change of the user removes the installation for a moment.
+            if wasRevoked, record.registeredUser == backend.subscription.user {
+                environment.reporter.notice("the hub had revoked this installation; it is back")
+            }
+            wasRevoked = false
         }
         guard record.categories != nil else { return .unsubscribed }
         if flow.isFull {
@@ -129,6 +136,9 @@ struct StreamReceiver {
         hasSaidClock = false
         if presence.opened() { sayBack() }
         onListening()
+        backend.subscription.note(record)
+        // It was registered at the hub itself, or has texts to fetch of the last run.
+        backend.wakeUp.wake()
         position = record.cursor ?? ""
         var hadEvents = false
         let end: StreamEnd
@@ -210,6 +220,7 @@ struct StreamReceiver {
             if let end = try await take(event, from: stream) { return end }
             renewal.saw(event)
             if try await !renewIfDue() { return .choiceChanged }
+            try await lookAtLogin()
             if flow.isFull { return .paused }
         }
     }
@@ -237,6 +248,14 @@ struct StreamReceiver {
         return true
     }
 
+    /// Looks now and then whether another process has logged in or out and could not register.
+    private mutating func lookAtLogin() async throws(AgentStoreError) {
+        let now = environment.elapsed()
+        guard now - (loginSeenAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return }
+        loginSeenAt = now
+        if registrar.isUserDue(try await store.record()) { backend.wakeUp.wake() }
+    }
+
     private mutating func take(
         _ event: ServerSentEvent,
         from stream: HubEventStream
@@ -244,7 +263,7 @@ struct StreamReceiver {
         guard let data = event.data else { return try await heartbeat(event) }
         switch event.event {
         case nil, "message": return try await receive(try await message(data), event.id, stream)
-        case StreamEventName.gap: return try await receive(gap(data), event.id, stream)
+        case StreamEventName.gap: return try await receive(.gap(data, at: position), event.id, stream)
         case StreamEventName.replaced: return .replaced
         case StreamEventName.revoked: return .revoked
         default:
@@ -262,19 +281,6 @@ struct StreamReceiver {
         }
         // Read each time, for another process may change it while this one listens.
         return .message(event, rendered: try await store.record().template)
-    }
-
-    private func gap(_ data: String) -> Arrival {
-        let epoch = StreamPosition(parsing: position)?.epoch ?? ""
-        if let gap = try? JSONDecoder().decode(StreamGap.self, from: Data(data.utf8)) {
-            return .gap(gap, body: data, epoch: epoch)
-        }
-        // It says that something is missing even if not what.
-        return .gap(
-            StreamGap(after: position, resumesAt: 0, reason: "the hub did not say which"),
-            body: "{}",
-            epoch: epoch
-        )
     }
 
     /// Stores an arrival and its position.
@@ -309,6 +315,7 @@ struct StreamReceiver {
         unsavedCursor = nil
         if cursor != nil { cursorSavedAt = environment.elapsed() }
         for arrival in taken { announce(arrival) }
+        if taken.contains(where: { $0.secureID != nil }) { backend.wakeUp.wake() }
         flow.arrived(taken.count { $0.isWork })
         await purgeIfDue(after: taken.count)
         return end

@@ -27,6 +27,9 @@ package struct NewsTimeline: Sendable, Equatable {
     /// Adds messages that came before all others; newest first.
     package mutating func add(older: [Telling]) { fold(tellings + older) }
 
+    /// Stories and withdrawals after a place in the log, the newest first.
+    package func tellings(after sequence: LogSequence) -> [Telling] { tellings.filter { $0.sequence > sequence } }
+
     /// Stories whose last telling came after a place in the log.
     func stories(after sequence: LogSequence) -> [Telling] {
         tellings.filter { !$0.isWithdrawal && $0.sequence > sequence }

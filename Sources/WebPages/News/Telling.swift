@@ -5,6 +5,8 @@ package import HubProtocol
 package struct Telling: Sendable, Equatable {
     /// Names that are looked at of those that a message replaces, as agents do.
     private static let maximumReplaced = 16
+    /// Bytes.
+    private static let maximumStoryName = 200
 
     package let sequence: LogSequence
     /// The story's; that of the message alone where it names none.
@@ -17,6 +19,10 @@ package struct Telling: Sendable, Equatable {
     /// Stories whose messages this one takes the place of.
     let replaces: [StoryID]
     let text: NewsText
+    /// The story's name as the sender gave it; empty where there is none, or one too long to be one of a publisher's.
+    let storyName: String
+    /// The sender calls it critical.
+    let isUrgent: Bool
     /// When the story was published, as the sender says.
     private let dated: Timestamp?
 
@@ -40,6 +46,8 @@ package struct Telling: Sendable, Equatable {
         guard isWithdrawal || !text.title.isEmpty else { return nil }
         (self.sequence, self.id, self.at, first) = (sequence, id, at, at)
         (self.status, self.replaces, self.text) = (isWithdrawal || status != .withdrawn ? status : nil, replaces, text)
+        storyName = story.flatMap { $0.utf8.count <= Self.maximumStoryName ? $0 : nil } ?? ""
+        isUrgent = properties[.urgency].map { MessageUrgency(word: $0) } == .critical
         dated = properties[.published].flatMap(ISODateTime.parse).map { Timestamp($0) }
     }
 

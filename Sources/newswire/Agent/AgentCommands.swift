@@ -97,6 +97,12 @@ struct InboxCommand: AsyncParsableCommand {
             for record in try await agent.inbox(last: last, states: states) {
                 Console.print(json ? try JSON.line(Row(record)) : Self.line(record))
             }
+            let waiting = try await agent.secureCount()
+            if waiting > 0 {
+                let subject = waiting == 1 ? "1 secure notification waits" : "\(waiting) secure notifications wait"
+                let isLoggedIn = try await agent.login() != nil
+                Console.notice("\(subject) for \(isLoggedIn ? "the text" : "you to log in")")
+            }
         }
     }
 

@@ -28,6 +28,9 @@ struct SubscribeCommand: AsyncParsableCommand {
             earlier one with the same property story. With --json or --exec both are done. Where there is no desktop, \
             that is said once and messages are printed.
 
+            After 'newswire login' the agent is registered as that user, through the app backend: notifications by name \
+            come as well, and texts of secure notifications are fetched. A login or logout while it runs counts at once.
+
             EXAMPLES
               newswire subscribe --categories World,Sports
               newswire subscribe --json | jq .title
@@ -98,7 +101,8 @@ struct SubscribeCommand: AsyncParsableCommand {
                         notifying: isNotifying,
                         output: StandardOutput(),
                         limits: bounds,
-                        onStart: { notifier?.ready() }
+                        onStart: { notifier?.ready() },
+                        onSubscribed: Self.say
                     )
                 }
                 guard let notifier else { return try await subscribe() }
@@ -108,6 +112,15 @@ struct SubscribeCommand: AsyncParsableCommand {
             report(ending)
             if ending.exitCode != 0 { throw ExitCode(ending.exitCode) }
         }
+    }
+
+    /// For people who wait at a terminal; a service's log has no use for it.
+    @Sendable private static func say(_ subscription: Subscription) {
+        guard Console.isInteractive else { return }
+        let categories = subscription.categories
+        let names = categories.isEmpty ? "broadcasts only" : categories.joined(separator: ", ")
+        let template = subscription.template.note.map { ", \($0)" } ?? ""
+        Console.notice("subscribed to \(names)\(template)\(subscription.user.map { " as \($0)" } ?? "")")
     }
 
     private func report(_ ending: SubscribeEnding) {

@@ -9,6 +9,7 @@ import Logging
 import NetworkAddresses
 import OutboundHTTP
 import Settings
+import StartupChecks
 
 struct BackendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -68,6 +69,8 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(BackendSettings.secureNotice)
     var secureNotice: String?
 
+    @OptionGroup var identityOptions: IdentityOptions
+
     @Option(BackendSettings.drain)
     var drain: Duration?
 
@@ -79,12 +82,13 @@ struct BackendCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
+        let identity = try identityOptions.resolved(settings)
         let state = try stateOptions.directory(settings)
         guard let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) else {
             throw Failure(
                 .tryLater,
-                "another app backend is using '\(state.path)'",
-                hint: "stop it, or pass --state PATH"
+                "another app backend, or a hub that serves one itself, is using '\(state.path)'",
+                hint: "stop it, start the hub with --no-app-backend, or pass --state PATH"
             )
         }
         defer { lock.close() }
@@ -102,6 +106,9 @@ struct BackendCommand: AsyncParsableCommand {
                 let server = try ResponderService(listening, logger: logger)
                 var configuration = backendConfiguration(settings)
                 configuration.onSignedIn = { server.prove($0) }
+                let metrics = ServerMetrics(version: Program.version, startedAt: Date().timeIntervalSince1970)
+                configuration.serverMetrics = { metrics.text }
+                identity.apply(to: &configuration, http: http)
                 let backend = AppBackend(
                     store: try BackendStore(path: state.file(HubFiles.backend)),
                     secrets: try PayloadBox(keyFile: state.file(HubFiles.backendKey)),
@@ -121,7 +128,8 @@ struct BackendCommand: AsyncParsableCommand {
             certificate: settings.value(BackendSettings.tlsCertificate, flag: tlsCertificate),
             key: settings.value(BackendSettings.tlsKey, flag: tlsKey),
             listen: listen,
-            state: state
+            state: state,
+            serverName: HubFiles.backendCertificate
         )
         var configuration = ListenConfiguration(
             host: listen,

@@ -1,3 +1,4 @@
+import AppBackend
 import ArgumentParser
 import Foundation
 import HostSystem
@@ -9,7 +10,8 @@ struct HubBackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Copy the hub's database into one file; the hub may go on serving.",
         discussion: """
-            The copy holds messages, installations and keys: keep it as safe as the keys.
+            The copy holds messages, installations and keys: keep it as safe as the keys. If the hub has users of the app \
+            backend, their accounts and devices are copied into a second file, whose name ends in .backend.
 
             EXAMPLES
               newswire hub backup /var/backups/hub-$(date +%F).sqlite
@@ -24,19 +26,46 @@ struct HubBackupCommand: AsyncParsableCommand {
     func run() async throws {
         let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
         let database = state.file(HubFiles.database)
-        guard URL(filePath: file).lastPathComponent != HubFiles.lock else {
+        guard ![HubFiles.lock, HubFiles.backendLock].contains(URL(filePath: file).lastPathComponent) else {
             throw Failure(.usage, "'\(file)' is the name of a hub's lock", hint: "give the copy another name")
         }
         let isRoots = HubStateOptions.isRoots(state)
-        try await usingDatabase(database) {
-            try HubBackups.write(
-                database: database,
-                to: file,
-                reading: { if !isRoots { try FolderRights.take(ownerOf: state.path) } },
-                writing: { try FolderRights.take(ownerOf: Self.folder(of: file)) }
-            )
+        let reading = { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
+        let writing = { try FolderRights.take(ownerOf: Self.folder(of: file)) }
+        // Accounts first: a device that changes hands meanwhile is its new user's at the hub, who registers it again.
+        let accounts = await backUpAccounts(state, reading, writing)
+        // An app backend that runs alone may have a state directory without a hub.
+        if HostFile.exists(database) || (try? accounts.get()) == nil {
+            try await usingDatabase(database) {
+                try HubBackups.write(database: database, to: file, reading: reading, writing: writing)
+            }
+            Console.notice("'\(file)' is a copy of '\(database)'")
         }
-        Console.notice("'\(file)' is a copy of '\(state.file(HubFiles.database))'")
+        guard let copy = try accounts.get() else { return }
+        Console.notice(
+            "'\(copy)' is a copy of '\(state.file(HubFiles.backend))', without tokens and secure notifications"
+        )
+    }
+
+    /// Copies the app backend's database, if there is one.
+    ///
+    /// The hub is copied even if that fails.
+    private func backUpAccounts(
+        _ state: StateDirectory,
+        _ reading: () throws -> Void,
+        _ writing: () throws -> Void
+    ) async -> Result<String?, any Error> {
+        let database = state.file(HubFiles.backend)
+        do {
+            guard HostFile.exists(database) else { return .success(nil) }
+            let copy = HubFiles.backendCopy(beside: file)
+            try await usingDatabase(database) {
+                try BackendBackup.write(database: database, to: copy, reading: reading, writing: writing)
+            }
+            return .success(copy)
+        } catch {
+            return .failure(error)
+        }
     }
 
     private static func folder(of file: String) -> String {
@@ -51,6 +80,9 @@ struct HubRestoreCommand: AsyncParsableCommand {
         discussion: """
             The replaced database is kept beside it. Messages that the hub accepted after the copy was made are lost: \
             every agent is sent a gap in their place, and registers again on its own.
+
+            If there is a second file, FILE.backend, the accounts and devices of the app backend are restored as well. All \
+            users must log in again, since tokens may have been revoked after the copy was made.
 
             A database or a whole state directory that was put back by other means, such as a snapshot, is declared \
             with --in-place.
@@ -79,12 +111,19 @@ struct HubRestoreCommand: AsyncParsableCommand {
             throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
         }
         defer { lock.close() }
+        let accounts = try AccountsRestore(state, from: file)
+        defer { accounts?.close() }
         let database = state.file(HubFiles.database)
         if let file {
-            try await restore(file, to: database, in: state)
+            if HostFile.exists(file) || accounts == nil { try await restore(file, to: database, in: state) }
+            try await accounts?.restore()
+            if accounts == nil { sayAccountsStay(file, state) }
         } else {
-            try await usingDatabase(database) { try HubBackups.declareRestored(database) }
-            Console.notice("'\(database)' is declared an older copy; agents are sent a gap at the next start")
+            if HostFile.exists(database) || accounts == nil {
+                try await usingDatabase(database) { try HubBackups.declareRestored(database) }
+                Console.notice("'\(database)' is declared an older copy; agents are sent a gap at the next start")
+            }
+            try await accounts?.declareRestored()
         }
     }
 
@@ -100,5 +139,62 @@ struct HubRestoreCommand: AsyncParsableCommand {
         }
         Console.notice("the hub's database is now the one of '\(file)'")
         if let former { Console.notice("the former one is kept in '\(former)'") }
+    }
+
+    private func sayAccountsStay(_ file: String, _ state: StateDirectory) {
+        guard HostFile.exists(state.file(HubFiles.backend)) else { return }
+        let copy = HubFiles.backendCopy(beside: file)
+        Console.notice("users of the app backend stay as they are: there is no '\(copy)'")
+    }
+}
+
+/// The app backend's part of a restore, which nobody else may use the files of meanwhile.
+private struct AccountsRestore {
+    private let state: StateDirectory
+    /// `nil` for a database that was put back by other means.
+    private let copy: String?
+    private let lock: FileLock
+
+    /// `nil` if there is nothing to restore.
+    ///
+    /// - Throws: ``Failure`` 75 while an app backend uses the files.
+    init?(_ state: StateDirectory, from file: String?) throws {
+        self.state = state
+        copy = file.map(HubFiles.backendCopy)
+        guard HostFile.exists(copy ?? state.file(HubFiles.backend)) else { return nil }
+        guard let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) else {
+            throw Failure(.tryLater, "an app backend is using '\(state.path)'", hint: "stop it first")
+        }
+        self.lock = lock
+    }
+
+    func close() { lock.close() }
+
+    func restore() async throws {
+        guard let copy else { return }
+        let database = state.file(HubFiles.backend)
+        let isRoots = HubStateOptions.isRoots(state)
+        let former = try await usingDatabase(database) {
+            try BackendBackup.restore(
+                copy,
+                to: database,
+                reading: { if !isRoots { try FolderRights.takeOwn() } },
+                writing: { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
+            )
+        }
+        Console.notice("the app backend's database is now the one of '\(copy)'")
+        if let former { Console.notice("the former one is kept in '\(former)'") }
+        sayTokensAreGone()
+    }
+
+    func declareRestored() async throws {
+        let database = state.file(HubFiles.backend)
+        try await usingDatabase(database) { try BackendBackup.declareRestored(database) }
+        sayTokensAreGone()
+    }
+
+    private func sayTokensAreGone() {
+        Console.notice("all tokens of users are revoked, since some may have been revoked after the copy was made")
+        Console.notice("set passwords that were changed since once more, and remove users once more who were removed")
     }
 }

@@ -77,8 +77,9 @@ struct HubCertificateCommand: AsyncParsableCommand {
         }
         let authority = try CertificateFacts.read(path)
         if pem { return Console.print(authority.text.trimmingCharacters(in: .newlines)) }
-        let server = "\(state.path)/\(LocalCertificates.serverName)"
-        let certificate = HostFile.exists(server) ? try CertificateFacts.read(server).facts : nil
+        // Of the hub, else of an app backend that has a directory of its own.
+        let servers = [LocalCertificates.serverName, HubFiles.backendCertificate].map(state.file)
+        let certificate = try servers.first(where: HostFile.exists).map { try CertificateFacts.read($0).facts }
         let endpoint = try HubFiles.endpoint(in: state.path).replacing("sb://", with: "https://")
         let commands = TrustCommand.all(authority: path, endpoint: endpoint)
         if json {

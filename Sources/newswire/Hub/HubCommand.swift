@@ -5,7 +5,10 @@ import HostSystem
 import HubProtocol
 import HubServer
 import Logging
+import MountedBackend
 import NetworkAddresses
+import OutboundHTTP
+import PageServer
 import PushEmulator
 import PushServices
 import Settings
@@ -18,59 +21,11 @@ struct HubCommand: AsyncParsableCommand {
         abstract: "Serve notification hubs, or manage them, their keys and their database.",
         subcommands: [
             HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
-            HubDeleteCommand.self, HubCredentialsCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
+            HubDeleteCommand.self, HubCredentialsCommand.self, HubInviteCommand.self, HubBackupCommand.self,
+            HubRestoreCommand.self,
         ],
         defaultSubcommand: HubServe.self
     )
-}
-
-/// Runs work on a hub's file, and says of the file what SQLite says.
-func usingDatabase<Output>(_ path: String, _ work: () async throws -> Output) async throws -> Output {
-    do {
-        return try await work()
-    } catch {
-        guard let trouble = HubDatabase.trouble(error) else { throw error }
-        throw Failure(
-            trouble.isTemporary ? .tryLater : .badConfiguration,
-            "cannot use '\(path)': \(trouble.reason)",
-            hint: trouble.isTemporary ? nil : "put a copy in its place: newswire hub restore FILE"
-        )
-    }
-}
-
-/// Where a hub keeps its state.
-struct HubStateOptions: ParsableArguments {
-    @OptionGroup var configuration: ConfigurationOptions
-
-    @Option(HubSettings.state)
-    var state: String?
-
-    /// The directory that flag, environment, file or default name; made if need be.
-    ///
-    /// A command of root goes on with the rights of the directory's owner, who may have put links in it. It keeps its own in
-    /// a directory where root has always run the hub. `isForGood` is false if the command needs root's rights again, for
-    /// files elsewhere.
-    func directory(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
-        let directory = try StateDirectory.locate(
-            role: "hub",
-            override: settings.value(HubSettings.state, flag: state),
-            environment: ProcessInfo.processInfo.environment
-        )
-        guard !Self.isRoots(directory) else { return directory }
-        if isForGood {
-            try FolderRights.keep(ownerOf: directory.path)
-        } else {
-            try FolderRights.take(ownerOf: directory.path)
-        }
-        return directory
-    }
-
-    /// True if files of a hub that root runs are in the directory; nobody else could read them.
-    static func isRoots(_ directory: StateDirectory) -> Bool {
-        [HubFiles.database, LocalCertificates.authorityKeyName, LocalCertificates.serverName].contains {
-            FolderRights.isRoots(directory.file($0))
-        }
-    }
 }
 
 struct HubServe: AsyncParsableCommand {
@@ -85,6 +40,9 @@ struct HubServe: AsyncParsableCommand {
 
             One port speaks HTTPS and, for programs on this machine, plain HTTP. 'newswire hub certificate' shows how \
             to make others trust the certificate.
+
+            The app backend, for users who sign in, is served below /api/ of the same port: see 'newswire user'. \
+            --no-app-backend switches it off.
 
             EXAMPLES
               newswire hub
@@ -190,6 +148,9 @@ struct HubServe: AsyncParsableCommand {
     )
     var emulate = false
 
+    @Flag(HubSettings.appBackend)
+    var appBackend: Bool?
+
     @Option(HubSettings.pages)
     var pages: PageAccess?
 
@@ -244,7 +205,7 @@ struct HubServe: AsyncParsableCommand {
             if let services = emulated?.services { configuration.pushServices = services }
         }
         try await usingDatabase(configuration.databasePath) {
-            try await serve(configuration, endpoint, state, settings)
+            try await withHTTP { try await serve(configuration, endpoint, state, settings, $0) }
         }
         await emulated?.emulator.stop()
     }
@@ -302,7 +263,8 @@ struct HubServe: AsyncParsableCommand {
         _ configuration: HubConfiguration,
         _ endpoint: HubEndpoint,
         _ state: StateDirectory,
-        _ settings: Settings
+        _ settings: Settings,
+        _ http: OutboundClient
     ) async throws {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         // A terminal that goes ends a hub that was started at it.
@@ -311,6 +273,10 @@ struct HubServe: AsyncParsableCommand {
         logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
         let listen = configuration.host
         let service = try await HubService(configuration, logger: logger)
+        let backendLock = try backendLock(state, settings, logger)
+        defer { backendLock?.close() }
+        let backend = try backendLock.map { _ in try mount(on: service, configuration, state, settings, http, logger) }
+        let pages = try pageServer(on: service, configuration, state, logger)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger
         do {
@@ -326,7 +292,11 @@ struct HubServe: AsyncParsableCommand {
                     log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
                 }
             }
-            try await service.run(stopsOnSignals: true, watchdog: watchdog) { boundPort in
+            try await service.run(
+                mounting: [backend?.application, pages?.application].compactMap(\.self),
+                stopsOnSignals: true,
+                watchdog: watchdog
+            ) { boundPort in
                 say(boundPort, true)
                 log.notice(
                     "the hub is ready",

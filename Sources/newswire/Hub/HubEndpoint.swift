@@ -12,7 +12,8 @@ struct HubEndpoint {
     let publicName: HostName
     let certificate: CertificateSource
 
-    /// Reads the certificate that is configured, or finds the names for one of the server's own authority.
+    /// Reads the certificate that is configured, or finds the names for one of the server's own authority, which is kept
+    /// under `serverName`.
     ///
     /// - Throws: ``Failure``.
     init(
@@ -20,7 +21,8 @@ struct HubEndpoint {
         certificate file: String?,
         key: String?,
         listen: String,
-        state: StateDirectory
+        state: StateDirectory,
+        serverName: String = LocalCertificates.serverName
     ) throws {
         if let files = try Self.files(file, key) {
             certificate = .files(files)
@@ -37,7 +39,7 @@ struct HubEndpoint {
             let names = (configured ?? machine + [address].compactMap(\.self)) + Self.loopback
             var unique: [HostName] = []
             for name in names where !unique.contains(name) && !Self.isUnspecified("\(name)") { unique.append(name) }
-            certificate = .local(LocalCertificates(directory: state.path, names: unique))
+            certificate = .local(LocalCertificates(directory: state.path, names: unique, serverName: serverName))
             publicName = configured?.first ?? (isLocal ? nil : best) ?? Self.localhost
             _ = try certificate.identity(at: Date())
         }

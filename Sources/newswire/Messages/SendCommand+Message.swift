@@ -27,14 +27,17 @@ extension SendCommand {
             }
         }
         if at != nil, test { throw Failure(.usage, "--at and --test exclude each other") }
-        let key = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
         return OutgoingMessage(
             try body(format),
             format: format,
             tags: tags,
             device: device,
-            idempotencyKey: key
+            idempotencyKey: Self.idempotencyKey()
         )
+    }
+
+    static func idempotencyKey() -> String {
+        (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
     }
 
     func time() throws -> Date? {
@@ -110,7 +113,7 @@ extension SendCommand {
         }
     }
 
-    private func properties() throws -> MessageProperties {
+    func properties() throws -> MessageProperties {
         var values: [MessageProperty: String] = [:]
         for text in property {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -150,7 +153,9 @@ struct SentMessage {
 }
 
 extension SendCommand {
-    private struct Line: Encodable {
+    struct Line: Encodable {
+        /// Of a message to a category.
+        var category: String?
         let id: String
         let recipients: [String: Int]?
         let scheduledFor: String?

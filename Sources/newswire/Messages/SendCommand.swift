@@ -15,7 +15,13 @@ struct SendCommand: AsyncParsableCommand {
             another format is sent as it is, to the devices of its platform: apple, gcm, fcmv1, windows, windowsphone, adm, \
             baidu, browser, xiaomi, and stream, which is for agents.
 
+            --category sends breaking news: each category gets a message of its own, whose text comes from the template of \
+            the category's feed list, else "Breaking $(category) News : $(title)". 'all' stands for every category that \
+            the hub knows. One line is printed for each category.
+
             EXAMPLES
+              newswire send --category World,Sports --message "The bridge is open"
+              newswire send --category all --message "…"
               newswire send --tags World --message "Breaking: the bridge is open"
               newswire send --tags 'World && !Sports' --message "…" --property link=https://example.org/
               newswire send --message "to everybody"
@@ -34,6 +40,17 @@ struct SendCommand: AsyncParsableCommand {
         help: ArgumentHelp("Whom it is for, such as 'World && !Sports'; everybody without it.", valueName: "expression")
     )
     var tags: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The categories that each get the message in a text of their own, with commas between them.",
+            valueName: "names|all"
+        )
+    )
+    var category: String?
+
+    @Option(PublisherSettings.feeds)
+    var feeds: String?
 
     @Option(help: ArgumentHelp("The text: the property messageParam.", valueName: "text"))
     var message: String?
@@ -70,6 +87,7 @@ struct SendCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
+        if let category { return try await send(toCategories: category) }
         let outgoing = try outgoing()
         let time = try time()
         let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
@@ -80,7 +98,7 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
-    private func send(
+    func send(
         _ message: OutgoingMessage,
         at time: Date?,
         _ client: HubClient
@@ -97,8 +115,8 @@ struct SendCommand: AsyncParsableCommand {
             sent.outcome = outcome
             return sent
         }
-        if device == nil {
-            sent.recipients = try await client.recipients(tags: tags ?? "", format: message.format)
+        if message.device == nil {
+            sent.recipients = try await client.recipients(tags: message.tags ?? "", format: message.format)
         }
         sent.id = try await client.send(message)
         return sent

@@ -21,10 +21,17 @@ struct NewPasswordOptions: ParsableArguments {
     /// To be called before a command of root takes on the rights of the hub's user: the file may be root's.
     func read() throws -> Password? {
         guard let path = passwordFile else { return nil }
-        var text = path == "-" ? try Self.standardInput() : try PrivateFile.read(path, limit: Self.maximumBytes)
-        if text.last?.isNewline ?? false { text.removeLast() }
-        return try Self.password(text, path == "-" ? "standard input" : "'\(path)'")
+        return try Self.password(try Self.text(of: path), Self.name(of: path))
     }
+
+    /// The text of a file without its line break; `-` is standard input.
+    static func text(of path: String) throws -> String {
+        var text = path == "-" ? try standardInput() : try PrivateFile.read(path, limit: maximumBytes)
+        if text.last?.isNewline ?? false { text.removeLast() }
+        return text
+    }
+
+    static func name(of path: String) -> String { path == "-" ? "standard input" : "'\(path)'" }
 
     /// Asks for the password at the terminal, twice.
     static func ask(for name: UserName) throws -> Password {
@@ -36,7 +43,7 @@ struct NewPasswordOptions: ParsableArguments {
         return password
     }
 
-    private static func line(_ prompt: String) throws -> String {
+    static func line(_ prompt: String) throws -> String {
         let typed: String?
         do {
             typed = try HiddenInput.line(prompt: prompt, limit: maximumBytes)

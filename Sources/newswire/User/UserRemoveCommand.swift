@@ -11,7 +11,8 @@ struct UserRemoveCommand: AsyncParsableCommand {
         abstract: "Remove a user with all tokens and devices; the name stays taken for 30 days.",
         discussion: """
             The user's devices are deleted at the hub, which is called as 'newswire backend' calls it. If the hub cannot \
-            be reached, the user is removed all the same: run the command again to delete the devices.
+            be reached, the user is removed all the same, and a running app backend deletes the devices as soon as the hub \
+            answers. Without one, run the command again.
 
             EXAMPLES
               newswire user remove alice

@@ -235,4 +235,28 @@ import Testing
         let left = try await bench.store.audit(of: nil, limit: .max)
         #expect(left.isEmpty)
     }
+
+    @Test(arguments: [
+        (rest: Duration.zero, isPurged: true), (AccountUpkeep.startTolerance, true),
+        (AccountUpkeep.startTolerance + .seconds(1), false),
+    ])
+    func `a start purges, unless the clock is far from the newest event`(
+        rest: Duration,
+        isPurged: Bool
+    ) async throws {
+        let bench = try SignInBench()
+        try await bench.add("alice")
+        bench.clock.advance(by: AuditLog.retention + .seconds(1))
+        try await bench.add("bob")
+        bench.clock.advance(by: rest)
+        let upkeep = AccountUpkeep(
+            store: bench.store,
+            audit: bench.audit,
+            clock: bench.clock.clock,
+            logger: SignInBench.quiet
+        )
+        await upkeep.purgeAtStart()
+        let kept = try await bench.store.audit(of: nil, limit: .max)
+        #expect(kept.map(\.who) == (isPurged ? ["bob"] : ["alice", "bob"]))
+    }
 }

@@ -81,4 +81,44 @@ import Testing
             #expect(left.isEmpty)
         }
     }
+
+    @Test func `the server deletes a removed user's devices as soon as the hub is back`() async throws {
+        try await TestBackend.run { backend, hub in
+            try await register([("ann", "AA"), ("ann", "BB"), ("bob", "CC")], backend)
+            let ann = try #require(UserName("ann"))
+            let accounts = Accounts(store: backend.store)
+            try await accounts.remove(ann)
+            let server = try ScriptedHTTPServer { _ in .status(503) }
+            let connection = try ConnectionString(
+                parsing: "Endpoint=\(server.baseURL)/;SharedAccessKeyName=full;SharedAccessKey=c2VjcmV0"
+            )
+            let client = try HubClient(connection: connection, hub: HubName("news"), http: backend.http)
+            let log = LogLines()
+            let away = RemovedOwners(
+                devices: UserDevices(
+                    store: backend.store,
+                    hub: client,
+                    audit: backend.backend.audit,
+                    backend.backend.configuration
+                ),
+                logger: log.logger
+            )
+            #expect(await away.clear())
+            #expect(await away.clear(saying: false))
+            #expect(log.all.filter { $0.contains("still registered") }.count == 1, "\(log.all)")
+            // However long it takes, nobody else gets the name, and with it the devices.
+            try await backend.store.releaseNames(before: Timestamp(milliseconds: .max))
+            #expect(try await backend.store.removedOwners() == [ann])
+
+            let back = RemovedOwners(devices: backend.backend.devices, logger: log.logger)
+            #expect(await !back.clear())
+            let left = try await hub.registrations()
+            #expect(left.map(\.pushChannel) == [.handle("CC")])
+            #expect(try await backend.store.removedOwners().isEmpty)
+            #expect(await !back.clear())
+            #expect(log.all.filter { $0.contains("were deleted at the hub") }.count == 1, "\(log.all)")
+            try await backend.store.releaseNames(before: Timestamp(milliseconds: .max))
+            try await accounts.checkFree(ann)
+        }
+    }
 }

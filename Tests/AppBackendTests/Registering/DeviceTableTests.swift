@@ -129,6 +129,8 @@ import Testing
             _ = try table.own(id, user: "ann")
             _ = try table.registrations(of: "ann", handle: handle)
             _ = try table.devices(of: "ann")
+            _ = try table.devices(with: handle, ofOthersThan: "bob", limit: 10)
+            try table.noteLateCall(of: key, at: 0)
             try table.remove(key)
         }
     }

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func `one request at a time changes a device, in order, and too many are refused`() async throws {
-        let (turns, log, gate, started) = (DeviceTurns(), Log(), Gate(), Gate())
+        let (turns, log, gate, started) = (DeviceTurns<DeviceKey>(), Log(), Gate(), Gate())
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [key] in
                 try await turns.pass(key) {
@@ -27,7 +27,7 @@ import Testing
                 }
             }
             await started.opened()
-            for number in 1...DeviceTurns.maximumWaiting {
+            for number in 1...DeviceTurns<DeviceKey>.maximumWaiting {
                 group.addTask { [key] in try await turns.pass(key) { log.add(number) } }
                 while turns.waitingCount(key) != number { await Task.yield() }
             }
@@ -44,13 +44,13 @@ import Testing
             gate.open()
             try await group.waitForAll()
         }
-        #expect(log.all == [-1] + Array(0...DeviceTurns.maximumWaiting))
+        #expect(log.all == [-1] + Array(0...DeviceTurns<DeviceKey>.maximumWaiting))
         #expect(turns.waitingCount(key) == nil)
     }
 
     @Test func `a turn passes on when its work fails`() async throws {
         struct Failed: Error {}
-        let turns = DeviceTurns()
+        let turns = DeviceTurns<DeviceKey>()
         let failing: () async throws -> Int = { throw Failed() }
         do {
             _ = try await turns.pass(key, failing)

@@ -1,6 +1,7 @@
 import Foundation
 import HubClient
 import HubProtocol
+import HubTestServer
 import Testing
 
 @testable import AppBackend
@@ -80,6 +81,30 @@ import Testing
         }
     }
 
+    @Test func `who knows the id of another's installation cannot keep its owner from changing it`() async throws {
+        try await TestBackend.run { backend, hub in
+            let path = "/api/installations/phone"
+            let made = try await backend.send("PUT", path, as: "ann", Self.json("phone", "AA"))
+            #expect(made.status == 200)
+            let (turns, key) = (backend.backend.devices.turns, DeviceKey(kind: .installation, id: "phone"))
+            let (isHeld, gate) = (Gate(), Gate())
+            let holder = Task {
+                try await turns.pass(key) {
+                    isHeld.open()
+                    await gate.opened()
+                }
+            }
+            await isHeld.opened()
+            let put = try await backend.send("PUT", path, as: "bob", Self.json("phone", "BB"))
+            let deletion = try await backend.send("DELETE", path, as: "bob")
+            #expect(put.status == 409 && deletion.status == 200)
+            #expect(turns.waitingCount(key) == 0)
+            gate.open()
+            try await holder.value
+            #expect(try await tags(hub, "phone") == ["username:ann"])
+        }
+    }
+
     @Test func `the body's id is that of the path`() async throws {
         try await TestBackend.run { backend, _ in
             let reply = try await backend.send("PUT", "/api/installations/a", as: "ann", Self.json("b", "AA"))
@@ -105,11 +130,9 @@ import Testing
             try await devices.store.changeDevices { table in
                 for number in 1..<UserDevices.maximumDevices {
                     let key = DeviceKey(kind: .registration, id: "1-1-\(number)")
-                    try table.want(
-                        Device.Holder(user: "ann", handle: HandleDigest(.handle("\(number)"))),
-                        of: key,
-                        at: at
-                    )
+                    let holder = Device.Holder(user: "ann", handle: HandleDigest(.handle("\(number)")))
+                    try table.want(holder, of: key, at: at)
+                    try table.settle(holder, of: key, at: at)
                 }
             }
             clock.advance(by: .seconds(2))

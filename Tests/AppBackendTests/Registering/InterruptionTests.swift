@@ -1,87 +1,14 @@
 import Foundation
 import HubClient
 import HubProtocol
-import HubServer
 import HubTestServer
 import OutboundHTTP
-import Synchronization
 import Testing
 
 @testable import AppBackend
 
 /// What is left when a call to the hub fails, or its answer is lost.
 @Suite struct InterruptionTests {
-    /// Passes requests on to a hub, and loses or replaces answers.
-    private final class Way: Sendable {
-        enum Fault: Sendable {
-            /// The hub does what it is asked for; nobody learns of it.
-            case lostAnswer
-            case refusal(Int)
-            /// The answer comes after this work.
-            case during(@Sendable () async -> Void)
-        }
-
-        private let fault = Mutex<Fault?>(nil)
-
-        func set(_ new: Fault?) { fault.withLock { $0 = new } }
-
-        var current: Fault? { fault.withLock { $0 } }
-    }
-
-    /// Runs a backend whose calls pass a way with faults, and a hub behind that.
-    private func run(_ body: (TestBackend, TestHub, Way) async throws -> Void) async throws {
-        let scratch = try ScratchFolder()
-        let way = Way()
-        try await TestHub.run { hub in
-            let http = OutboundClient(userAgent: "newswire-test/1")
-            let proxy = try ScriptedHTTPServer { request in
-                if case .refusal(let status)? = way.current, request.method == "PUT" { return .status(status) }
-                let answer = Self.pass(request, to: hub.port, http)
-                if case .lostAnswer? = way.current, request.method == "PUT" { return .hangUp }
-                if case .during(let work)? = way.current, request.method == "PUT" {
-                    let isDone = Gate()
-                    Task {
-                        await work()
-                        isDone.open()
-                    }
-                    isDone.blockUntilOpen()
-                }
-                return answer
-            }
-            let strings = try hub.service.connectionStrings(endpoint: proxy.baseURL)
-            let full = try #require(strings.first { $0.keyName == AccessRule.defaultFullName })
-            let client = try HubClient(connection: full, hub: HubName("news"), http: http)
-            try await TestBackend.run(client, store: scratch.file("backend.sqlite")) { backend in
-                try await body(backend, hub, way)
-            }
-            await http.shutdown()
-        }
-    }
-
-    /// Called on a thread of the proxy's own, which may wait.
-    private static func pass(_ request: RecordedRequest, to port: Int, _ http: OutboundClient) -> ScriptedReply {
-        let headers = request.headers.filter { !["host", "content-length"].contains($0.name.lowercased()) }
-        let outbound = OutboundRequest(
-            method: request.method,
-            url: "http://127.0.0.1:\(port)\(request.target)",
-            headers: headers,
-            body: request.body.isEmpty ? nil : request.body,
-            maximumRedirects: 0,
-            addresses: .any
-        )
-        let answer = Mutex<OutboundResponse?>(nil)
-        let arrived = Gate()
-        Task {
-            let reply = try? await http.send(outbound)
-            answer.withLock { $0 = reply }
-            arrived.open()
-        }
-        arrived.blockUntilOpen()
-        guard let reply = answer.withLock({ $0 }) else { return .hangUp }
-        let location = reply.headers["Location"].map { [("Location", $0)] } ?? []
-        return .status(reply.status, headers: location, body: reply.body)
-    }
-
     private func put(_ backend: TestBackend, _ id: String, _ handle: String, as user: String) async throws
         -> BackendReply
     {
@@ -103,7 +30,7 @@ import Testing
     }
 
     @Test func `another refusal of the hub is 502 with its reason, and a busy hub is 503`() async throws {
-        try await run { backend, hub, way in
+        try await FaultyWay.run { backend, hub, way in
             var app = RegisterClient(backend, .forgetting, as: "ann")
             try await app.register("AA")
             let id = try #require(app.stored)
@@ -121,7 +48,7 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a takeover whose answer was lost leaves one user's tag, and both may go on`(isRepeated: Bool) async throws {
-        try await run { backend, hub, way in
+        try await FaultyWay.run { backend, hub, way in
             var app = RegisterClient(backend, .forgetting, as: "ann")
             try await app.register("AA")
             let id = try #require(app.stored)
@@ -138,7 +65,10 @@ import Testing
     }
 
     @Test func `a registration whose answer was lost is found again by its user, and by the next one`() async throws {
-        try await run { backend, hub, way in
+        let clock = TestClock()
+        try await FaultyWay.run {
+            $0.clock = clock.backend
+        } _: { backend, hub, way in
             for (first, second) in [("ann", "ann"), ("bob", "cat")] {
                 let stored = "7-7-\(first == "ann" ? 1 : 2)"
                 #expect(try await put(backend, stored, "AA", as: first).status == 410)
@@ -146,6 +76,7 @@ import Testing
                 #expect(try await put(backend, stored, "AA", as: first).status == 503)
                 way.set(nil)
                 #expect(try await put(backend, stored, "AA", as: first).status == 200)
+                clock.advance(by: LateCalls.longest)
                 way.set(.lostAnswer)
                 #expect(try await put(backend, stored, "BB", as: first).status == 503)
                 way.set(nil)
@@ -155,13 +86,14 @@ import Testing
                 #expect(made.count == 1 && made.first?.tags.map(\.text) == ["username:\(second)"])
                 #expect(try await backend.send("DELETE", "/api/register/\(stored)", as: second).status == 200)
                 #expect(try await hub.registrations().isEmpty)
+                clock.advance(by: LateCalls.longest)
             }
         }
     }
 
     @Test(arguments: [true, false])
     func `a user who is removed while a device registers leaves nothing at the hub`(isRepeated: Bool) async throws {
-        try await run { backend, hub, way in
+        try await FaultyWay.run { backend, hub, way in
             let ann = try #require(UserName("ann"))
             var app = RegisterClient(backend, .forgetting, as: "ann")
             try await app.register("AA")
@@ -176,7 +108,7 @@ import Testing
     }
 
     @Test func `a refused takeover leaves the device with its user`() async throws {
-        try await run { backend, hub, way in
+        try await FaultyWay.run { backend, hub, way in
             var app = RegisterClient(backend, .forgetting, as: "ann")
             try await app.register("AA")
             let id = try #require(app.stored)

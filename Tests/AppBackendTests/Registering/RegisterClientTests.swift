@@ -98,11 +98,11 @@ import Testing
             let foreign = Registration(id: .random(), platform: .apns, pushChannel: .handle(Self.handle))
             try await hub.client.put(foreign)
             var ids: [String] = []
-            for user in ["ann", "ann", "ann", "bob"] {
+            for (user, handle) in [("ann", Self.handle), ("ann", Self.handle), ("ann", Self.handle), ("bob", "AA")] {
                 var app = RegisterClient(backend, .forgetting, as: user)
                 let reply = try await backend.send("POST", "/api/register", as: user)
                 app.stored = String(reply.body.dropFirst().dropLast())
-                try await app.register(Self.handle)
+                try await app.register(handle)
                 ids.append(try #require(app.stored))
             }
             #expect(try await hub.registrations().count == 5)
@@ -163,7 +163,9 @@ import Testing
             try await store.changeDevices { table in
                 for number in 1...UserDevices.maximumMerged + 2 {
                     let key = DeviceKey(kind: .registration, id: "1-1-\(number)")
-                    try table.want(Device.Holder(user: "ann", handle: handle), of: key, at: at)
+                    let holder = Device.Holder(user: "ann", handle: handle)
+                    try table.want(holder, of: key, at: at)
+                    try table.settle(holder, of: key, at: at)
                 }
             }
             for left in [2, 0] {

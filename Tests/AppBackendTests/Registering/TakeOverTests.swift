@@ -160,4 +160,88 @@ import Testing
             #expect(left.isEmpty)
         }
     }
+
+    @Test func `a push handle belongs to the user who registers it last, under whatever id`() async throws {
+        try await TestBackend.run { backend, hub in
+            let installation = #"{"installationId":"pad","platform":"apns","pushChannel":"\#(Self.handle)"}"#
+            var ann = RegisterClient(backend, .forgetting, as: "ann")
+            try await ann.register(Self.handle)
+            var phone = RegisterClient(backend, .forgetting, as: "ann")
+            try await phone.register("BB")
+            var bob = RegisterClient(backend, .forgetting, as: "bob")
+            try await bob.register(Self.handle.lowercased())
+            #expect(bob.stored != ann.stored)
+            #expect(try await hub.registrations("username:bob").map(\.id.text) == [bob.stored])
+            #expect(try await hub.registrations("username:ann").map(\.pushChannel) == [.handle("BB")])
+            // The same for an installation, and from an installation.
+            #expect(
+                try await backend.send("PUT", "/api/installations/pad", as: "cat", installation).status == 200
+            )
+            #expect(try await hub.registrations("username:bob").isEmpty)
+            #expect(try await hub.registrations("username:cat").count == 1)
+            try await ann.register(Self.handle)
+            #expect(try await hub.registrations("username:cat").isEmpty)
+            #expect(try await hub.registrations("username:ann").count == 2)
+
+            await backend.backend.audit.flush()
+            let events = try await Accounts(store: backend.store).audit(limit: 100)
+            for (user, what) in [
+                ("bob", "device taken over"), ("cat", "device taken over"), ("ann", "device taken over"),
+                ("ann", "device lost to another user"), ("bob", "device lost to another user"),
+                ("cat", "device lost to another user"),
+            ] {
+                #expect(events.first { $0.who == user && $0.what == what }?.count == 1, "\(user) \(what)")
+            }
+        }
+    }
+
+    @Test func `an id that is refused takes no push handle from anybody`() async throws {
+        try await TestBackend.run { backend, hub in
+            var ann = RegisterClient(backend, .forgetting, as: "ann")
+            try await ann.register(Self.handle)
+            #expect(try await put(backend, "1-2-3", Self.handle, as: "bob").status == 410)
+            #expect(try await put(backend, "x", Self.handle, as: "bob", tags: #""$x""#).status == 400)
+            let reply = try await backend.send("POST", "/api/register?handle=\(Self.handle)", as: "bob")
+            #expect(reply.status == 200)
+            #expect(try await hub.registrations("username:ann").count == 1)
+        }
+    }
+
+    @Test func `two users who register one push handle under two ids at once leave one of them`() async throws {
+        try await TestBackend.run { backend, hub in
+            for round in 1...4 {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for user in ["ann", "bob", "cat"] {
+                        group.addTask {
+                            var app = RegisterClient(backend, .forgetting, as: user)
+                            try await app.register("A\(round)")
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                let made = try await hub.registrations().filter { $0.pushChannel == .handle("A\(round)") }
+                #expect(made.count == 1, "round \(round)")
+            }
+        }
+    }
+
+    @Test func `a push handle that is registered too often is taken bit by bit`() async throws {
+        try await TestBackend.run { backend, _ in
+            let (store, handle) = (backend.store, HandleDigest(.handle("AA")))
+            try await store.changeDevices { table in
+                for number in 1...UserDevices.maximumMerged + 2 {
+                    let wish = Device.Holder(user: "ann", handle: handle)
+                    let key = DeviceKey(kind: .registration, id: "1-1-\(number)")
+                    try table.want(wish, of: key, at: 0)
+                    try table.settle(wish, of: key, at: 0)
+                }
+            }
+            let path = "/api/installations/pad"
+            let body = #"{"installationId":"pad","platform":"apns","pushChannel":"AA"}"#
+            #expect(try await backend.send("PUT", path, as: "bob", body).status == 503)
+            #expect(try await backend.send("PUT", path, as: "bob", body).status == 200)
+            let left = try await store.readDevices { try $0.devices(of: "ann") }
+            #expect(left.isEmpty)
+        }
+    }
 }

@@ -38,7 +38,7 @@ import Testing
         let source = CertificateSource.local(LocalCertificates(directory: scratch.path, names: names))
         let context = try TLSKeeper.context(try source.identity(at: Date()))
         let (server, child) = try await accepted(isSecured ? context : nil)
-        #expect(await BackendRequest.speaksTLS(child) == isSecured)
+        #expect(await BackendRequestContext.speaksTLS(child) == isSecured)
         try? await child.close()
         try await server.close()
     }

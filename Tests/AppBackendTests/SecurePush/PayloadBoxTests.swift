@@ -1,6 +1,7 @@
 import Foundation
 import HostSystem
 import HubTestServer
+import Logging
 import Testing
 
 @testable import AppBackend
@@ -39,10 +40,10 @@ import Testing
     @Test func `a payload of another key is a failure that is logged, and no refusal like those of ids`() async throws {
         let store = try BackendStore(path: scratch.file("b.sqlite"))
         let bob = try #require(UserName("bob"))
-        let first = SecurePayloads(store: store, box: try PayloadBox(keyFile: path), clock: .system)
+        let first = SecurePayloads(store: store, box: try PayloadBox(keyFile: path), clock: .system, logger: .quiet)
         let id = try await first.put("x", for: bob, from: bob)
         let box = try PayloadBox(keyFile: scratch.file("other.key"))
-        let second = SecurePayloads(store: store, box: box, clock: .system)
+        let second = SecurePayloads(store: store, box: box, clock: .system, logger: .quiet)
         await #expect(throws: SecurePayloads.Unreadable.self) { try await second.fetch(id, by: bob) }
     }
 }

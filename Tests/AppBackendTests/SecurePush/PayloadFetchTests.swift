@@ -100,6 +100,38 @@ import Testing
         }
     }
 
+    @Test func `a payload can be read while the disk is full`() async throws {
+        let (scratch, log) = (try ScratchFolder(), LogLines())
+        try await TestHub.run { hub in
+            try await TestBackend.run(hub.client, store: scratch.file("b.sqlite"), logger: log.logger) { backend in
+                let id = try await put(backend, "x", for: "bob")
+                try await backend.store.write { db in
+                    // Marking a payload as read takes space that there is not.
+                    try db.execute(
+                        sql: """
+                            CREATE TABLE filler (bytes BLOB);
+                            CREATE TRIGGER fill AFTER UPDATE ON payload
+                            BEGIN INSERT INTO filler VALUES (zeroblob(1000000)); END;
+                            """
+                    )
+                    let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+                    try db.execute(sql: "PRAGMA max_page_count = \(pages)")
+                }
+                for _ in 0..<2 {
+                    let reply = try await backend.send("GET", "/api/notifications/\(id)", as: "bob")
+                    #expect(reply.body == #"{"Id":\#(id),"Payload":"x","Read":false}"#)
+                }
+                let warnings = log.all.filter { $0.contains("cannot be marked as read") }
+                #expect(warnings.count == 1 && warnings.first?.contains("the disk is full") == true, "\(log.all)")
+                try await backend.store.write { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+                for isRead in [false, true] {
+                    let reply = try await backend.send("GET", "/api/notifications/\(id)", as: "bob")
+                    #expect(reply.body.contains(#""Read":\#(isRead)"#))
+                }
+            }
+        }
+    }
+
     @Test func `of two devices that fetch at once one is the first`() async throws {
         try await TestBackend.run { backend, _ in
             let id = try await put(backend, "x", for: "bob")

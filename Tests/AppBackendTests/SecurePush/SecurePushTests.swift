@@ -153,9 +153,16 @@ import Testing
         }
     }
 
-    @Test func `a payload that no push announces is not kept`() async throws {
+    @Test(arguments: [(400, 502, false), (401, 502, false), (429, 503, false), (500, 502, true), (0, 503, true)])
+    func `a payload is kept unless it is certain that no device has its id`(
+        status: Int,
+        seen: Int,
+        isKept: Bool
+    ) async throws {
+        // 0: no answer, of which nobody can tell if the hub has the message.
         let hub = try ScriptedHTTPServer { request in
-            request.path == "/news/credentials" ? .status(200, body: #"{"credentials":[]}"#) : .status(500)
+            if request.path == "/news/credentials" { return .status(200, body: #"{"credentials":[]}"#) }
+            return status == 0 ? .hangUp : .status(status)
         }
         let string = try ConnectionString(endpoint: hub.baseURL, keyName: "Full", key: "k")
         let http = OutboundClient(userAgent: "newswire-test/1")
@@ -163,9 +170,13 @@ import Testing
         let scratch = try ScratchFolder()
         try await TestBackend.run(client, store: scratch.file("b.sqlite")) { backend in
             let reply = try await backend.send("POST", "/api/notifications", as: "bob", #""x""#)
-            #expect(reply.status == 502)
+            #expect(reply.status == seen, "\(reply.body)")
             let left = try await backend.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM payload") }
-            #expect(left == 0)
+            #expect(left == (isKept ? 1 : 0))
+            await backend.backend.audit.flush()
+            let events = try await Accounts(store: backend.store).audit(limit: 100)
+            let sent = events.filter { $0.what == AuditEvent.Kind.payloadSent.text }
+            #expect(sent.map(\.outcome) == (isKept ? ["unconfirmed"] : []))
         }
         await http.shutdown()
     }

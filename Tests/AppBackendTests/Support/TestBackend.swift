@@ -18,7 +18,7 @@ struct TestBackend: Sendable {
     static let senders = ["alice", "desk"]
     static let others = ["ann", "bob", "cat"]
     /// One derivation takes microseconds.
-    private static let hasher = PasswordHasher(
+    static let hasher = PasswordHasher(
         parameters: ScryptParameters(rounds: 2, blockSize: 1, parallelism: 1)
     )
 
@@ -79,7 +79,7 @@ struct TestBackend: Sendable {
     }
 
     /// Users as in the tutorials: the password is the name.
-    private static func addUsers(to store: BackendStore) async throws {
+    static func addUsers(to store: BackendStore) async throws {
         let accounts = Accounts(store: store, hasher: hasher)
         for text in senders + others {
             guard let name = UserName(text), let password = Password(text) else { throw TestHub.NotStarted() }
@@ -109,6 +109,17 @@ struct TestBackend: Sendable {
         headers: [(String, String)] = [],
         _ body: String? = nil
     ) async throws -> BackendReply {
+        try await send(method, target, as: user, headers: headers, bytes: body.map { Array($0.utf8) })
+    }
+
+    /// Sends one request whose body need not be text.
+    func send(
+        _ method: String,
+        _ target: String,
+        as user: String?,
+        headers: [(String, String)] = [],
+        bytes body: [UInt8]?
+    ) async throws -> BackendReply {
         var headers = headers
         if let user {
             let credentials = Data("\(user):\(user.lowercased())".utf8).base64EncodedString()
@@ -120,7 +131,7 @@ struct TestBackend: Sendable {
                 method: method,
                 url: "http://127.0.0.1:\(port)\(target)",
                 headers: headers,
-                body: body.map { Array($0.utf8) },
+                body: body,
                 totalTimeout: .seconds(600),
                 idleTimeout: .seconds(600),
                 maximumRedirects: 0,

@@ -20,7 +20,9 @@ struct TestHub: Sendable {
     /// Runs a hub for the length of `body`, then stops it as a signal would.
     static func run<Output>(
         in folder: ScratchFolder? = nil,
+        logger: Logger = .quiet,
         configure: (inout HubConfiguration) -> Void = { _ in },
+        mounting: (HubService) -> [MountedApplication] = { _ in [] },
         _ body: (TestHub) async throws -> Output
     ) async throws -> Output {
         let scratch = try folder ?? ScratchFolder()
@@ -28,11 +30,12 @@ struct TestHub: Sendable {
         var configuration = HubConfiguration(databasePath: scratch.file("hub.sqlite"), hubName: name)
         configuration.port = 0
         configure(&configuration)
-        let service = try await HubService(configuration, logger: .quiet)
+        let service = try await HubService(configuration, logger: logger)
+        let applications = mounting(service)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let running = Task {
             defer { port.finish() }
-            try await service.run { port.yield($0) }
+            try await service.run(mounting: applications) { port.yield($0) }
         }
         var iterator = ports.makeAsyncIterator()
         guard let bound = await iterator.next() else {

@@ -16,6 +16,7 @@ final class ScriptedPushService: PushService, PushServiceMaker {
     private struct State {
         var script: Script = { _ in .accepted(id: nil) }
         var sent: [Sent] = []
+        var prepared: [String] = []
         var credentials: [PlatformCredential] = []
         var lifetime = PushLifetime.unspecified
         var collapseKey: String?
@@ -36,6 +37,8 @@ final class ScriptedPushService: PushService, PushServiceMaker {
     }
 
     var sent: [Sent] { state.withLock { $0.sent } }
+    /// Bodies that were rendered, whether they were sent or not.
+    var prepared: [String] { state.withLock { $0.prepared } }
     var handles: [String] { sent.map(\.target.channel.handle).sorted() }
     /// Those that services were made of.
     var credentials: [PlatformCredential] { state.withLock { $0.credentials } }
@@ -55,7 +58,10 @@ final class ScriptedPushService: PushService, PushServiceMaker {
     func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
         let body = String(decoding: message.body, as: UTF8.self)
         if body.contains("bad") { throw BadPushMessage("it says 'bad'") }
-        let (lifetime, collapseKey) = state.withLock { ($0.lifetime, $0.collapseKey) }
+        let (lifetime, collapseKey) = state.withLock { state in
+            state.prepared.append(body)
+            return (state.lifetime, state.collapseKey)
+        }
         return Prepared(
             service: self,
             body: body,

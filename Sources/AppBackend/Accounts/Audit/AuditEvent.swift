@@ -31,6 +31,8 @@ package struct AuditEvent: Sendable, Hashable {
         package static let refused = Outcome("refused")
         /// Refused unseen, since wrong passwords came before.
         package static let slowed = Outcome("slowed")
+        /// Nobody knows if the hub did what it was asked for.
+        package static let unconfirmed = Outcome("unconfirmed")
     }
 
     /// The user; `nil` where there is none of the name that was given, which is not kept.

@@ -33,7 +33,14 @@ package final class AuditLog: Sendable {
     /// The time in which equal events share a row: a day for what users do all the time, an hour for refusals.
     static func span(of outcome: AuditEvent.Outcome) -> Duration { .seconds(outcome == .done ? 86_400 : 3_600) }
 
+    /// An event as metrics name it, without users and networks.
+    private struct Total: Hashable {
+        let what: String
+        let outcome: String
+    }
+
     private struct State {
+        var totals: [Total: Int] = [:]
         var pending: [AuditEvent: CountedEvent] = [:]
         var newRows = 0
         var isFailing = false
@@ -58,7 +65,15 @@ package final class AuditLog: Sendable {
         let now = clock.now()
         state.withLock { state in
             Self.merge(CountedEvent(event: event, first: now, last: now, count: 1), into: &state.pending)
+            state.totals[Total(what: event.what.text, outcome: event.outcome.text), default: 0] += 1
         }
+    }
+
+    /// Numbers of noted events since the start.
+    var totals: [(what: String, outcome: String, count: Int)] {
+        state.withLock { $0.totals }
+            .map { (what: $0.key.what, outcome: $0.key.outcome, count: $0.value) }
+            .sorted { ($0.what, $0.outcome) < ($1.what, $1.outcome) }
     }
 
     /// Writes what was noted.

@@ -50,6 +50,9 @@ package final class PasswordHasher: Sendable {
         )
     }
 
+    /// Number of derivations that run or wait.
+    var pendingCount: Int { state.withLock { $0.pending } }
+
     /// Hashes a password under a new salt.
     ///
     /// - Throws: ``PasswordHasherBusy`` when too many wait.

@@ -1,0 +1,99 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import PrometheusText
+
+extension AppBackend {
+    /// Lines for `/metrics`: counts, and nothing of any user.
+    package func metrics() async -> String {
+        var page = PrometheusText()
+        let figures = try? await figures.figures()
+        Self.add(isHealthy: figures != nil, to: &page)
+        page.add(
+            "newswire_backend_requests_total",
+            .counter,
+            "Requests answered, by route and status; 4xx and 5xx were refused.",
+            counts.requests.map { .init($0.count, ["route": $0.key.route, "status": "\($0.key.status)"]) }
+        )
+        page.add(
+            "newswire_backend_events_total",
+            .counter,
+            "Events of the audit log, by outcome: sign-ins, refused tokens, payloads that were sent and fetched.",
+            audit.totals.map { .init($0.count, ["event": $0.what, "outcome": $0.outcome]) }
+        )
+        page.add(
+            "newswire_backend_password_checks",
+            .gauge,
+            "Passwords that are being checked or wait for it.",
+            [.init(configuration.hasher.pendingCount)]
+        )
+        page.add(
+            "newswire_backend_notifications_total",
+            .counter,
+            "Notifications by platform; accepted ones are the hub's to deliver.",
+            counts.notifications.map { .init($0.count, ["platform": $0.key.platform, "outcome": $0.key.outcome]) }
+        )
+        if let figures { Self.add(figures, to: &page) }
+        return page.text
+    }
+
+    /// The lines of an app backend whose database cannot be opened.
+    package static var metricsOfUnusable: String {
+        var page = PrometheusText()
+        add(isHealthy: false, to: &page)
+        return page.text
+    }
+
+    private static func add(isHealthy: Bool, to page: inout PrometheusText) {
+        page.add(
+            "newswire_backend_healthy",
+            .gauge,
+            "1 while the app backend's database can be read.",
+            [.init(isHealthy ? 1 : 0)]
+        )
+    }
+
+    private static func add(_ figures: BackendFigures, to page: inout PrometheusText) {
+        page.add("newswire_backend_accounts", .gauge, "Users who can sign in.", [.init(figures.accounts)])
+        page.add("newswire_backend_tokens", .gauge, "Valid tokens.", [.init(figures.tokens)])
+        page.add(
+            "newswire_backend_devices",
+            .gauge,
+            "Devices that users have registered, by kind.",
+            [
+                .init(figures.registrations, ["kind": "registration"]),
+                .init(figures.installations, ["kind": "installation"]),
+            ]
+        )
+        page.add(
+            "newswire_backend_payloads",
+            .gauge,
+            "Stored payloads of secure notifications, by state.",
+            [
+                .init(figures.payloadsWaiting, ["state": "waiting"]),
+                .init(figures.payloadsFetched, ["state": "fetched"]),
+            ]
+        )
+        page.add(
+            "newswire_backend_removed_users",
+            .gauge,
+            "Removed users whose devices the hub still has.",
+            [.init(figures.removedOwners)]
+        )
+    }
+}
+
+/// `/metrics` of an app backend that is served alone.
+enum MetricsRoute {
+    static let routes = [HTTPRequest.Method.get, .head].map { method in
+        BackendRoute(method, "/metrics", access: .monitor) { request in
+            let text = await request.backend.metrics() + request.backend.configuration.serverMetrics()
+            let response = Response(
+                status: .ok,
+                headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
+                body: .init(byteBuffer: ByteBuffer(string: text))
+            )
+            return method == .head ? response.createHeadResponse() : response
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import HubClient
+import HubProtocol
+
+/// Changes of devices at the hub, and what the store knows of them.
+extension UserDevices {
+    /// Changes a device at the hub, and notes before and after what it has become.
+    func change(
+        _ key: DeviceKey,
+        from former: Device?,
+        to wish: Device.Holder,
+        alias given: GivenID? = nil,
+        _ network: ClientNetwork,
+        _ call: (HubClient) async throws(HubClientError) -> Void
+    ) async throws {
+        let at = timestamp
+        let isSettled = try await store.readDevices { table in
+            let hasAlias = try given.map { try table.hasAlias($0, user: wish.user, to: key) } ?? true
+            return hasAlias && former?.isSettled(wish) == true
+        }
+        if !isSettled {
+            try await store.changeDevices { table in
+                try table.want(wish, of: key, at: at)
+                // A retry after a crash must find the same registration.
+                if former == nil, let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
+            }
+        }
+        do throws(HubClientError) {
+            try await call(hub)
+        } catch {
+            try await undo(key, former, wish, given, error, isNoted: !isSettled)
+            throw BackendRefusal(error)
+        }
+        let isRecent = isSettled && former.map { at - $0.changedAt < Self.day } == true
+        let hasAccount =
+            isRecent
+            ? try await store.readDevices { try $0.hasAccount(wish.user) }
+            : try await store.changeDevices { table in
+                try table.settle(wish, of: key, at: at, late: former?.late?.pending(at: at))
+                guard try table.hasAccount(wish.user) else { return false }
+                if let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
+                return true
+            }
+        guard hasAccount else {
+            // The account was removed while the hub was called: what cleared the user's devices came too early for this one.
+            try await erase(key)
+            throw BackendRefusal.unauthorized("The user has been removed.")
+        }
+        if isRecent { return }
+        if let former, former.isRegistered, former.holder.user != wish.user {
+            noteTakeOver(from: former.holder.user, to: wish.user, network)
+        }
+    }
+
+    func noteTakeOver(from former: String, to user: String, _ network: ClientNetwork) {
+        audit.note(AuditEvent(UserName(user), .deviceTakenOver, .done, network))
+        audit.note(AuditEvent(UserName(former), .deviceLost, .done, network))
+    }
+
+    private static let day = Duration.seconds(86_400)
+
+    /// Notes that the hub did not do what was wanted, as far as that is certain.
+    ///
+    /// `isNoted` is true if ``DeviceTable/want(_:of:at:)`` came before the call.
+    private func undo(
+        _ key: DeviceKey,
+        _ former: Device?,
+        _ wish: Device.Holder,
+        _ given: GivenID?,
+        _ error: HubClientError,
+        isNoted: Bool
+    ) async throws {
+        let at = timestamp
+        switch (error.isCertain, isNoted) {
+        case (true, _) where error.isGone:
+            try await store.changeDevices { table in
+                try table.remove(key)
+                if let given { try table.noteRefusal(given, user: wish.user, at: at) }
+            }
+        case (true, true): try await store.changeDevices { try $0.restore(former, of: key) }
+        case (false, false): try await store.changeDevices { try $0.noteLateCall(of: key, at: at) }
+        case (true, false), (false, true): break
+        }
+    }
+
+    /// Deletes a device at the hub and here, if it is still the user's.
+    func remove(_ key: DeviceKey, of user: String) async throws {
+        // Ids are no secrets: nobody whose device it is not holds its turn.
+        guard try await store.readDevices({ try $0.device(key) })?.isHeld(by: user) == true else { return }
+        try await turns.pass(key) {
+            guard let device = try await store.readDevices({ try $0.device(key) }), device.isHeld(by: user) else {
+                return
+            }
+            if device.isRegistered {
+                try await erase(key)
+            } else {
+                try await store.changeDevices { try $0.remove(key) }
+            }
+        }
+    }
+
+    /// Deletes a device at the hub, then here.
+    ///
+    /// A device with late calls stays here, since they may make it again at the hub.
+    func erase(_ key: DeviceKey) async throws {
+        try await hubAnswer { hub throws(HubClientError) in
+            switch key.kind {
+            case .registration: try await hub.delete(try RegistrationID(stored: key.id))
+            case .installation: try await hub.delete(try InstallationID(stored: key.id))
+            }
+        }
+        let at = timestamp
+        try await store.changeDevices { table in
+            if try table.device(key)?.isLate(at: at) != true { try table.remove(key) }
+        }
+    }
+
+    /// Deletes all devices of a user, those included whose last change may not have been noted.
+    ///
+    /// - Throws: 503 if late calls may make one of them again.
+    package func removeAll(of user: UserName) async throws {
+        for device in try await store.readDevices({ try $0.devices(of: user.key) }) {
+            try await remove(device.key, of: user.key)
+        }
+        guard try await store.readDevices({ try $0.devices(of: user.key) }).isEmpty else {
+            throw BackendRefusal.unavailable(
+                "The hub may not have done all that it was asked for.",
+                retryAfter: LateCalls.longest
+            )
+        }
+    }
+
+    @discardableResult
+    func hubAnswer<Answer>(
+        _ call: (HubClient) async throws(HubClientError) -> Answer
+    ) async throws(BackendRefusal) -> Answer {
+        do throws(HubClientError) {
+            return try await call(hub)
+        } catch {
+            throw BackendRefusal(error)
+        }
+    }
+}
+
+extension HubClientError {
+    fileprivate var isGone: Bool { if case .refused(410, _, _, _) = self { true } else { false } }
+}
+
+extension TextIdentifier {
+    /// An id that was checked before it was stored.
+    init(stored text: String) throws(HubClientError) {
+        do {
+            try self.init(text)
+        } catch {
+            throw .malformedReply("a stored id is not valid: \(error.detail)")
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import HubClient
+import HubProtocol
+
+/// Who has a push handle, and which of two states the hub has.
+extension UserDevices {
+    /// Deletes what other users have registered for a push handle: it belongs to the user who registers it last.
+    ///
+    /// A device that is registered under a new id by its next user would else go on to show its former user's
+    /// notifications. Whoever has learnt somebody's handle can take it in this way, and gets no notification by that:
+    /// the handle leads to the device of its owner, who registers it again at the next start of the app.
+    ///
+    /// To be called in the handle's turn, before the handle is registered for its new user.
+    ///
+    /// - Throws: 503 while a registration for another user may still reach the hub; what the hub's failure means.
+    func takeHandle(
+        _ channel: PushChannel,
+        for wish: Device.Holder,
+        except key: DeviceKey,
+        _ network: ClientNetwork
+    ) async throws {
+        let handle = HandleDigest(channel)
+        // One more than may be merged, and the one that is registered now.
+        let limit = Self.maximumMerged + 2
+        let others = try await store.readDevices {
+            try $0.devices(with: handle, ofOthersThan: wish.user, limit: limit).filter { $0.key != key }
+        }
+        for device in others.prefix(Self.maximumMerged) {
+            try await turns.pass(device.key) { try await take(device.key, channel, wish, network) }
+        }
+        guard others.count <= Self.maximumMerged else {
+            throw BackendRefusal.unavailable("The push handle is registered too often.", retryAfter: .seconds(1))
+        }
+    }
+
+    /// Deletes another user's device, if it still is one with this push handle.
+    private func take(
+        _ key: DeviceKey,
+        _ channel: PushChannel,
+        _ wish: Device.Holder,
+        _ network: ClientNetwork
+    ) async throws {
+        guard var device = try await foreignDevice(key, wish) else { return }
+        while device.isLate(at: timestamp) {
+            guard try await resolveDoubt(about: device, for: wish, channel) else { break }
+            guard let next = try await foreignDevice(key, wish) else { return }
+            device = next
+        }
+        try await erase(key)
+        for user in Set(device.holders.map(\.user)) where user != wish.user {
+            noteTakeOver(from: user, to: wish.user, network)
+        }
+    }
+
+    /// A device with the push handle of a wish that another user has, or may have.
+    private func foreignDevice(_ key: DeviceKey, _ wish: Device.Holder) async throws -> Device? {
+        let device = try await store.readDevices { try $0.device(key) }
+        guard let device, wish.handle.map(device.has) == true else { return nil }
+        return device.holders.contains { $0.user != wish.user } ? device : nil
+    }
+
+    /// Asks the hub which of two states a device has, where a call was left without an answer.
+    ///
+    /// To be called in the device's turn. Without this, the second call in a row that is left without an answer would
+    /// make the store forget what the first one may have done.
+    ///
+    /// - Returns: True if the device is stored with another state now.
+    /// - Throws: 503 while a call may still be done that gives the device another state than the one that is wished for.
+    func resolveDoubt(
+        about device: Device,
+        for wish: Device.Holder,
+        _ channel: PushChannel
+    ) async throws -> Bool {
+        let at = timestamp
+        guard device.isInDoubt(for: wish, at: at) else { return false }
+        let found = try await state(of: device.key, comparing: channel)
+        let late = device.late?.pending(at: at)
+        if let wanted = device.wanted, wanted != device.holder, found?.matches(wanted) == true {
+            // The only late call has been done.
+            let rest = late?.count == 1 ? nil : late
+            try await settle(device, as: wanted, late: rest)
+            return true
+        }
+        if let late {
+            throw BackendRefusal.unavailable(
+                "An earlier change of this device may still be made.",
+                retryAfter: late.until - at
+            )
+        }
+        if found == nil, device.holder.handle == nil {
+            try await store.changeDevices { try $0.remove(device.key) }
+        } else {
+            try await settle(device, as: found?.completed(by: device.holder) ?? device.holder, late: nil)
+        }
+        return true
+    }
+
+    private func settle(_ device: Device, as holder: Device.Holder, late: LateCalls?) async throws {
+        let changedAt = device.changedAt
+        try await store.changeDevices { try $0.settle(holder, of: device.key, at: changedAt, late: late) }
+    }
+
+    /// The state of a device at the hub; `nil` if the hub has none of this id.
+    private func state(of key: DeviceKey, comparing channel: PushChannel) async throws(BackendRefusal) -> HubState? {
+        try await hubAnswer { hub throws(HubClientError) -> HubState? in
+            switch key.kind {
+            case .registration:
+                do throws(HubClientError) {
+                    let found = try await hub.registration(try RegistrationID(stored: key.id))
+                    return HubState(user: DeviceTags.user(in: found.tags), handle: HandleDigest(found.pushChannel))
+                } catch .refused(404, _, _, _) {
+                    return nil
+                }
+            case .installation:
+                let id = try InstallationID(stored: key.id)
+                guard let found = try await hub.installation(id, comparing: channel) else { return nil }
+                // A stream's channel is a secret, which no hub tells.
+                let known = found.hasSameChannel ? channel : found.installation.pushChannel
+                return HubState(
+                    user: DeviceTags.user(in: found.installation.tags),
+                    handle: known.map { HandleDigest($0) }
+                )
+            }
+        }
+    }
+}
+
+/// Who has a device, by what a hub says.
+private struct HubState {
+    /// `nil` without a user's tag.
+    let user: String?
+    /// `nil` where the hub does not tell.
+    let handle: HandleDigest?
+
+    func matches(_ holder: Device.Holder) -> Bool {
+        user == holder.user && (handle == nil || handle == holder.handle)
+    }
+
+    func completed(by holder: Device.Holder) -> Device.Holder {
+        Device.Holder(user: user ?? holder.user, handle: handle ?? holder.handle)
+    }
+}

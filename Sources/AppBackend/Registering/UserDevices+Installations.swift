@@ -1,0 +1,97 @@
+import HubClient
+import HubProtocol
+
+extension UserDevices {
+    /// Registers an installation for a user.
+    ///
+    /// - Throws: 409 for an id of another device; what the hub's failure means.
+    func put(_ installation: Installation, for user: UserName, from network: ClientNetwork) async throws {
+        guard let channel = installation.pushChannel else {
+            throw BackendRefusal.badRequest("The member 'pushChannel' is missing.")
+        }
+        let key = DeviceKey.installation(installation.id)
+        let wish = Device.Holder(user: user.key, handle: HandleDigest(channel))
+        var tagged = installation
+        tagged.tags.append(DeviceTags.tag(of: user))
+        let wanted = tagged
+        try await handleTurns.pass(HandleDigest(channel)) {
+            for _ in 0..<Self.maximumTries {
+                // Ids are no secrets: nobody whose device it is not holds its turn.
+                let former = try await store.readDevices { try $0.device(key) }
+                if let former {
+                    try checkOwner(former, wish)
+                } else {
+                    try await checkChannel(of: installation.id, channel)
+                }
+                if former?.isHeld(by: user.key) != true { try await makeRoom(nil, user.key) }
+                try await takeHandle(channel, for: wish, except: key, network)
+                let isDone = try await turns.pass(key) {
+                    try await write(wanted, channel, wish, wasKnown: former != nil, network)
+                }
+                if isDone { return }
+            }
+            throw BackendRefusal.busyDevice
+        }
+    }
+
+    /// Writes an installation to the hub while nobody else changes it.
+    ///
+    /// - Returns: `false` if its owner must be checked once more.
+    private func write(
+        _ installation: Installation,
+        _ channel: PushChannel,
+        _ wish: Device.Holder,
+        wasKnown: Bool,
+        _ network: ClientNetwork
+    ) async throws -> Bool {
+        let key = DeviceKey.installation(installation.id)
+        let former = try await store.readDevices { try $0.device(key) }
+        guard let former else {
+            if wasKnown { return false }
+            try await put(installation, from: nil, to: wish, network)
+            return true
+        }
+        try checkOwner(former, wish)
+        if try await resolveDoubt(about: former, for: wish, channel) { return false }
+        try await put(installation, from: former, to: wish, network)
+        return true
+    }
+
+    private func put(
+        _ installation: Installation,
+        from former: Device?,
+        to wish: Device.Holder,
+        _ network: ClientNetwork
+    ) async throws {
+        try await change(.installation(installation.id), from: former, to: wish, network) {
+            hub throws(HubClientError) in try await hub.put(installation)
+        }
+    }
+
+    /// - Throws: 409 unless the user, or the device, is the one that registered the installation here.
+    private func checkOwner(_ device: Device, _ wish: Device.Holder) throws(BackendRefusal) {
+        let isOwn = device.isHeld(by: wish.user) || wish.handle.map(device.has) ?? false
+        if !isOwn { throw .foreignInstallation }
+    }
+
+    /// Checks an installation that was not registered here: an agent that signs in only now has registered it at the hub.
+    ///
+    /// - Throws: 409 if the hub has it with another push channel.
+    private func checkChannel(of id: InstallationID, _ channel: PushChannel) async throws(BackendRefusal) {
+        let found = try await hubAnswer { hub throws(HubClientError) in
+            try await hub.installation(id, comparing: channel)
+        }
+        if found?.hasSameChannel == false { throw .foreignInstallation }
+    }
+
+    /// Deletes an installation of a user; one that is none of the user's stays, and looks the same.
+    func delete(_ id: InstallationID, for user: UserName) async throws {
+        try await remove(.installation(id), of: user.key)
+    }
+}
+
+extension BackendRefusal {
+    fileprivate static let foreignInstallation = conflict(
+        "The installation exists and belongs to another device: use another id."
+    )
+}

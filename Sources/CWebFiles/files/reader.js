@@ -1,0 +1,182 @@
+// Keeps the reader's page up to date. Without it the page is complete, and shows news after each reload.
+const news = document.getElementById("news");
+const list = document.getElementById("messages");
+const blank = document.getElementById("message");
+const connection = document.getElementById("connection");
+const maximumMessages = 50;
+const title = document.title;
+
+// Text in the reader's own language and time zone; the page itself has UTC.
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+
+function showTime(element) {
+  const date = new Date(element.dateTime);
+  if (Number.isNaN(date.getTime())) return;
+  const isToday = day.format(date) === day.format(new Date());
+  element.textContent = (isToday ? clock : moment).format(date);
+  element.title = moment.format(date);
+}
+
+// Without characters that would change how the rest of the page reads.
+function fill(element, text) {
+  element.textContent = (text ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
+}
+
+// Only addresses of pages; a publisher may have written anything.
+function address(text) {
+  try {
+    const url = new URL(text);
+    return url.protocol === "https:" || url.protocol === "http:" ? url.href : null;
+  } catch {
+    return null;
+  }
+}
+
+const statusText = { update: "Update", correction: "Correction", withdrawn: "Withdrawn" };
+let unseen = 0;
+
+function remove(predicate) {
+  for (const item of [...list.children]) if (predicate(item)) item.remove();
+}
+
+function show(body, position) {
+  const sequence = position.split("-").pop();
+  if ([...list.children].some((item) => item.dataset.sequence === sequence)) return;
+  const item = blank.content.firstElementChild.cloneNode(true);
+  item.dataset.sequence = sequence;
+  item.dataset.story = body.story ?? "";
+  item.classList.add("new", "arrived");
+  item.classList.toggle("urgent", ["critical", "high", "urgent", "breaking"].includes((body.urgency ?? "").toLowerCase()));
+  item.classList.toggle("withdrawn", body.status === "withdrawn");
+  fill(item.querySelector(".category"), body.category);
+  fill(item.querySelector(".status"), statusText[body.status]);
+  const time = item.querySelector("time");
+  time.dateTime = new Date().toISOString();
+  showTime(time);
+  const heading = item.querySelector("h3");
+  const text = body.title || body.message || "";
+  const link = address(body.localizedLink || body.link || "");
+  const label = document.createElement(link ? "a" : "span");
+  if (link) Object.assign(label, { href: link, rel: "noopener noreferrer" });
+  label.dir = "auto";
+  fill(label, text);
+  heading.replaceChildren(label);
+  fill(item.querySelector(".text"), body.title ? body.message : "");
+  const replaced = new Set([body.story, ...(body.replaces ?? "").split(" ")].filter(Boolean));
+  remove((other) => replaced.has(other.dataset.story));
+  list.prepend(item);
+  document.getElementById("empty").hidden = true;
+  remove((other) => [...list.children].indexOf(other) >= maximumMessages);
+  if (document.hidden) document.title = `(${++unseen}) ${title}`;
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  unseen = 0;
+  document.title = title;
+});
+
+for (const time of document.querySelectorAll("time")) showTime(time);
+
+// One stream for all tabs: browsers allow six connections to a host. The tab that holds the lock has it, and tells the others.
+let position = news.dataset.position ?? "";
+const recent = [];
+const channel = "BroadcastChannel" in window ? new BroadcastChannel(`newswire ${news.dataset.events}`) : null;
+
+function take(entry) {
+  if (entry.position) position = entry.position;
+  if (entry.kind === "message") show(entry.body, entry.position);
+  if (entry.kind === "gap") {
+    const gap = document.getElementById("gap");
+    fill(gap, `Some messages are missing here: ${entry.reason}.`);
+    gap.hidden = false;
+  }
+  if (entry.kind === "state") fill(connection, entry.text);
+}
+
+function tell(entry) {
+  take(entry);
+  if (entry.kind === "message") recent.push(entry);
+  if (recent.length > maximumMessages) recent.shift();
+  channel?.postMessage(entry);
+}
+
+let source = null;
+let pause = 1000;
+let state = "";
+
+function say(text) {
+  state = text;
+  tell({ kind: "state", text });
+}
+
+function connect() {
+  source?.close();
+  source = new EventSource(`${news.dataset.events}?lastEventId=${encodeURIComponent(position)}`);
+  source.onopen = () => {
+    pause = 1000;
+    say("Live");
+  };
+  source.onmessage = (message) => {
+    const { body } = JSON.parse(message.data);
+    tell({ kind: "message", position: message.lastEventId, body });
+  };
+  source.addEventListener("gap", (message) => {
+    tell({ kind: "gap", position: message.lastEventId, reason: JSON.parse(message.data).reason });
+  });
+  // Another window of this browser reads on where windows cannot share a stream.
+  source.addEventListener("replaced", () => {
+    source.close();
+    source = null;
+    say("Live in another window");
+  });
+  // The choice has changed in another tab, or the session has ended.
+  source.addEventListener("revoked", () => location.reload());
+  source.onerror = async () => {
+    if (source?.readyState !== EventSource.CLOSED) return say("Reconnecting…");
+    say("The server is not reachable. Trying again…");
+    await new Promise((resume) => setTimeout(resume, pause * (0.5 + Math.random())));
+    pause = Math.min(pause * 2, 30000);
+    try {
+      const answer = await fetch(news.dataset.session, { cache: "no-store" });
+      if (answer.status === 401) return location.reload();
+    } catch {
+      // The server is away: the next attempt will tell.
+    }
+    if (source?.readyState === EventSource.CLOSED) connect();
+  };
+}
+
+function lead() {
+  connect();
+  addEventListener("online", connect);
+  // Held until the tab is closed.
+  return new Promise(() => {});
+}
+
+function readAlone() {
+  connect();
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) return connect();
+    source?.close();
+    source = null;
+  });
+  addEventListener("focus", () => source ?? connect());
+}
+
+if (news.dataset.events) {
+  if (navigator.locks && channel) {
+    channel.onmessage = ({ data }) => {
+      if (data.kind !== "hello") return take(data);
+      if (!source) return;
+      for (const entry of recent) channel.postMessage(entry);
+      channel.postMessage({ kind: "state", text: state });
+    };
+    channel.postMessage({ kind: "hello" });
+    navigator.locks.request(`newswire ${news.dataset.events}`, lead);
+  } else {
+    readAlone();
+  }
+}

@@ -1,0 +1,53 @@
+#include "web_files.h"
+
+// C23; clang takes it in earlier standards as an extension, with a warning.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+#define BYTES(name) static const unsigned char name[] = {
+#define END };
+
+BYTES(icon_svg)
+#embed "files/icon.svg"
+END
+BYTES(invitation_mustache)
+#embed "files/invitation.mustache"
+END
+BYTES(layout_mustache)
+#embed "files/layout.mustache"
+END
+BYTES(message_mustache)
+#embed "files/message.mustache"
+END
+BYTES(notice_mustache)
+#embed "files/notice.mustache"
+END
+BYTES(reader_js)
+#embed "files/reader.js"
+END
+BYTES(reader_mustache)
+#embed "files/reader.mustache"
+END
+BYTES(sign_in_mustache)
+#embed "files/sign-in.mustache"
+END
+BYTES(style_css)
+#embed "files/style.css"
+END
+
+#define FILE(name, bytes) { name, bytes, sizeof bytes }
+
+static const struct web_file files[] = {
+    FILE("icon.svg", icon_svg),
+    FILE("invitation.mustache", invitation_mustache),
+    FILE("layout.mustache", layout_mustache),
+    FILE("message.mustache", message_mustache),
+    FILE("notice.mustache", notice_mustache),
+    FILE("reader.js", reader_js),
+    FILE("reader.mustache", reader_mustache),
+    FILE("sign-in.mustache", sign_in_mustache),
+    FILE("style.css", style_css),
+};
+
+size_t web_file_count(void) { return sizeof files / sizeof files[0]; }
+
+struct web_file web_file_at(size_t index) { return files[index]; }

@@ -1,0 +1,13 @@
+/// The words of a server, fit for a line of ours.
+enum OneLine {
+    private static let maximumLength = 500
+
+    /// One printable line of bounded length, whatever the other side wrote.
+    static func text(_ text: String) -> String {
+        let scalars = text.unicodeScalars.map { scalar in
+            scalar.properties.generalCategory == .control || scalar.properties.isBidiControl ? " " : scalar
+        }
+        let line = String(String.UnicodeScalarView(scalars.prefix(maximumLength)))
+        return line.split(separator: " ").joined(separator: " ")
+    }
+}

@@ -1,0 +1,73 @@
+package import HTTPTypes
+package import HubProtocol
+import HubRouting
+package import Hummingbird
+import Logging
+package import NIOCore
+
+/// Calls of this process to its hubs: they pass through the same routes as those of clients, without a connection, and so
+/// without TLS and without a place among the connections.
+package struct InternalCalls: Sendable {
+    let directory: HubDirectory
+    let responder: RouterResponder<HubRequestContext>
+    let logger: Logger
+
+    /// The body of a reply is larger than its caller takes.
+    package struct TooLarge: Error {}
+
+    /// Sends a request.
+    ///
+    /// - Parameters:
+    ///   - head: With a path from the root.
+    ///   - body: The whole body.
+    ///   - replyLimit: Bytes of the largest reply.
+    /// - Returns: Whatever the hub answers, refusals included.
+    /// - Throws: ``TooLarge``; what a route throws while it writes its reply.
+    package func send(
+        _ head: HTTPRequest,
+        body: ByteBuffer,
+        replyLimit: Int
+    ) async throws -> (head: HTTPResponse, body: ByteBuffer) {
+        let request = Request(head: head, body: RequestBody(buffer: body))
+        let response = try await responder.respond(to: request, context: HubRequestContext(logger: logger))
+        let collected = Collector(limit: replyLimit)
+        try await response.body.write(collected)
+        return (response.head, collected.bytes)
+    }
+
+    /// Sends a request without a body, for a reply that is passed on as it is written, such as a stream.
+    ///
+    /// `channel` is the connection that it is made for, whose address quotas count.
+    package func open(_ head: HTTPRequest, for channel: any Channel) async throws -> Response {
+        try await responder.respond(
+            to: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
+            context: HubRequestContext(logger: logger, channel: channel)
+        )
+    }
+
+    /// The rule with which a hub can be managed now: one of its own, else one of the namespace.
+    ///
+    /// Keys change while the server runs; ask for each call.
+    ///
+    /// - Returns: `nil` if there is no such rule.
+    package func managingRule(of hub: HubName) -> AccessRule? {
+        let own = (try? directory.hub(named: hub.text))?.status.rules.hub ?? []
+        let managing = (own + directory.namespaceRules).filter { $0.rights.grants(.manage) }
+        return managing.first { $0.name == AccessRule.defaultFullName } ?? managing.first
+    }
+
+    /// The body of a reply, as far as it is written; for one writer.
+    private final class Collector: ResponseBodyWriter {
+        private(set) var bytes = ByteBuffer()
+        private let limit: Int
+
+        init(limit: Int) { self.limit = limit }
+
+        func write(_ buffer: ByteBuffer) async throws {
+            guard bytes.readableBytes + buffer.readableBytes <= limit else { throw TooLarge() }
+            bytes.writeImmutableBuffer(buffer)
+        }
+
+        func finish(_ trailingHeaders: HTTPFields?) async throws {}
+    }
+}

@@ -1,0 +1,76 @@
+import HubProtocol
+package import Hummingbird
+import Logging
+import NIOCore
+package import ServiceLifecycle
+
+/// An application that a server has on its port beside its hubs, below a path of its own.
+package struct MountedApplication: Sendable {
+    /// For operators.
+    let name: String
+    /// Run as long as requests are served.
+    let services: [any Service]
+    /// Why the application cannot serve; `nil` if it can.
+    let obstacle: @Sendable () -> String?
+    /// Lines for `/metrics` in the text format of Prometheus.
+    let metrics: @Sendable () async -> String
+    private let prefix: [UInt8]
+    private let answer: @Sendable (Request, any Channel, Logger) async throws -> Response
+
+    /// Mounts a responder.
+    ///
+    /// - Parameters:
+    ///   - name: For operators, as in "app backend".
+    ///   - segment: First segment of the application's paths, in lower case; not one that a hub's name can be.
+    ///   - responder: Answers requests whose paths begin with it, ignoring case; it gets whole paths.
+    ///   - services: Run as long as requests are served. One that ends earlier ends the server.
+    ///   - obstacle: Why the application cannot serve; `nil` if it can. Answers at once.
+    ///   - metrics: Lines for `/metrics` in the text format of Prometheus.
+    package init<Responder: HTTPResponder>(
+        _ name: String,
+        below segment: String,
+        responder: Responder,
+        services: [any Service] = [],
+        obstacle: @escaping @Sendable () -> String? = { nil },
+        metrics: @escaping @Sendable () async -> String = { "" }
+    ) where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+        precondition((try? HubName(segment)) == nil, "a hub could have this name")
+        self.name = name
+        self.services = services
+        self.obstacle = obstacle
+        self.metrics = metrics
+        prefix = Array("/\(segment)/".utf8)
+        answer = { request, channel, logger in
+            let source = ApplicationRequestContextSource(channel: channel, logger: logger)
+            return try await responder.respond(to: request, context: Responder.Context(source: source))
+        }
+    }
+
+    /// True for a path, as it was sent, that is the application's.
+    func serves(_ path: String) -> Bool {
+        let utf8 = path.utf8.prefix(prefix.count)
+        return utf8.count == prefix.count && zip(utf8, prefix).allSatisfy { Self.lowercased($0) == $1 }
+    }
+
+    func respond(to request: Request, on channel: any Channel, logger: Logger) async throws -> Response {
+        try await answer(request, channel, logger)
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte + 32 : byte
+    }
+}
+
+/// Passes requests to the application whose paths they are on, and all others to the hubs.
+struct MountingResponder: HTTPResponder {
+    let applications: [MountedApplication]
+    let hubs: RouterResponder<HubRequestContext>
+
+    func respond(to request: Request, context: HubRequestContext) async throws -> Response {
+        let path = request.uri.path
+        guard let channel = context.channel, let application = applications.first(where: { $0.serves(path) }) else {
+            return try await hubs.respond(to: request, context: context)
+        }
+        return try await application.respond(to: request, on: channel, logger: context.logger)
+    }
+}

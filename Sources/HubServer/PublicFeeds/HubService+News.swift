@@ -1,0 +1,41 @@
+package import HubProtocol
+import HubRouting
+package import WebPages
+
+/// The news of some of a hub's categories, as of one moment.
+package struct HubNews: Sendable {
+    /// The newest stories and withdrawals, the newest first.
+    package let tellings: [Telling]
+    /// The end of the log, where a stream goes on after them.
+    package let position: StreamPosition
+    /// Why messages after an earlier position may be missing; `nil` if none are.
+    package let gap: String?
+}
+
+extension HubService {
+    /// True for a hub that is there and not disabled.
+    package func serves(_ hub: HubName) -> Bool {
+        (try? directory.hub(named: hub.text))?.status.isDisabled == false
+    }
+
+    /// Reads the newest news of some categories that everybody may read.
+    ///
+    /// `position` is where a reader was at the last visit. It throws what SQLite says, and 404 for a hub that is gone.
+    package func news(of tags: [Tag], in name: HubName, since position: StreamPosition?) async throws -> HubNews {
+        let hub = try directory.hub(named: name.text)
+        let (head, dropped) = (hub.status.head, hub.status.droppedThrough)
+        let tellings = try await hub.publicFeeds.news(of: tags, in: hub)
+        var gap: String?
+        if let position {
+            switch directory.epochs.resume(position.text, created: .start, top: head, droppedThrough: dropped) {
+            case .resume: break
+            case .gap(_, let reason, _), .strangeCursor(_, let reason, _): gap = reason
+            }
+        }
+        return HubNews(
+            tellings: tellings.filter { $0.sequence <= head },
+            position: StreamPosition(epoch: directory.epochs.current, sequence: head),
+            gap: gap
+        )
+    }
+}

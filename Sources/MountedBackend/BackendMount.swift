@@ -1,0 +1,207 @@
+package import AppBackend
+import HostSystem
+import HubClient
+import HubProtocol
+package import HubServer
+import Hummingbird
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// The app backend on a hub's port, with the hub of the same process behind it.
+///
+/// Where there are no users yet there is no database either: nobody can sign in, and nothing is made. The database is opened
+/// as soon as it is there.
+package final class BackendMount: Sendable {
+    /// Where the app backend keeps what it stores.
+    package struct Files: Sendable {
+        let database: String
+        let key: String
+
+        package init(database: String, key: String) {
+            self.database = database
+            self.key = key
+        }
+    }
+
+    /// Between two looks for a database, or at whether the app backend can serve.
+    package static let checkInterval = Duration.seconds(5)
+
+    private struct Serving: Sendable {
+        let backend: AppBackend
+        let responder: RouterResponder<BackendRequestContext>
+    }
+
+    private struct State {
+        var serving: Serving?
+        /// Why the database could not be opened, and when the next attempt may be made.
+        var failure: (reason: String, until: ContinuousClock.Instant)?
+        /// Why the app backend cannot serve, as the last check has found.
+        var obstacle: String?
+    }
+
+    private let files: Files
+    private let hub: HubClient
+    private let configuration: BackendConfiguration
+    private let checkInterval: Duration
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// An app backend for the hub that a server's connection strings are for.
+    package init(
+        _ files: Files,
+        on service: HubService,
+        configuration: BackendConfiguration,
+        checkInterval: Duration = BackendMount.checkInterval,
+        logger: Logger
+    ) {
+        self.files = files
+        self.checkInterval = checkInterval
+        self.logger = logger
+        let (calls, name) = (service.internalCalls, service.primaryHubName)
+        hub = HubClient(hub: name, at: InternalTransport.origin, through: InternalTransport(calls: calls)) {
+            // Keys change while the hub serves.
+            calls.managingRule(of: name).map { SigningKey(rule: $0.name, key: $0.primaryKey) }
+        }
+        var configuration = configuration
+        configuration.onSignedIn = { service.prove($0) }
+        self.configuration = configuration
+    }
+
+    /// What the hub mounts.
+    package var application: MountedApplication {
+        MountedApplication(
+            "app backend",
+            below: "api",
+            responder: Responder(mount: self),
+            services: [Upkeep(mount: self)],
+            obstacle: { self.state.withLock { $0.obstacle } },
+            metrics: { await self.metrics() }
+        )
+    }
+
+    /// The app backend; `nil` while there is no database.
+    ///
+    /// - Throws: ``BackendRefusal`` when the database cannot be used. It is tried again after a while.
+    private func serving() throws(BackendRefusal) -> Serving? {
+        let (result, failure) = state.withLock { state -> (Result<Serving?, BackendRefusal>, String?) in
+            if let serving = state.serving { return (.success(serving), nil) }
+            guard HostFile.exists(files.database) else { return (.success(nil), nil) }
+            if let failure = state.failure, .now < failure.until { return (.failure(Self.unusable), nil) }
+            do {
+                let serving = try open()
+                state.serving = serving
+                state.failure = nil
+                return (.success(serving), nil)
+            } catch {
+                let isNew = state.failure?.reason != "\(error)"
+                state.failure = ("\(error)", .now + checkInterval)
+                return (.failure(Self.unusable), isNew ? "\(error)" : nil)
+            }
+        }
+        if let failure {
+            logger.error("the app backend cannot use its files", metadata: ["error.reason": "\(failure)"])
+        }
+        return try result.get()
+    }
+
+    /// No lines where there are no users.
+    private func metrics() async -> String {
+        do throws(BackendRefusal) {
+            guard let serving = try serving() else { return "" }
+            return await serving.backend.metrics()
+        } catch {
+            return AppBackend.metricsOfUnusable
+        }
+    }
+
+    private static let unusable = BackendRefusal.unavailable(
+        "The server cannot do this now.",
+        retryAfter: checkInterval
+    )
+
+    private func open() throws -> Serving {
+        let backend = AppBackend(
+            store: try BackendStore(path: files.database),
+            secrets: try PayloadBox(keyFile: files.key),
+            hub: hub,
+            configuration: configuration,
+            logger: logger
+        )
+        return Serving(backend: backend, responder: backend.responder())
+    }
+
+    /// Finds out whether the app backend can serve, and says so when that has changed.
+    private func check() async {
+        var obstacle: String?
+        do throws(BackendRefusal) {
+            obstacle = await (try serving())?.backend.obstacle()
+        } catch {
+            obstacle = "the database cannot be used"
+        }
+        let (now, before) = state.withLock { state in
+            defer { state.obstacle = obstacle }
+            return (obstacle, state.obstacle)
+        }
+        guard now != before else { return }
+        if let now {
+            logger.warning("the app backend is not ready", metadata: ["error.reason": "\(now)"])
+        } else {
+            logger.notice("the app backend is ready again")
+        }
+    }
+}
+
+extension BackendMount {
+    private struct Responder: HTTPResponder {
+        let mount: BackendMount
+
+        func respond(to request: Request, context: BackendRequestContext) async throws -> Response {
+            let serving: Serving?
+            do throws(BackendRefusal) {
+                serving = try mount.serving()
+            } catch {
+                return try error.response(from: request, context: context)
+            }
+            guard let serving else {
+                // What everybody is told who cannot sign in.
+                let refusal = BackendRefusal.unauthorized("Sign in with a name and password, or with a token.")
+                return try refusal.response(from: request, context: context)
+            }
+            return try await serving.responder.respond(to: request, context: context)
+        }
+    }
+
+    /// Runs the app backend's services once there is one, and looks again and again whether it can serve.
+    private struct Upkeep: Service {
+        let mount: BackendMount
+
+        func run() async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    await cancelWhenGracefulShutdown {
+                        while !Task.isCancelled {
+                            await mount.check()
+                            try? await Task.sleep(for: mount.checkInterval)
+                        }
+                    }
+                }
+                if let backend = await mount.opened() {
+                    for service in backend.services { group.addTask { try await service.run() } }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// The app backend, once it is open; `nil` if a stop comes first.
+    private func opened() async -> AppBackend? {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                if let serving = self.state.withLock({ $0.serving }) { return serving.backend }
+                try? await Task.sleep(for: .seconds(1))
+            }
+            return nil
+        }
+    }
+}

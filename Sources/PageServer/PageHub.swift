@@ -1,0 +1,66 @@
+import AppBackend
+import HTTPTypes
+import HubClient
+import HubProtocol
+import HubServer
+import Hummingbird
+import MountedBackend
+import NIOCore
+
+/// A hub of this process, as pages need it.
+struct PageHub: Sendable {
+    let name: HubName
+    private let service: HubService
+    private let calls: InternalCalls
+    private let client: HubClient
+
+    /// `nil` for a hub that is unknown or disabled.
+    init?(_ name: HubName, of service: HubService, _ calls: InternalCalls) {
+        guard service.serves(name) else { return nil }
+        self.name = name
+        self.service = service
+        self.calls = calls
+        client = HubClient(hub: name, at: InternalTransport.origin, through: InternalTransport(calls: calls)) {
+            calls.managingRule(of: name).map { SigningKey(rule: $0.name, key: $0.primaryKey) }
+        }
+    }
+
+    /// The categories that publishers have announced, in order.
+    func categories() async throws -> [String] { try await client.categories() ?? [] }
+
+    func news(of tags: [Tag], since position: StreamPosition?) async throws -> HubNews {
+        try await service.news(of: tags, in: name, since: position)
+    }
+
+    func put(_ installation: Installation, channel: PushChannelSecret) async throws {
+        try await client.put(installation, channel: channel)
+    }
+
+    func delete(_ id: InstallationID, channel: PushChannelSecret) async throws {
+        try await client.delete(id, channel: channel)
+    }
+
+    /// Has the hub answer a request of its own routes.
+    func passOn(_ request: PageRequest) async throws -> Response {
+        try await calls.open(request.request.head, for: request.context.channel)
+    }
+
+    /// Opens the stream of server-sent events of an installation.
+    ///
+    /// - Returns: What the hub answers, refusals included.
+    func events(
+        of id: InstallationID,
+        channel: PushChannelSecret,
+        after position: String?,
+        for request: PageRequest
+    ) async throws -> Response {
+        var head = try InternalTransport.head(
+            of: client.eventRequest(installation: id, channel: channel, after: position)
+        )
+        // Quotas count the reader's address, not a proxy's.
+        for name in ["Forwarded", "X-Forwarded-For"] {
+            head.headerFields[named: name] = request.request.headers[named: name]
+        }
+        return try await calls.open(head, for: request.context.channel)
+    }
+}

@@ -1,0 +1,46 @@
+import AppBackend
+package import HubServer
+import Logging
+import ServiceLifecycle
+
+extension PageServer {
+    /// What the hub mounts.
+    package var application: MountedApplication {
+        MountedApplication("pages", below: "-", responder: responder(), services: [SessionUpkeep(pages: self)])
+    }
+
+    /// Ends the sessions that have expired, with what they registered.
+    func endExpiredSessions() async throws {
+        for name in try await store.hubNames() {
+            guard let hub = hub(name) else { continue }
+            for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
+                try await hub.delete(session.installation, channel: session.channel)
+                try await store.end(session)
+            }
+        }
+    }
+
+    /// Sessions that one round ends of a hub; the others wait for the next one.
+    private static let endedAtOnce = 500
+
+    private struct SessionUpkeep: Service {
+        static let interval = Duration.seconds(3_600)
+
+        let pages: PageServer
+
+        func run() async throws {
+            await cancelWhenGracefulShutdown {
+                repeat {
+                    do {
+                        try await pages.endExpiredSessions()
+                    } catch {
+                        pages.logger.warning(
+                            "sessions of readers that have expired stay for now",
+                            metadata: ["error.reason": "\(error)"]
+                        )
+                    }
+                } while (try? await Task.sleep(for: Self.interval)) != nil
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package import AppBackend
+import HTTPTypes
+import HubProtocol
+package import HubServer
+package import Hummingbird
+package import Logging
+import NIOCore
+import NetworkAddresses
+import WebPages
+
+/// The pages of the hubs of one server, below `/-/`.
+package final class PageServer: Sendable {
+    let store: PageStore
+    let door: PageDoor
+    let proxies: TrustedProxies
+    let clock: BackendClock
+    let templates: PageTemplates
+    private let service: HubService
+    private let calls: InternalCalls
+    let logger: Logger
+
+    /// - Throws: What is wrong with a template, which would be a fault of the build.
+    package init(
+        store: PageStore,
+        on service: HubService,
+        _ configuration: HubConfiguration,
+        clock: BackendClock = .system,
+        logger: Logger
+    ) throws {
+        self.store = store
+        self.service = service
+        self.logger = logger
+        self.clock = clock
+        door = PageDoor(configuration)
+        proxies = TrustedProxies(configuration.trustedProxies)
+        calls = service.internalCalls
+        templates = try PageTemplates()
+    }
+
+    /// `nil` for a hub that is unknown or disabled.
+    func hub(_ name: HubName) -> PageHub? { PageHub(name, of: service, calls) }
+
+    /// Makes a responder for all routes, and for no others.
+    package func responder() -> RouterResponder<BackendRequestContext> {
+        let router = Router(context: BackendRequestContext.self)
+        router.add(middleware: PageErrors(logger: logger, templates: templates))
+        router.add(middleware: IdentifyClient(trustedProxies: proxies))
+        for asset in WebAsset.all {
+            for method in [HTTPRequest.Method.get, .head] {
+                router.on(RouterPath(asset.path), method: method) { _, _ in asset.response(method) }
+            }
+        }
+        for route in PageRoutes.all {
+            router.on(RouterPath(route.address), method: route.method) { request, context in
+                let text = PercentEncoding.decode(context.parameters.get("hub") ?? "")
+                // A hub that is unknown, disabled or without pages looks the same.
+                guard self.door.access != .off, let name = text.flatMap({ try? HubName($0) }),
+                    let hub = self.hub(name)
+                else { throw PageRefusal.notFound }
+                return try await route.handle(PageRequest(self, hub: hub, request: request, context: context))
+            }
+        }
+        return router.buildResponder()
+    }
+}
+
+extension WebAsset {
+    fileprivate func response(_ method: HTTPRequest.Method) -> Response {
+        var headers = PageHeaders.common(mediaType)
+        headers[.cacheControl] = "public, max-age=31536000, immutable"
+        let response = Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
+        return method == .head ? response.createHeadResponse() : response
+    }
+}

@@ -1,0 +1,48 @@
+import AppBackend
+import GRDB
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import SQLiteFiles
+import WebPages
+
+/// Answers with a page where a request is refused or fails; failures are logged, and readers learn nothing of them.
+struct PageErrors: RouterMiddleware {
+    let logger: Logger
+    private let templates: PageTemplates
+
+    init(logger: Logger, templates: PageTemplates) {
+        self.logger = logger
+        self.templates = templates
+    }
+
+    func handle(
+        _ request: Request,
+        context: BackendRequestContext,
+        next: (Request, BackendRequestContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let refusal as PageRefusal {
+            return response(refusal, request)
+        } catch let error as HTTPError where error.status == .notFound {
+            return response(.notFound, request)
+        } catch is CancellationError {
+            return response(.stopping, request)
+        } catch {
+            let reason = (error as? DatabaseError)?.reason ?? "\(error)"
+            logger.error(
+                "a page could not be served",
+                metadata: ["http.route": "\(context.endpointPath ?? "")", "error.reason": "\(reason)"]
+            )
+            return response(.failed, request)
+        }
+    }
+
+    private func response(_ refusal: PageRefusal, _ request: Request) -> Response {
+        let body = ByteBuffer(string: templates.render(refusal.page))
+        let response = Response(status: refusal.status, headers: PageHeaders.html(), body: .init(byteBuffer: body))
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+}

@@ -1,0 +1,36 @@
+import HTTPTypes
+
+/// Headers of all pages.
+enum PageHeaders {
+    /// Nothing but files of our own is loaded, nothing is framed, and script makes no markup of text.
+    ///
+    /// Source: W3C Content Security Policy Level 3; Trusted Types.
+    static let policy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+        "manifest-src 'self'", "worker-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'", "trusted-types worker",
+    ].joined(separator: "; ")
+
+    static func html() -> HTTPFields {
+        var fields = common("text/html; charset=utf-8")
+        fields[.cacheControl] = "no-store"
+        fields[.contentSecurityPolicy] = policy
+        // With `no-referrer` browsers send `Origin: null` with forms.
+        fields[named: "Referrer-Policy"] = "same-origin"
+        fields[named: "Cross-Origin-Opener-Policy"] = "same-origin"
+        return fields
+    }
+
+    static func common(_ mediaType: String) -> HTTPFields {
+        var fields: HTTPFields = [.contentType: mediaType]
+        fields[.xContentTypeOptions] = "nosniff"
+        return fields
+    }
+}
+
+extension HTTPFields {
+    subscript(named name: String) -> String? {
+        get { HTTPField.Name(name).flatMap { self[$0] } }
+        set { if let name = HTTPField.Name(name) { self[name] = newValue } }
+    }
+}

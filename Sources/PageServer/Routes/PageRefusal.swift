@@ -1,0 +1,40 @@
+import HTTPTypes
+import WebPages
+
+/// A refusal, as readers see it.
+struct PageRefusal: Error {
+    let status: HTTPResponse.Status
+    let page: NoticePage
+
+    init(_ status: HTTPResponse.Status, _ frame: PageFrame, _ heading: String, _ text: String) {
+        self.status = status
+        page = NoticePage(frame: frame, heading: heading, text: text)
+    }
+
+    static let notFound = PageRefusal(.notFound, server, "Not found", "There is no page at this address.")
+
+    static let stopping = PageRefusal(
+        .serviceUnavailable,
+        server,
+        "The server is stopping",
+        "Reload this page in a moment."
+    )
+
+    static let failed = PageRefusal(
+        .internalServerError,
+        server,
+        "That did not work",
+        "The server could not do this now; its log has the details. Reload this page to try again."
+    )
+
+    static func uninvited(_ frame: PageFrame) -> PageRefusal {
+        PageRefusal(
+            .unauthorized,
+            frame,
+            "You need an invitation",
+            "These pages are for invited readers. Ask the operator for a link: 'newswire hub invite' makes one."
+        )
+    }
+
+    private static let server = PageFrame(name: "newswire", home: "/")
+}

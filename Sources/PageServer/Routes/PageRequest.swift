@@ -1,0 +1,95 @@
+import AppBackend
+import HTTPTypes
+import HubProtocol
+import HubServer
+import Hummingbird
+import NIOCore
+import WebPages
+
+/// A request to the pages of a hub.
+struct PageRequest: Sendable {
+    let pages: PageServer
+    let hub: PageHub
+    let request: Request
+    let context: BackendRequestContext
+
+    init(_ pages: PageServer, hub: PageHub, request: Request, context: BackendRequestContext) {
+        self.pages = pages
+        self.hub = hub
+        self.request = request
+        self.context = context
+    }
+
+    var home: String { "/-/\(hub.name)/" }
+
+    var now: Timestamp { pages.clock.now() }
+
+    var frame: PageFrame { PageFrame(name: hub.name.text, home: home) }
+
+    /// The cookie of this hub's sessions.
+    var cookie: SessionCookie {
+        get async {
+            let isPrivate = await context.isPrivate(request, trusting: pages.proxies)
+            return SessionCookie(hub: hub.name, isPrivate: isPrivate)
+        }
+    }
+
+    /// The reader's session; `nil` before one has begun, and after it has expired.
+    var session: ReaderSession? {
+        get async throws {
+            guard let secret = await cookie.secret(in: request.headers) else { return nil }
+            return try await pages.store.session(secret, hub: hub.name, at: now)
+        }
+    }
+
+    /// The reader's session, for who may read.
+    ///
+    /// - Throws: 401 with a page that says how to get in.
+    func admitted() async throws -> ReaderSession? {
+        if let session = try await session { return session }
+        guard pages.door.admits(request, peer: context.peer, isProven: false) else {
+            throw PageRefusal.uninvited(frame)
+        }
+        return nil
+    }
+
+    /// The form that one of our own pages has sent.
+    ///
+    /// - Throws: 403 for a form of another site, 413 and 400 for what is no form of ours.
+    func form() async throws -> FormBody {
+        guard SameOrigin.isOwn(request.headers, authority: context.calledAuthority(request)) else {
+            throw PageRefusal(
+                .forbidden,
+                frame,
+                "This form is not from here",
+                "Open the page again, and send it from there."
+            )
+        }
+        let bytes: ByteBuffer
+        do {
+            bytes = try await request.body.collect(upTo: FormBody.maximum)
+        } catch {
+            throw PageRefusal(.contentTooLarge, frame, "The form is too large", "It may have at most 32 KB.")
+        }
+        guard let form = FormBody(bytes.readableBytesView) else {
+            throw PageRefusal(.badRequest, frame, "The form cannot be read", "It is not valid UTF-8.")
+        }
+        return form
+    }
+
+    func page(_ page: some WebPage, status: HTTPResponse.Status = .ok, cookie: String? = nil) -> Response {
+        var headers = PageHeaders.html()
+        headers[.setCookie] = cookie
+        let body = ByteBuffer(string: pages.templates.render(page))
+        return Response(status: status, headers: headers, body: .init(byteBuffer: body))
+    }
+
+    /// Sends the browser on after a form, so that a reload does not send it again.
+    func seeOther(_ path: String, cookie: String? = nil) -> Response {
+        var headers = PageHeaders.common("text/plain; charset=utf-8")
+        headers[.location] = path
+        headers[.cacheControl] = "no-store"
+        headers[.setCookie] = cookie
+        return Response(status: .seeOther, headers: headers)
+    }
+}

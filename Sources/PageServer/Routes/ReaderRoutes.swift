@@ -1,0 +1,130 @@
+import AppBackend
+import HTTPTypes
+import HubProtocol
+import HubServer
+import Hummingbird
+import NIOCore
+import WebPages
+
+/// The reader's page, its form and its stream.
+enum ReaderRoutes {
+    /// Messages of the page.
+    static let shown = 50
+
+    static let routes = [
+        PageRoute(.get, "") { try await page($0) },
+        PageRoute(.post, "/categories") { try await choose($0) },
+        PageRoute(.get, "/events") { try await events($0) },
+        PageRoute(.get, "/session") { request in
+            Response(status: try await request.session == nil ? .unauthorized : .noContent)
+        },
+        PageRoute(.get, "/manifest.webmanifest") { manifest($0) },
+        PageRoute(.get, "/feeds/:file") { try await $0.hub.passOn($0) },
+        PageRoute(.head, "/feeds/:file") { try await $0.hub.passOn($0) },
+    ]
+
+    private static func page(_ request: PageRequest) async throws -> Response {
+        let session = try await request.admitted()
+        let known = try await request.hub.categories()
+        let chosen = session?.choice.categories.map(\.text) ?? []
+        // A category that nobody announces any more is still chosen.
+        let names = known + chosen.filter { !known.contains($0) }
+        let tags = session?.choice.categories ?? known.compactMap { try? Tag($0) }
+        let news = try await request.hub.news(of: tags, since: session?.position)
+        var frame = request.frame
+        frame.manifest = "\(request.home)manifest.webmanifest"
+        let end = session?.position?.sequence
+        var page = ReaderPage(
+            frame: frame,
+            categories: names.map { .init(name: $0, isChosen: chosen.contains($0)) },
+            messages: news.tellings.prefix(shown).map { MessageView($0, newAfter: end) }
+        )
+        page.feeds = known.map { name in
+            .init(
+                type: "application/atom+xml",
+                title: name,
+                href: "\(request.home)feeds/\(PercentEncoding.encode(name)).atom"
+            )
+        }
+        if let session {
+            page.events = "\(request.home)events"
+            page.position = news.position.text
+            page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
+            await noteVisit(session, news.position, request)
+        }
+        return request.page(page)
+    }
+
+    /// Notes what has been read; if that fails, the next visit shows it as new once more.
+    private static func noteVisit(_ session: ReaderSession, _ position: StreamPosition, _ request: PageRequest) async {
+        let now = request.now
+        guard session.position != position || now - session.seenAt > ReaderSession.precision else { return }
+        try? await request.pages.store.noteVisit(session, position: position, at: now)
+    }
+
+    private static func choose(_ request: PageRequest) async throws -> Response {
+        let form = try await request.form()
+        let session = try await request.admitted()
+        let categories = try Set(form.all("category")).sorted().map { (name: String) throws -> Tag in
+            do throws(ProtocolError) {
+                return try Tag(name)
+            } catch {
+                throw PageRefusal(.badRequest, request.frame, "There is no such category", error.detail)
+            }
+        }
+        // The session reads for everybody; a tag of one person would bring that person's messages.
+        guard categories.allSatisfy({ !ReservedTagPrefixes.standard.contains($0) && !$0.text.hasPrefix("$") }),
+            categories.count <= ReaderChoice.maximumCategories
+        else {
+            throw PageRefusal(
+                .badRequest,
+                request.frame,
+                "These categories cannot be chosen",
+                "A reader has at most \(ReaderChoice.maximumCategories) categories of those on the page."
+            )
+        }
+        let choice = ReaderChoice(categories: categories)
+        if let session {
+            try await request.hub.put(
+                choice.installation(session.installation, channel: session.channel),
+                channel: session.channel
+            )
+            try await request.pages.store.set(choice, of: session)
+            return request.seeOther(request.home)
+        }
+        return request.seeOther(request.home, cookie: try await EntryRoutes.begin(choice, request))
+    }
+
+    private static func events(_ request: PageRequest) async throws -> Response {
+        guard let session = try await request.session else { return Response(status: .unauthorized) }
+        let query = request.request.uri.queryParameters.get("lastEventId")
+        let position = request.request.headers[named: "Last-Event-ID"] ?? query
+        // The hub may have been restored, or have dropped the installation.
+        try await request.hub.put(
+            session.choice.installation(session.installation, channel: session.channel),
+            channel: session.channel
+        )
+        var response = try await request.hub.events(
+            of: session.installation,
+            channel: session.channel,
+            after: position,
+            for: request
+        )
+        response.headers[.xContentTypeOptions] = "nosniff"
+        return response
+    }
+
+    private static func manifest(_ request: PageRequest) -> Response {
+        let members = [
+            ("name", request.hub.name.text), ("short_name", request.hub.name.text), ("start_url", request.home),
+            ("scope", request.home), ("display", "standalone"), ("background_color", "#fdfdfb"),
+            ("theme_color", "#a4161a"),
+        ]
+        let texts = members.map { "\(JSONText.string($0)):\(JSONText.string($1))" }
+        let icon = #"{"src":"\#(WebAsset.icon.path)","sizes":"any","type":"image/svg+xml","purpose":"any maskable"}"#
+        var headers = PageHeaders.common("application/manifest+json")
+        headers[.cacheControl] = "no-cache"
+        let body = "{\(texts.joined(separator: ",")),\"icons\":[\(icon)]}"
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import GRDB
+package import HubProtocol
+import SQLiteFiles
+
+/// A link that lets one browser read a hub's pages.
+package struct Invitation: Sendable {
+    /// How long it can be used.
+    package static let lifetime = Duration.seconds(7 * 86_400)
+
+    /// What the link holds; the store keeps its hash only.
+    package let code: String
+}
+
+extension PageStore {
+    /// Makes an invitation that can be used once.
+    package func invite(to hub: HubName, at now: Timestamp) async throws -> Invitation {
+        let secret = SessionSecret.random()
+        try await write { db in
+            try db.execute(sql: "DELETE FROM invitation WHERE expiresAt <= ?", arguments: [now])
+            try db.execute(
+                sql: "INSERT INTO invitation (hash, hub, expiresAt) VALUES (?, ?, ?)",
+                arguments: [Data(secret.digest), hub.text, now + Invitation.lifetime]
+            )
+        }
+        return Invitation(code: secret.text)
+    }
+
+    /// Uses an invitation up.
+    ///
+    /// - Returns: False for one that is unknown, used, expired or of another hub.
+    func use(_ code: String, hub: HubName, at now: Timestamp) async throws -> Bool {
+        guard let secret = SessionSecret(code) else { return false }
+        let hash = Data(secret.digest)
+        return try await write { db in
+            try db.execute(
+                sql: "DELETE FROM invitation WHERE hash = ? AND hub = ? AND expiresAt > ?",
+                arguments: [hash, hub.text, now]
+            )
+            return db.changesCount == 1
+        }
+    }
+}

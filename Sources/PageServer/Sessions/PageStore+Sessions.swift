@@ -1,0 +1,134 @@
+import Foundation
+import GRDB
+import HubProtocol
+import SQLiteFiles
+
+/// Why a session cannot begin.
+enum SessionRefusal: Error {
+    /// Too many have begun from this network in the last hour.
+    case tooManyOfNetwork
+    /// The hub has as many as it may.
+    case full
+}
+
+extension PageStore {
+    /// The session that a cookie proves.
+    func session(_ secret: SessionSecret, hub: HubName, at now: Timestamp) async throws -> ReaderSession? {
+        let (hash, oldest) = (Data(secret.digest), now - ReaderSession.lifetime)
+        return try await read { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: "SELECT * FROM session WHERE name = ? AND secretHash = ? AND hub = ? AND seenAt > ?"
+                ),
+                arguments: [secret.name, hash, hub.text, oldest]
+            )
+            return try row.map { try ReaderSession($0) }
+        }
+    }
+
+    /// Begins a session.
+    ///
+    /// - Throws: ``SessionRefusal``.
+    func begin(
+        _ secret: SessionSecret,
+        hub: HubName,
+        network: String,
+        choice: ReaderChoice,
+        at now: Timestamp
+    ) async throws -> ReaderSession {
+        let installation = try InstallationID("page-\(UUID().uuidString.lowercased())")
+        let channel = PushChannelSecret.random()
+        return try await write { db in
+            let recent = try Int.fetchOne(
+                db,
+                sql: "SELECT count(*) FROM session WHERE network = ? AND createdAt > ?",
+                arguments: [network, now - .seconds(3_600)]
+            )
+            guard recent ?? 0 < Self.maximumNewSessions else { throw SessionRefusal.tooManyOfNetwork }
+            let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM session WHERE hub = ?", arguments: [hub.text])
+            guard all ?? 0 < Self.maximumSessions else { throw SessionRefusal.full }
+            try db.execute(
+                sql: """
+                    INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt,
+                        seenAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    secret.name, Data(secret.digest), hub.text, network, installation.text, channel.text,
+                    choice.categoryText, now, now,
+                ]
+            )
+            return ReaderSession(
+                id: db.lastInsertedRowID,
+                installation: installation,
+                channel: channel,
+                choice: choice,
+                position: nil,
+                seenAt: now
+            )
+        }
+    }
+
+    func set(_ choice: ReaderChoice, of session: ReaderSession) async throws {
+        try await write { db in
+            try db.execute(
+                sql: "UPDATE session SET categories = ? WHERE sessionID = ?",
+                arguments: [choice.categoryText, session.id]
+            )
+        }
+    }
+
+    /// Notes a visit, and what was read at it.
+    func noteVisit(_ session: ReaderSession, position: StreamPosition, at now: Timestamp) async throws {
+        try await write { db in
+            try db.execute(
+                sql: "UPDATE session SET position = ?, seenAt = ? WHERE sessionID = ?",
+                arguments: [position.text, now, session.id]
+            )
+        }
+    }
+
+    func end(_ session: ReaderSession) async throws {
+        try await write { try $0.execute(sql: "DELETE FROM session WHERE sessionID = ?", arguments: [session.id]) }
+    }
+
+    /// The hubs that sessions are of.
+    func hubNames() async throws -> [HubName] {
+        try await read { try String.fetchAll($0, sql: "SELECT DISTINCT hub FROM session") }.compactMap {
+            try? HubName($0)
+        }
+    }
+
+    /// Sessions that nobody has used for their lifetime, of one hub, `limit` at most.
+    func expired(hub: HubName, at now: Timestamp, limit: Int) async throws -> [ReaderSession] {
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: "SELECT * FROM session WHERE hub = ? AND seenAt <= ? ORDER BY seenAt LIMIT ?",
+                arguments: [hub.text, now - ReaderSession.lifetime, limit]
+            )
+            return try rows.map { try ReaderSession($0) }
+        }
+    }
+}
+
+extension ReaderSession {
+    init(_ row: Row) throws {
+        let names = try JSONDecoder().decode([String].self, from: Data((row["categories"] as String).utf8))
+        self.init(
+            id: row["sessionID"],
+            installation: try InstallationID(row["installation"] as String),
+            channel: try PushChannelSecret(row["channel"] as String),
+            choice: ReaderChoice(categories: names.compactMap { try? Tag($0) }),
+            position: (row["position"] as String?).flatMap { StreamPosition(parsing: $0) },
+            seenAt: row["seenAt"]
+        )
+    }
+}
+
+extension ReaderChoice {
+    /// A JSON array.
+    fileprivate var categoryText: String {
+        let names = try? JSONEncoder().encode(categories.map(\.text))
+        return names.map { String(decoding: $0, as: UTF8.self) } ?? "[]"
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import GRDB
+import SQLiteFiles
+
+/// The pages' memory: one SQLite file beside the hub's, with sessions and invitations.
+package final class PageStore: Sendable {
+    private static let busyTimeout: Double = 10
+    /// Sessions of one hub; each is an installation of it.
+    static let maximumSessions = 20_000
+    /// New sessions that one network may begin in an hour.
+    static let maximumNewSessions = 100
+
+    private let database: DatabasePool
+
+    /// Opens or makes the file, and migrates it.
+    ///
+    /// - Throws: ``PageStoreError``; also when the file was made by a newer version.
+    package init(path: String) throws(PageStoreError) {
+        do {
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(Self.busyTimeout)
+            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            database = try DatabasePool(path: path, configuration: configuration)
+            guard try !database.read(Self.migrator.hasBeenSuperseded) else {
+                throw PageStoreError(description: "'\(path)' was written by a newer newswire")
+            }
+            try Self.migrator.migrate(database)
+        } catch let error as PageStoreError {
+            throw error
+        } catch {
+            throw PageStoreError(description: "'\(path)': \((error as? DatabaseError)?.reason ?? "\(error)")")
+        }
+    }
+
+    private static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE session (
+                        sessionID INTEGER PRIMARY KEY,
+                        name TEXT NOT NULL UNIQUE,
+                        secretHash BLOB NOT NULL,
+                        hub TEXT NOT NULL,
+                        network TEXT NOT NULL,
+                        installation TEXT NOT NULL,
+                        channel TEXT NOT NULL,
+                        categories TEXT NOT NULL,
+                        position TEXT,
+                        createdAt INTEGER NOT NULL,
+                        seenAt INTEGER NOT NULL
+                    ) STRICT;
+                    CREATE INDEX sessionBySeenAt ON session (seenAt);
+                    CREATE INDEX sessionByNetwork ON session (network, createdAt);
+                    CREATE TABLE invitation (
+                        invitationID INTEGER PRIMARY KEY,
+                        hash BLOB NOT NULL UNIQUE,
+                        hub TEXT NOT NULL,
+                        expiresAt INTEGER NOT NULL
+                    ) STRICT;
+                    """
+            )
+        }
+        return migrator
+    }
+
+    func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await database.read(body)
+    }
+
+    func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await database.write(body)
+    }
+}
+
+/// Why the pages' database cannot be used.
+package struct PageStoreError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+}

@@ -1,0 +1,37 @@
+import HTTPTypes
+import HubProtocol
+
+/// The cookie of a session, one for each hub.
+///
+/// Source: RFC 6265bis §4.1.3: the prefix `__Host-` binds it to this host and to TLS, or to this machine.
+struct SessionCookie: Sendable {
+    let name: String
+    private let isSecure: Bool
+
+    /// `isPrivate` is true if nobody on the way can read the request: browsers do not send a secure cookie otherwise.
+    init(hub: HubName, isPrivate: Bool) {
+        name = isPrivate ? "__Host-newswire-\(hub)" : "newswire-\(hub)"
+        isSecure = isPrivate
+    }
+
+    /// The session that a request's cookies name.
+    func secret(in headers: HTTPFields) -> SessionSecret? {
+        // HTTP/2 sends cookies in fields of their own.
+        for field in headers[values: .cookie] {
+            for pair in field.split(separator: ";") {
+                let pair = pair.drop { $0 == " " }
+                guard let equals = pair.firstIndex(of: "="), pair[..<equals] == name else { continue }
+                return SessionSecret(pair[pair.index(after: equals)...])
+            }
+        }
+        return nil
+    }
+
+    func setting(_ secret: SessionSecret, for lifetime: Duration) -> String {
+        "\(name)=\(secret.text); Max-Age=\(lifetime.components.seconds); \(attributes)"
+    }
+
+    var clearing: String { "\(name)=; Max-Age=0; \(attributes)" }
+
+    private var attributes: String { "Path=/; HttpOnly; SameSite=Lax\(isSecure ? "; Secure" : "")" }
+}

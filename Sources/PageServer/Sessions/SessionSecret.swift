@@ -1,0 +1,37 @@
+import Crypto
+import HubProtocol
+
+/// What a browser keeps in its cookie: the name of its session and the secret that proves it.
+struct SessionSecret: Sendable, Equatable {
+    /// Random bytes of each part.
+    private static let count = 24
+    private static let length = 32
+
+    let name: String
+    /// Never log it.
+    let secret: String
+
+    static func random() -> SessionSecret {
+        SessionSecret(
+            name: Base64URL.encode(RandomBytes.make(count: count)),
+            secret: Base64URL.encode(RandomBytes.make(count: count))
+        )
+    }
+
+    private init(name: String, secret: String) {
+        self.name = name
+        self.secret = secret
+    }
+
+    /// Reads `NAME.SECRET`; `nil` for anything else.
+    init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == Self.length }) else { return nil }
+        self.init(name: String(parts[0]), secret: String(parts[1]))
+    }
+
+    var text: String { "\(name).\(secret)" }
+
+    /// SHA-256: 192 random bits need no slow hash.
+    var digest: [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
+}

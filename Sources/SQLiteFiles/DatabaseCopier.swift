@@ -1,0 +1,289 @@
+internal import Foundation
+package import GRDB
+internal import Glibc
+
+/// Copies files of one kind of database, and puts copies back.
+package struct DatabaseCopier: Sendable {
+    /// The two ends of a copy, which may be for different users to open.
+    package enum Side: Sendable {
+        case source
+        case destination
+    }
+
+    /// Called before files of a side are opened: a command of root takes on the rights of the folder's owner there.
+    package typealias Entering = (Side) throws -> Void
+
+    /// The owner of databases of this kind, for messages, such as "a hub's".
+    private let kind: String
+    /// True for a database of this kind; throws if this program cannot use it.
+    private let isOfKind: @Sendable (_ db: Database, _ path: String) throws -> Bool
+
+    /// - Parameters:
+    ///   - kind: The owner of databases of this kind, for messages, such as "a hub's".
+    ///   - isOfKind: True for a database of this kind; throws if this program cannot use it.
+    package init(
+        of kind: String,
+        isOfKind: @escaping @Sendable (_ db: Database, _ path: String) throws -> Bool
+    ) {
+        self.kind = kind
+        self.isOfKind = isOfKind
+    }
+
+    /// Copies a file, which a server may be using, into one file without a log beside it.
+    ///
+    /// The copy is checked, and has its name only when it is whole; a copy that had the name before is replaced, and
+    /// nothing else. It is for its owner alone to read, since it may hold secrets.
+    ///
+    /// - Parameters:
+    ///   - source: The file of a database.
+    ///   - destination: The name of the copy.
+    ///   - entering: Called before files of a side are opened.
+    ///   - finish: Changes the copy before it has its name; outside of a transaction.
+    /// - Throws: ``DatabaseCopyError``, or a `DatabaseError` such as of a full disk.
+    package func copy(
+        _ source: String,
+        to destination: String,
+        entering: Entering = { _ in },
+        finish: (Database) throws -> Void = { _ in }
+    ) throws {
+        try entering(.source)
+        try Self.refuseOverlap(source, destination)
+        let from = try open(source)
+        defer { try? from.close() }
+        try entering(.destination)
+        try Self.refuseOverlap(source, destination)
+        guard Self.isReplaceable(destination) else {
+            throw DatabaseCopyError.notWritten(path: destination, reason: "it is there, and is no copy of a database")
+        }
+        let part = destination + ".part"
+        for leftover in Self.files(of: part) { unlink(leftover) }
+        do {
+            do {
+                try Self.copyAndCheck(from, source, to: part, finish)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+                throw DatabaseCopyError.damaged(path: source)
+            }
+            guard rename(part, destination) == 0 else {
+                throw DatabaseCopyError.notWritten(path: destination, reason: String(cString: strerror(errno)))
+            }
+        } catch {
+            for leftover in Self.files(of: part) { unlink(leftover) }
+            throw error
+        }
+    }
+
+    /// Puts a copy in the place of a database that nobody uses.
+    ///
+    /// - Parameters:
+    ///   - copy: The file of the copy.
+    ///   - database: The name of the database.
+    ///   - entering: Called before files of a side are opened.
+    ///   - finish: Changes the restored database before it has its name; outside of a transaction.
+    ///   - finishKept: Changes the copy of the replaced database; outside of a transaction.
+    /// - Returns: Where the replaced file was moved to, `nil` when there was none.
+    /// - Throws: ``DatabaseCopyError`` when the copy cannot be used; the database is as it was then.
+    package func restore(
+        _ copy: String,
+        to database: String,
+        entering: Entering = { _ in },
+        finish: (Database) throws -> Void = { _ in },
+        finishKept: (Database) throws -> Void = { _ in }
+    ) throws -> String? {
+        let incoming = database + ".restored"
+        try self.copy(copy, to: incoming, entering: entering, finish: finish)
+        let kept = FileManager.default.fileExists(atPath: database) ? try keep(database, finishKept) : nil
+        Self.giveToFolderOwner(incoming)
+        for leftover in Self.files(of: database) where leftover != database { unlink(leftover) }
+        guard rename(incoming, database) == 0 else {
+            throw DatabaseCopyError.notWritten(path: database, reason: String(cString: strerror(errno)))
+        }
+        return kept
+    }
+
+    /// Changes a database that nobody uses, and that this program can use; the change survives a power cut.
+    ///
+    /// - Throws: ``DatabaseCopyError``, or a `DatabaseError`.
+    package func change(_ database: String, _ change: (Database) throws -> Void) throws {
+        try open(database).close()
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            try change(db)
+        }
+    }
+}
+
+// MARK: - The database that is replaced
+
+extension DatabaseCopier {
+    /// Copies a file that is about to be replaced.
+    ///
+    /// - Returns: Where it is kept.
+    private func keep(_ database: String, _ finish: (Database) throws -> Void) throws -> String {
+        let former = Self.unusedName(database + ".before-restore")
+        do {
+            // Whatever still stands in the log beside the file goes into it, so that the file alone is whole.
+            try copy(database, to: former, finish: finish)
+            Self.giveToFolderOwner(former)
+            try Self.emptyLog(of: database)
+        } catch {
+            guard Self.isDamage(error) else { throw error }
+            // That is why it is replaced; somebody may still save something of it.
+            for (file, kept) in zip(Self.files(of: database), Self.files(of: former)) where !file.hasSuffix("-shm") {
+                guard FileManager.default.fileExists(atPath: file) else { continue }
+                try FileManager.default.copyItem(atPath: file, toPath: kept)
+                Self.giveToFolderOwner(kept)
+            }
+        }
+        return former
+    }
+
+    private static func isDamage(_ error: any Error) -> Bool {
+        switch error {
+        case DatabaseCopyError.damaged, DatabaseCopyError.otherKind: true
+        default: (error as? DatabaseError)?.resultCode == .SQLITE_CORRUPT
+        }
+    }
+
+    /// Moves what stands in the log beside a file into it, so that the file is whole without it, whatever happens next.
+    ///
+    /// A log that is left beside a file which takes the other's name would be read as that one's.
+    package static func emptyLog(of database: String) throws {
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        _ = try queue.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+    }
+
+    /// The name, else the first that is free of the name with `-2`, `-3`, … behind it.
+    private static func unusedName(_ name: String) -> String {
+        var candidate = name
+        var number = 1
+        while FileManager.default.fileExists(atPath: candidate) {
+            number += 1
+            candidate = "\(name)-\(number)"
+        }
+        return candidate
+    }
+}
+
+// MARK: - Files
+
+extension DatabaseCopier {
+    /// Lets the owner of a folder open what root has put into it; does nothing for anybody else.
+    ///
+    /// The owner may have put something else there meanwhile: only a plain file of root's with this one name is given.
+    package static func giveToFolderOwner(_ file: String) {
+        var (folder, facts) = (stat(), stat())
+        guard geteuid() == 0, stat(URL(filePath: file).deletingLastPathComponent().path, &folder) == 0 else { return }
+        let descriptor = Glibc.open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard
+            fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_uid == 0, facts.st_nlink == 1
+        else { return }
+        _ = fchown(descriptor, folder.st_uid, folder.st_gid)
+    }
+
+    /// Opens a file for reading, and reads from it, so that everything beside it is open as well.
+    private func open(_ source: String) throws -> DatabaseQueue {
+        let descriptor = Glibc.open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw DatabaseCopyError.notReadable(path: source) }
+        close(descriptor)
+        var reading = Configuration()
+        reading.readonly = true
+        reading.busyMode = .timeout(5)
+        do {
+            let from = try DatabaseQueue(path: source, configuration: reading)
+            guard try from.read({ try isOfKind($0, source) }) else {
+                throw DatabaseCopyError.otherKind(path: source, kind: kind)
+            }
+            return from
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
+            throw DatabaseCopyError.otherKind(path: source, kind: kind)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+            throw DatabaseCopyError.damaged(path: source)
+        }
+    }
+
+    /// Fills a new file, which a link that stands under its name does not become.
+    private static func copyAndCheck(
+        _ from: DatabaseQueue,
+        _ source: String,
+        to part: String,
+        _ finish: (Database) throws -> Void
+    ) throws {
+        let descriptor = Glibc.open(part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let reason =
+                [ENOENT, EACCES, EROFS].contains(errno)
+                ? "its folder is missing, or not this user's to write to" : String(cString: strerror(errno))
+            throw DatabaseCopyError.notWritten(path: part, reason: reason)
+        }
+        close(descriptor)
+        let to = try DatabaseQueue(path: part)
+        defer { try? to.close() }
+        try from.backup(to: to)
+        try to.inDatabase { db in
+            guard try String.fetchOne(db, sql: "PRAGMA integrity_check") == "ok" else {
+                throw DatabaseCopyError.damaged(path: source)
+            }
+            try db.execute(sql: "PRAGMA journal_mode = DELETE")
+            try finish(db)
+        }
+    }
+
+    private static func refuseOverlap(_ source: String, _ destination: String) throws {
+        guard !files(of: source).contains(where: { isSame($0, destination) }) else {
+            throw DatabaseCopyError.notWritten(
+                path: destination,
+                reason: "it belongs to the database that is copied"
+            )
+        }
+    }
+
+    /// True if there is nothing, an empty file, a database, or a link, which is replaced itself: nobody's key is written over.
+    private static func isReplaceable(_ path: String) -> Bool {
+        let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        var facts = stat()
+        // Where nothing can be looked at nothing can be written either, which is said then.
+        guard descriptor >= 0 else { return errno == ELOOP || lstat(path, &facts) != 0 }
+        defer { close(descriptor) }
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
+        var head = [UInt8](repeating: 0, count: 16)
+        let count = read(descriptor, &head, head.count)
+        return count == 0 || (count > 0 && head.elementsEqual("SQLite format 3\0".utf8))
+    }
+
+    /// True if two names are of one file, by whatever links.
+    private static func isSame(_ left: String, _ right: String) -> Bool {
+        var (one, other) = (stat(), stat())
+        if stat(left, &one) == 0, stat(right, &other) == 0 {
+            return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+        }
+        let paths = [left, right].map { URL(filePath: $0).standardizedFileURL.resolvingSymlinksInPath().path }
+        return paths[0] == paths[1]
+    }
+
+    private static func files(of database: String) -> [String] {
+        ["", "-wal", "-shm", "-journal"].map { database + $0 }
+    }
+}
+
+/// Why a database cannot be copied.
+package enum DatabaseCopyError: Error, CustomStringConvertible {
+    case notReadable(path: String)
+    /// `kind` is the owner of the databases that can be copied.
+    case otherKind(path: String, kind: String)
+    case damaged(path: String)
+    case notWritten(path: String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .notReadable(let path): "cannot read '\(path)': there is no such file, or it may not be read"
+        case .otherKind(let path, let kind): "cannot use '\(path)': it is not \(kind) database"
+        case .damaged(let path): "cannot use '\(path)': the database is damaged (SQLite's integrity check fails)"
+        case .notWritten(let path, let reason): "cannot write '\(path)': \(reason)"
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import HubClient
+import HubProtocol
+
+/// What an agent that listens does at the app backend, beside its stream: registers as its user, and fetches the texts of
+/// secure notifications.
+struct BackendWork: Sendable {
+    /// The time in which an app backend has the text of a secure notification.
+    static let lifetime = Duration.seconds(72 * 3_600)
+    /// Between two looks at the login while a text waits for one.
+    static let glance = Duration.seconds(2)
+
+    let store: AgentStore
+    let patience: PatientStore
+    let flow: InboxFlow
+    let registrar: Registrar
+    let subscription: SubscriptionReport
+    let wakeUp: WakeUp
+    let environment: AgentEnvironment
+
+    private var logins: LoginSource { registrar.logins }
+
+    /// Runs until the task is cancelled.
+    func run() async {
+        var hasAsked = false
+        while !Task.isCancelled {
+            await registerIfDue()
+            switch await fetchNext() {
+            case .nothing:
+                hasAsked = false
+                await wakeUp.wait()
+            case .again: hasAsked = false
+            case .needsLogin:
+                if !hasAsked { askForLogin() }
+                hasAsked = true
+                await pause(Self.glance)
+            case .wait(let time): await pause(time)
+            }
+        }
+    }
+
+    private func pause(_ time: Duration) async {
+        // Only the end of the task cuts it short.
+        try? await environment.sleep(time)
+    }
+
+    private func askForLogin() {
+        environment.reporter.warning("a secure notification has come and waits for you to log in")
+        environment.reporter.hint(.logIn)
+    }
+
+    // MARK: - Registering
+
+    private func registerIfDue() async {
+        // What was never registered, the stream registers before it opens.
+        guard let record = try? await store.record(), record.registered != nil, registrar.isUserDue(record) else {
+            return
+        }
+        do {
+            try await registrar.registerUser()
+        } catch {
+            // The stream says what is wrong with the hub.
+            logins.postpone()
+        }
+        if let record = try? await store.record() { subscription.note(record) }
+    }
+
+    // MARK: - Fetching
+
+    private enum Step {
+        case nothing
+        case again
+        case needsLogin
+        case wait(Duration)
+    }
+
+    private func fetchNext() async -> Step {
+        guard let count = try? await store.secureCount(), count > 0 else { return .nothing }
+        await dropOld(count)
+        guard let login = logins.accepted() else { return .needsLogin }
+        guard let record = try? await store.nextSecure(for: login.key) else {
+            // What is there is for a former user, who may come back.
+            return .wait(Self.glance)
+        }
+        if let pause = logins.pause { return .wait(pause) }
+        return await fetch(record, login)
+    }
+
+    private func dropOld(_ count: Int) async {
+        let limit = Timestamp(environment.now()) - Self.lifetime
+        guard let oldest = try? await store.oldestSecure(), oldest < limit || count > store.bounds.secure,
+            let dropped = try? await store.dropSecure(before: limit), dropped > 0
+        else { return }
+        let hours = Self.lifetime.components.seconds / 3_600
+        environment.reporter.warning(
+            "\(dropped) secure notifications were dropped: \(hours) hours old, or more than \(store.bounds.secure) waited"
+        )
+    }
+
+    private func fetch(_ record: SecureRecord, _ login: Login) async -> Step {
+        let text: String?
+        do {
+            text = try await logins.client(login).payload(of: record.secureID)
+        } catch let error as BackendClientError {
+            logins.failed(error, login)
+            return logins.isRefused(login) ? .needsLogin : .wait(logins.pause ?? .zero)
+        } catch {
+            logins.failed(.refused(status: 400, reason: "\(error)", retryAfter: nil), login)
+            return .wait(logins.pause ?? .zero)
+        }
+        logins.succeeded()
+        do {
+            try await patience.perform { () async throws(AgentStoreError) in
+                if let text {
+                    try await store.resolve(record, text: text)
+                } else {
+                    try await store.dropSecure(record)
+                }
+            }
+        } catch {
+            // The worker meets the same database, and says so.
+            return .wait(Self.glance)
+        }
+        if text != nil {
+            flow.arrived(1)
+        } else {
+            environment.reporter.warning("a secure notification has expired, or is not for '\(login.user)'")
+        }
+        return .again
+    }
+}
+
+/// Tells one waiting task that there may be something to do.
+final class WakeUp: Sendable {
+    private let stream = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+    func wake() { stream.continuation.yield() }
+
+    /// Returns after a ``wake()`` since the last return, or when the calling task is cancelled.
+    func wait() async {
+        for await _ in stream.stream { return }
+    }
+}

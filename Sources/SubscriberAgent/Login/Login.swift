@@ -1,0 +1,75 @@
+import FoundationEssentials
+import HostSystem
+import HubProtocol
+
+/// A user's sign-in at an app backend, as the profile keeps it.
+struct Login: Sendable, Equatable, Codable {
+    /// The file of authorities that the app backend's certificate is checked with.
+    enum Authority: String, Sendable, Codable {
+        /// The hub's, as the profile has it.
+        case hub
+        /// The app backend's own: ``LoginFile/authorityName``.
+        case own
+    }
+
+    let user: String
+    let backend: String
+    /// Never logged.
+    let token: String
+    /// In ISO 8601, in the words of the app backend.
+    let expires: String
+    let authority: Authority?
+    /// True if the user has allowed plain HTTP to another machine.
+    let allowsPlainHTTP: Bool
+
+    /// The name as it is compared: names are the same ignoring case.
+    var key: String { user.lowercased() }
+}
+
+/// The login of a profile on disk, for this user only.
+struct LoginFile: Sendable {
+    static let name = "login.json"
+    /// The authorities that came with ``Login/backend``, in PEM.
+    static let authorityName = "backend-ca.pem"
+
+    enum State: Sendable, Equatable {
+        case absent
+        /// It is there, and may be readable again, so its user is not taken to have left.
+        case unreadable(String)
+        case present(Login)
+    }
+
+    private let directory: StateDirectory
+
+    init(_ directory: StateDirectory) { self.directory = directory }
+
+    var path: String { directory.file(Self.name) }
+    var authorityPath: String { directory.file(Self.authorityName) }
+
+    func state() -> State {
+        do throws(HostError) {
+            let text = try PrivateFile.read(path)
+            guard let login = try? JSONDecoder().decode(Login.self, from: Data(text.utf8)) else {
+                return .unreadable("cannot use '\(path)': it is not a login")
+            }
+            return .present(login)
+        } catch {
+            return error.isMissing ? .absent : .unreadable("\(error)")
+        }
+    }
+
+    func write(_ login: Login) throws(HostError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Strings and a Boolean.
+        guard let text = (try? encoder.encode(login)).map({ String(decoding: $0, as: UTF8.self) }) else {
+            throw HostError("cannot write", path, because: "the login cannot be encoded")
+        }
+        try PrivateFile.write(text + "\n", to: path)
+    }
+
+    func remove() throws(HostError) {
+        try HostFile.remove(path)
+        try HostFile.remove(authorityPath)
+    }
+}

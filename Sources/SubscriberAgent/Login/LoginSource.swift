@@ -1,0 +1,159 @@
+import HostSystem
+import HubClient
+import HubProtocol
+import OutboundHTTP
+import Synchronization
+
+/// The login in force, and what this process has learnt of it and of its app backend; each thing is said once.
+final class LoginSource: Sendable {
+    /// Before a refusal is tried again that only somebody's doing can end.
+    static let longWait = Duration.seconds(600)
+
+    let file: LoginFile
+    private let directory: StateDirectory
+    private let http: OutboundClient
+    /// The authorities of a hub that a flag names, over those that the profile has.
+    private let hubAuthority: String?
+    private let environment: AgentEnvironment
+    private let state = Mutex(State())
+
+    private struct State {
+        /// The token that the app backend does not take any more.
+        var refused: String?
+        /// Monotonic; the app backend is left alone until then.
+        var notBefore: Duration?
+        var backoff = Backoff()
+        var isAway = false
+        /// The last refusal that was reported.
+        var refusal: String?
+        var unreadable: String?
+    }
+
+    init(_ directory: StateDirectory, hubAuthority: String?, http: OutboundClient, environment: AgentEnvironment) {
+        self.directory = directory
+        file = LoginFile(directory)
+        self.hubAuthority = hubAuthority
+        self.http = http
+        self.environment = environment
+    }
+
+    // MARK: - The login
+
+    /// Reads the file: another process may log in or out while this one listens.
+    func found() -> LoginFile.State {
+        let found = file.state()
+        var problem: String?
+        if case .unreadable(let text) = found { problem = text }
+        let isNews = state.withLock { state in
+            defer { state.unreadable = problem }
+            return problem != nil && problem != state.unreadable
+        }
+        if isNews, let problem { environment.reporter.warning("\(problem); going on without a login") }
+        return found
+    }
+
+    /// `nil` if there is no login that may be valid.
+    func accepted() -> Login? {
+        guard case .present(let login) = found(), !isRefused(login) else { return nil }
+        return login
+    }
+
+    func isRefused(_ login: Login) -> Bool { state.withLock { $0.refused == login.token } }
+
+    /// How long the app backend is to be left alone; `nil` if it may be called now.
+    var pause: Duration? {
+        let now = environment.elapsed()
+        return state.withLock { $0.notBefore }.flatMap { $0 > now ? $0 - now : nil }
+    }
+
+    /// The app backend as the user of the login calls it.
+    ///
+    /// - Throws: ``BackendAddressError`` for an address that no program of ours has written.
+    func client(_ login: Login) throws(BackendAddressError) -> BackendClient {
+        let address = try BackendAddress(parsing: login.backend)
+        guard !address.isExposed || login.allowsPlainHTTP else {
+            throw BackendAddressError(address: login.backend, reason: Self.exposed)
+        }
+        return client(address, token: login.token, authority: path(login.authority))
+    }
+
+    static let exposed = "is not this machine's, and http would show passwords and tokens to anyone on the way"
+
+    func client(_ address: BackendAddress, token: String?, authority: String?) -> BackendClient {
+        BackendClient(
+            address,
+            token: token,
+            http: http,
+            certificateAuthorities: authority,
+            now: environment.now
+        )
+    }
+
+    func path(_ authority: Login.Authority?) -> String? {
+        switch authority {
+        case .own: return file.authorityPath
+        case .hub:
+            let stored = directory.file(SubscriberAgent.authorityName)
+            return hubAuthority ?? (HostFile.exists(stored) ? stored : nil)
+        case nil: return nil
+        }
+    }
+
+    // MARK: - What became of a call
+
+    func succeeded() {
+        let wasAway = state.withLock { state in
+            defer {
+                state.isAway = false
+                state.refusal = nil
+                state.notBefore = nil
+                state.backoff.reset()
+            }
+            return state.isAway
+        }
+        if wasAway { environment.reporter.notice("the app backend is back") }
+    }
+
+    func failed(_ error: BackendClientError, _ login: Login) {
+        if error == .cancelled { return }
+        if error.status == 401 { return refused(login) }
+        if error.isTemporary { return away(error) }
+        let isNews = state.withLock { state in
+            defer { state.refusal = "\(error)" }
+            state.notBefore = environment.elapsed() + Self.longWait
+            return state.refusal != "\(error)"
+        }
+        if isNews { environment.reporter.warning("\(error); trying again in \(Self.longWait.components.seconds) s") }
+    }
+
+    /// Leaves the app backend alone for a while, since what has to come before a call did not succeed.
+    func postpone() {
+        state.withLock { state in
+            state.notBefore = environment.elapsed() + state.backoff.next(random: environment.random())
+        }
+    }
+
+    private func refused(_ login: Login) {
+        let isNews = state.withLock { state in
+            defer { state.refused = login.token }
+            return state.refused != login.token
+        }
+        guard isNews else { return }
+        environment.reporter.warning(
+            "the login of '\(login.user)' is not valid any more; news of the categories goes on"
+        )
+        environment.reporter.hint(.logIn)
+    }
+
+    private func away(_ error: BackendClientError) {
+        let isNews = state.withLock { state in
+            defer { state.isAway = true }
+            let wait = state.backoff.next(retryAfter: error.retryAfter, random: environment.random())
+            state.notBefore = environment.elapsed() + wait
+            return !state.isAway
+        }
+        guard isNews else { return }
+        environment.reporter.warning("the app backend is away: \(error); trying until it is back")
+        if case .unreachable(_, let cause?) = error { environment.reporter.hint(.backendCertificate(cause)) }
+    }
+}

@@ -1,0 +1,221 @@
+import HostSystem
+package import HubClient
+package import HubProtocol
+
+/// Who is logged in, for people.
+package struct LoginSummary: Sendable, Equatable {
+    package let user: String
+    package let backend: String
+    /// In ISO 8601.
+    package let expires: String
+    /// True if the hub has the agent as the user's; `nil` if the profile has not subscribed.
+    package var isRegistered: Bool?
+
+    init(_ login: Login, isRegistered: Bool? = nil) {
+        user = login.user
+        backend = login.backend
+        expires = login.expires
+        self.isRegistered = isRegistered
+    }
+}
+
+extension SubscriberAgent {
+    /// The app backend that a login without an address leads to: that of the former login, else the hub's own.
+    ///
+    /// - Throws: ``AgentError`` with exit 78 if the profile knows no hub.
+    package func standardBackend() async throws(AgentError) -> BackendAddress {
+        let found = logins.file.state()
+        let hub: ConnectionString? = if case .present = found { nil } else { try connectionString() }
+        do {
+            if case .present(let former) = found { return try BackendAddress(parsing: former.backend) }
+            if let hub { return try BackendAddress(servedBy: hub) }
+        } catch {
+            throw AgentError(.badConfiguration, "\(error)", hint: .noBackend)
+        }
+        throw AgentError(.badConfiguration, "no app backend is known", hint: .noBackend)
+    }
+
+    /// Exchanges a password for a token, stores it, and registers the agent as the user if it has subscribed.
+    ///
+    /// A former login is revoked, as far as its app backend can be reached. `device` names the token in lists.
+    ///
+    /// - Throws: ``AgentError``; nothing has changed then.
+    package func logIn(
+        user: String,
+        password: String,
+        at address: BackendAddress,
+        device: String
+    ) async throws(AgentError) -> LoginSummary {
+        let allowsPlainHTTP = try await allowsPlainHTTP()
+        guard !address.isExposed || allowsPlainHTTP else {
+            let error = BackendAddressError(address: address.url, reason: LoginSource.exposed)
+            throw AgentError(.badConfiguration, "\(error)", hint: .plainHTTP)
+        }
+        let authority = try authority(for: address)
+        let path = configuration.authorityFile ?? logins.path(authority)
+        let issued: BackendClient.IssuedToken
+        do {
+            issued = try await logins.client(address, token: nil, authority: path)
+                .logIn(user: user, password: password, device: device)
+        } catch {
+            throw AgentError(error, "log in as '\(user)'", isLogin: true)
+        }
+        let login = Login(
+            user: user,
+            backend: address.url,
+            token: issued.token,
+            expires: issued.expires,
+            authority: authority,
+            allowsPlainHTTP: allowsPlainHTTP
+        )
+        let lock: FileLock
+        let former: BackendClient?
+        do {
+            lock = try await ChangeLock.acquire(in: configuration.directory, environment)
+            former = client(of: logins.file.state())
+            try host { () throws(HostError) in try store(login) }
+        } catch {
+            try? await logins.client(address, token: login.token, authority: path).logOut()
+            throw error
+        }
+        defer { lock.close() }
+        // A token that nobody has any more is not worth a word.
+        try? await former?.logOut()
+        return LoginSummary(login, isRegistered: await registerUserLocked(login.key))
+    }
+
+    private func store(_ login: Login) throws(HostError) {
+        if login.authority == .own, let named = configuration.authorityFile {
+            let text = try PrivateFile.read(named, limit: Self.maximumAuthorityBytes)
+            try PrivateFile.write(text, to: logins.file.authorityPath)
+        }
+        try logins.file.write(login)
+    }
+
+    /// Revokes the token, forgets it, and takes the user's tag from the agent at the hub.
+    ///
+    /// The token leaves this machine whatever can be reached. What could not be done elsewhere is reported: a token that
+    /// nobody has does no harm, and an agent that listens removes the tag as soon as it can.
+    ///
+    /// - Returns: Who was logged in; `nil` if nobody was.
+    package func logOut() async throws(AgentError) -> LoginSummary? {
+        let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
+        defer { lock.close() }
+        let found = logins.file.state()
+        if found == .absent { return nil }
+        let record = try await stored(store.record)
+        let backend = client(of: found)
+        // Through the app backend it also leaves the user's list of devices. What fails here is done at the hub below.
+        if record.taggedUser != nil { try? await backend?.delete(record.installation) }
+        var failure: BackendClientError?
+        do throws(BackendClientError) {
+            try await backend?.logOut()
+        } catch {
+            // A token that is not valid is what was asked for.
+            if error.status != 401 { failure = error }
+        }
+        try host { () throws(HostError) in try logins.file.remove() }
+        guard case .present(let login) = found else { return nil }
+        if let failure {
+            environment.reporter.warning(
+                "\(failure); the token is deleted here, but valid until \(login.expires) at the app backend"
+            )
+            environment.reporter.hint(.revokeToken(user: login.user))
+        }
+        if record.taggedUser != nil, await registerUserLocked(nil) == false {
+            environment.reporter.warning(
+                "the hub still has this agent as a device of '\(login.user)'; 'newswire subscribe' changes that before it "
+                    + "shows anything"
+            )
+        }
+        return LoginSummary(login)
+    }
+
+    /// Who is logged in; `nil` for nobody.
+    package func login() async throws(AgentError) -> LoginSummary? {
+        switch logins.file.state() {
+        case .absent: return nil
+        case .unreadable(let reason): throw AgentError(.badConfiguration, reason, hint: .logIn)
+        case .present(let login):
+            let record = try await stored(store.record)
+            let isSubscribed = record.categories != nil
+            return LoginSummary(login, isRegistered: isSubscribed ? record.registeredUser == login.key : nil)
+        }
+    }
+
+    /// The app backend, as the user who is logged in calls it.
+    ///
+    /// - Throws: ``AgentError`` with exit 78 if nobody is.
+    package func backend() throws(AgentError) -> BackendClient {
+        switch logins.file.state() {
+        case .absent: throw AgentError(.badConfiguration, "nobody is logged in", hint: .logIn)
+        case .unreadable(let reason): throw AgentError(.badConfiguration, reason, hint: .logIn)
+        case .present(let login):
+            do {
+                return try logins.client(login)
+            } catch {
+                throw AgentError(.badConfiguration, "\(error)", hint: .logIn)
+            }
+        }
+    }
+
+    /// Number of secure notifications whose text is still to be fetched.
+    package func secureCount() async throws(AgentError) -> Int {
+        try await stored(store.secureCount)
+    }
+
+    // MARK: -
+
+    private func client(of found: LoginFile.State) -> BackendClient? {
+        guard case .present(let login) = found else { return nil }
+        return try? logins.client(login)
+    }
+
+    private func allowsPlainHTTP() async throws(AgentError) -> Bool {
+        if let said = configuration.allowsPlainHTTP { return said }
+        return try await stored(store.record).allowsPlainHTTP
+    }
+
+    /// The authorities for an app backend's certificate.
+    ///
+    /// A file that was named is the app backend's. Else a hub's own authority has signed for what runs on the hub's host.
+    private func authority(for address: BackendAddress) throws(AgentError) -> Login.Authority? {
+        if configuration.authorityFile != nil { return .own }
+        if case .present(let former) = logins.file.state(), former.backend == address.url { return former.authority }
+        guard let hub = try? connectionString(), let served = try? BackendAddress(servedBy: hub) else { return nil }
+        return served.host == address.host ? .hub : nil
+    }
+
+    /// Registers for the user who is now logged in, or for nobody; the change lock is held.
+    ///
+    /// - Returns: Whether the hub has the agent so; `nil` without a subscription.
+    private func registerUserLocked(_ user: String?) async -> Bool? {
+        do {
+            guard try await stored(store.record).categories != nil else { return nil }
+            _ = try await registrar(try await connect().client).registerLocked()
+            let record = try await stored(store.record)
+            return record.taggedUser == user && record.registeredUser == user
+        } catch let failure as HubFailure {
+            environment.reporter.warning("\(failure.asAgentError); the agent is registered once the hub can be reached")
+        } catch {
+            environment.reporter.warning("\(error); the agent is not registered")
+        }
+        return false
+    }
+}
+
+extension AgentError {
+    /// `isLogin` if a password was sent and not a token.
+    package init(_ error: BackendClientError, _ attempt: String, isLogin: Bool = false) {
+        let text = "cannot \(attempt): \(error)"
+        switch error {
+        case .unreachable(_, let cause):
+            self.init(.hubUnreachable, text, hint: cause.map { .backendCertificate($0) } ?? .noBackend)
+        case .malformedReply: self.init(.hubUnreachable, text, hint: .noBackend)
+        case .refused(401, _, _): self.init(.badConfiguration, text, hint: isLogin ? nil : .logIn)
+        case .refused(let status, _, _) where [403, 404].contains(status): self.init(.badConfiguration, text)
+        case .refused where error.isTemporary: self.init(.tryLater, text)
+        case .refused, .cancelled: self.init(.failed, text)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import HubProtocol
+import Synchronization
+
+/// What the hub has of an agent that listens.
+package struct Subscription: Sendable, Equatable {
+    /// Empty for broadcasts only.
+    package let categories: [String]
+    package let template: TemplateChoice
+    /// The user whose notifications come as well.
+    package let user: String?
+}
+
+/// Passes a subscription on when it is not the one of before.
+final class SubscriptionReport: Sendable {
+    private let last = Mutex<Subscription?>(nil)
+    private let onSubscribed: @Sendable (Subscription) -> Void
+
+    init(_ onSubscribed: @escaping @Sendable (Subscription) -> Void) { self.onSubscribed = onSubscribed }
+
+    /// The user of the last one that was passed on.
+    var user: String? { last.withLock { $0?.user } }
+
+    func note(_ record: AgentRecord) {
+        guard let categories = record.registered else { return }
+        let now = Subscription(categories: categories, template: record.template, user: record.registeredUser)
+        let isNews = last.withLock { last in
+            defer { last = now }
+            return last != now
+        }
+        if isNews { onSubscribed(now) }
+    }
+}

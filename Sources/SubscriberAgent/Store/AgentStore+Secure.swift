@@ -1,0 +1,114 @@
+import GRDB
+import HubProtocol
+
+/// A notification of which only the id has come.
+struct SecureRecord: Sendable, Equatable {
+    /// Its place in the inbox, once the text is there.
+    let ordinal: Int64
+    let secureID: Int64
+    /// The user whom the agent was registered for; `nil` if it is not known.
+    let user: String?
+}
+
+/// Secure notifications whose text is still to be fetched.
+extension AgentStore {
+    /// Keeps an id within the transaction that takes its message into the inbox.
+    static func insertSecure(
+        _ arrival: Arrival,
+        _ secureID: Int64,
+        ordinal: Int64,
+        at now: Timestamp,
+        in database: Database
+    ) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO secure (ordinal, id, template, secureID, user, receivedAt)
+                    VALUES (?, ?, ?, ?, (SELECT taggedUser FROM agent), ?)
+                """,
+            arguments: [ordinal, arrival.id, arrival.template, secureID, now]
+        )
+    }
+
+    func secureCount() async throws(AgentStoreError) -> Int {
+        try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM secure") ?? 0 }
+    }
+
+    /// When the oldest came; `nil` if there is none.
+    func oldestSecure() async throws(AgentStoreError) -> Timestamp? {
+        try await read { try Timestamp.fetchOne($0, sql: "SELECT min(receivedAt) FROM secure") }
+    }
+
+    /// The oldest that a user may fetch.
+    func nextSecure(for user: String) async throws(AgentStoreError) -> SecureRecord? {
+        try await read { database in
+            try Row.fetchOne(
+                database,
+                sql: "SELECT * FROM secure WHERE user IS NULL OR user = ? ORDER BY ordinal LIMIT 1",
+                arguments: [user]
+            ).map { SecureRecord(ordinal: $0["ordinal"], secureID: $0["secureID"], user: $0["user"]) }
+        }
+    }
+
+    /// Puts the text where the notification has its place in the inbox, for a handler.
+    func resolve(_ record: SecureRecord, text: String) async throws(AgentStoreError) {
+        let body = JSONText.object([
+            (MessageProperty.message.rawValue, JSONText.string(text)),
+            (MessageProperty.secureID.rawValue, JSONText.string("\(record.secureID)")),
+        ])
+        try await write { database in
+            try database.execute(
+                sql: """
+                    INSERT INTO inbox (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state)
+                        SELECT ordinal, 'message', id, template, ?, '', ?, '', '', receivedAt, 'pending' FROM secure
+                        WHERE ordinal = ?
+                    """,
+                arguments: [body, text, record.ordinal]
+            )
+            try database.execute(sql: "DELETE FROM secure WHERE ordinal = ?", arguments: [record.ordinal])
+        }
+    }
+
+    func dropSecure(_ record: SecureRecord) async throws(AgentStoreError) {
+        try await write { database in
+            try database.execute(sql: "DELETE FROM secure WHERE ordinal = ?", arguments: [record.ordinal])
+        }
+    }
+
+    /// Drops those that came before an instant, and the oldest beyond ``Bounds/secure``.
+    ///
+    /// - Returns: Number of those that were dropped.
+    func dropSecure(before instant: Timestamp) async throws(AgentStoreError) -> Int {
+        let limit = bounds.secure
+        return try await write { database in
+            try database.execute(
+                sql: """
+                    DELETE FROM secure WHERE receivedAt < ?
+                        OR ordinal NOT IN (SELECT ordinal FROM secure ORDER BY ordinal DESC LIMIT ?)
+                    """,
+                arguments: [instant, limit]
+            )
+            return database.changesCount
+        }
+    }
+
+    // MARK: - Whose notifications come
+
+    /// Notes before a call that the installation at the hub may get a user's tag.
+    func setTagged(_ user: String) async throws(AgentStoreError) {
+        try await write { database in
+            try database.execute(
+                sql: "UPDATE agent SET taggedUser = ?, registeredUser = NULL",
+                arguments: [user]
+            )
+        }
+    }
+
+    /// Notes that the hub has no installation of ours any more, nor a message for its former user.
+    func setUntagged() async throws(AgentStoreError) {
+        try await write { database in
+            try database.execute(
+                sql: "UPDATE agent SET taggedUser = NULL, registeredUser = NULL, registered = NULL, cursor = NULL"
+            )
+        }
+    }
+}

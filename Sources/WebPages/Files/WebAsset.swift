@@ -1,0 +1,31 @@
+import Crypto
+
+/// A file that browsers keep for a year: its address changes with its content.
+package struct WebAsset: Sendable {
+    /// `/-/assets/NAME.HASH.EXT`.
+    package let path: String
+    package let mediaType: String
+    package let body: [UInt8]
+
+    private static let hashLength = 12
+
+    init(_ name: String) {
+        let bytes = WebFiles.bytes(name)
+        let hash = SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let parts = name.split(separator: ".", maxSplits: 1)
+        let ending = parts.last.map(String.init) ?? ""
+        path = "/-/assets/\(parts.first ?? "").\(hash.prefix(Self.hashLength)).\(ending)"
+        mediaType = Self.mediaTypes[ending] ?? "application/octet-stream"
+        body = bytes
+    }
+
+    static let style = WebAsset("style.css")
+    package static let icon = WebAsset("icon.svg")
+    static let reader = WebAsset("reader.js")
+
+    package static let all = [style, icon, reader]
+
+    private static let mediaTypes = [
+        "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
+    ]
+}

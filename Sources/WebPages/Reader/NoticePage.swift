@@ -1,0 +1,13 @@
+/// A page that says one thing, such as why a request is refused and what to do.
+package struct NoticePage: WebPage {
+    package let template = "notice"
+    package let frame: PageFrame
+    let heading: String
+    let text: String
+
+    package init(frame: PageFrame, heading: String, text: String) {
+        self.frame = frame
+        self.heading = heading
+        self.text = text
+    }
+}

@@ -1,0 +1,58 @@
+import AppBackend
+import HostSystem
+import HubServer
+import Logging
+import MountedBackend
+import NetworkAddresses
+import OutboundHTTP
+import Settings
+import StartupChecks
+
+/// The app backend that a hub mounts.
+extension HubServe {
+    /// Takes the app backend's files for this hub, if it is to serve one.
+    ///
+    /// - Returns: `nil` if it is not to, or if another process uses them, which the log says.
+    func backendLock(_ state: StateDirectory, _ settings: Settings, _ logger: Logger) throws -> FileLock? {
+        guard settings.value(HubSettings.appBackend, flag: appBackend) else { return nil }
+        if let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) { return lock }
+        logger.warning(
+            "the hub starts without the app backend: 'newswire backend' is using the state directory",
+            metadata: ["state.path": "\(state.path)"]
+        )
+        return nil
+    }
+
+    /// Makes the app backend of the hub that connection strings are for.
+    ///
+    /// What clients may send and where they come from is as of the hub; the texts of secure pushes, roles and
+    /// identity providers are as of `backend:`.
+    func mount(
+        on service: HubService,
+        _ hub: HubConfiguration,
+        _ state: StateDirectory,
+        _ settings: Settings,
+        _ http: OutboundClient,
+        _ logger: Logger
+    ) throws -> BackendMount {
+        var configuration = BackendConfiguration()
+        let identity = IdentitySettings(settings)
+        if let problem = identity.problems().first { throw Failure(.badConfiguration, problem) }
+        identity.apply(to: &configuration, http: http)
+        configuration.trustedProxies = TrustedProxies(hub.trustedProxies)
+        configuration.reservedTags = hub.reservedTags
+        configuration.maximumTags = hub.maximumTags
+        configuration.secureText = settings.value(BackendSettings.secureText)
+        configuration.secureAlert = settings.value(BackendSettings.secureAlert)
+        configuration.secureNotice = settings.value(BackendSettings.secureNotice)
+        return BackendMount(
+            BackendMount.Files(
+                database: state.file(HubFiles.backend),
+                key: state.file(HubFiles.backendKey)
+            ),
+            on: service,
+            configuration: configuration,
+            logger: logger
+        )
+    }
+}

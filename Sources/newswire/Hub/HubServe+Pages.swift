@@ -1,0 +1,21 @@
+import HostSystem
+import HubServer
+import Logging
+import PageServer
+import Settings
+import WebPages
+
+/// The pages that a hub mounts.
+extension HubServe {
+    /// - Returns: `nil` if the hub is to have none.
+    func pageServer(
+        on service: HubService,
+        _ configuration: HubConfiguration,
+        _ state: StateDirectory,
+        _ logger: Logger
+    ) throws -> PageServer? {
+        guard configuration.pages != .off else { return nil }
+        let store = try PageStore(path: state.file(HubFiles.pages))
+        return try PageServer(store: store, on: service, configuration, logger: logger)
+    }
+}

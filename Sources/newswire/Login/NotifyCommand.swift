@@ -1,0 +1,165 @@
+import AppBackend
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+import SubscriberAgent
+
+struct NotifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notify",
+        abstract: "Notify a user by name, on all of their devices.",
+        discussion: """
+            You must have logged in with 'newswire login', and need the right to notify others unless it is yourself. A \
+            line is printed for each platform: accepted, skipped or failed, with the reason. It is never said if the \
+            user exists or has devices.
+
+            With --secure only an id passes through push services, and the user's devices fetch the text. Pass '-' to \
+            read a confidential text from standard input: arguments can be seen by others on this machine.
+
+            The exit code is 0 if some platform has accepted the notification and none has failed.
+
+            EXAMPLES
+              newswire notify alice "The meeting is at ten"
+              newswire notify alice "…" --pns apns,wns
+              newswire notify alice - --secure < report.txt
+            """
+    )
+
+    @OptionGroup var agent: AgentOptions
+
+    @Argument(help: "The user's name.", transform: UserName.argument)
+    var name: UserName
+
+    @Argument(help: "The text; '-' reads it from standard input.")
+    var text: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The platforms: apns, gcm, fcmv1, wns, browser, stream (agents), with commas between them (default: all).",
+            valueName: "platforms"
+        )
+    )
+    var pns: String?
+
+    @Flag(help: "Send an id only; the devices fetch the text.")
+    var secure = false
+
+    @Flag(help: "Print one line of JSON for each platform.")
+    var json = false
+
+    /// Bytes; an app backend takes no more.
+    private static let maximumText = 65_536
+    private static let everyPlatform = "all"
+    private static let platforms = ["apns", "gcm", "fcmv1", "wns", "browser", "stream"]
+
+    func validate() throws {
+        if secure, pns != nil { throw ValidationError("--secure and --pns exclude each other") }
+    }
+
+    func run() async throws {
+        let platforms = try chosenPlatforms()
+        let text = try readText()
+        try await agent.withAgent { agent, _ in
+            let backend = try agent.backend()
+            var outcomes: [BackendClient.PlatformOutcome] = []
+            for (index, platform) in platforms.enumerated() {
+                do {
+                    let new = try await send(text, on: platform, backend)
+                    for outcome in new { try show(outcome) }
+                    outcomes += new
+                } catch let error as BackendClientError {
+                    guard let outcome = Self.outcome(error, platform, isFirst: index == 0) else {
+                        throw AgentError(error, "notify '\(name)'")
+                    }
+                    try show(outcome)
+                    outcomes.append(outcome)
+                }
+            }
+            try conclude(outcomes)
+        }
+    }
+
+    private func send(
+        _ text: String,
+        on platform: String,
+        _ backend: BackendClient
+    ) async throws(BackendClientError) -> [BackendClient.PlatformOutcome] {
+        if secure { return try await backend.notifySecurely(name.text, text) }
+        return try await backend.notify(name.text, text, on: platform)
+    }
+
+    /// The result that a refusal is for one platform that was named; `nil` for one that the whole command ends with.
+    private static func outcome(
+        _ error: BackendClientError,
+        _ platform: String,
+        isFirst: Bool
+    ) -> BackendClient.PlatformOutcome? {
+        guard platform != everyPlatform else { return nil }
+        switch error {
+        case .refused(409, let reason, _):
+            return BackendClient.PlatformOutcome(platform: platform, outcome: "skipped", reason: reason)
+        case .refused(let status, let reason, _) where !isFirst || [413, 502].contains(status):
+            return BackendClient.PlatformOutcome(platform: platform, outcome: "failed", reason: reason)
+        case .refused, .cancelled: return nil
+        case .unreachable, .malformedReply:
+            if isFirst { return nil }
+            return BackendClient.PlatformOutcome(platform: platform, outcome: "failed", reason: "\(error)")
+        }
+    }
+
+    private func show(_ outcome: BackendClient.PlatformOutcome) throws {
+        if json { return Console.print(try JSON.line(outcome)) }
+        let reason = outcome.reason.map { ": \($0)" } ?? ""
+        Console.print(TerminalText.safe("\(outcome.platform)  \(outcome.outcome)\(reason)"))
+    }
+
+    private func conclude(_ outcomes: [BackendClient.PlatformOutcome]) throws {
+        let failed = outcomes.filter { $0.outcome == "failed" }.map(\.platform)
+        if !failed.isEmpty {
+            throw Failure(.failed, "the notification was not sent on \(failed.joined(separator: ", "))")
+        }
+        guard outcomes.contains(where: { $0.outcome == "accepted" }) else {
+            throw Failure(.failed, "no platform has accepted the notification")
+        }
+    }
+
+    // MARK: - What was asked for
+
+    private func chosenPlatforms() throws -> [String] {
+        guard let pns else { return [Self.everyPlatform] }
+        var chosen: [String] = []
+        for part in pns.split(separator: ",") {
+            let word = part.trimmingCharacters(in: .whitespaces).lowercased()
+            guard Self.platforms.contains(word) || word == Self.everyPlatform else {
+                let near = NearestName.of(word, among: Self.platforms).map { "did you mean '\($0)'? " } ?? ""
+                let known = (Self.platforms + [Self.everyPlatform]).joined(separator: ", ")
+                throw Failure(.usage, "unknown platform '\(word)'", hint: "\(near)known are \(known)")
+            }
+            if !chosen.contains(word) { chosen.append(word) }
+        }
+        guard !chosen.isEmpty else {
+            throw Failure(.usage, "--pns is empty", hint: "leave --pns away for all platforms")
+        }
+        return chosen.contains(Self.everyPlatform) ? [Self.everyPlatform] : chosen
+    }
+
+    private func readText() throws -> String {
+        guard text == "-" else { return try checked(text, "the text") }
+        let data = try FileHandle.standardInput.read(upToCount: Self.maximumText + 1) ?? Data()
+        guard var text = String(validating: data, as: UTF8.self) else {
+            throw Failure(.usage, "standard input is not UTF-8 text")
+        }
+        if text.last?.isNewline ?? false { text.removeLast() }
+        return try checked(text, "standard input")
+    }
+
+    private func checked(_ text: String, _ source: String) throws -> String {
+        guard !text.allSatisfy(\.isWhitespace) else { throw Failure(.usage, "\(source) is empty") }
+        guard text.utf8.count <= Self.maximumText else {
+            throw Failure(.usage, "\(source) is larger than \(Self.maximumText) bytes")
+        }
+        return text
+    }
+}

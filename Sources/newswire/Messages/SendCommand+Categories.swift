@@ -1,0 +1,132 @@
+import FeedLists
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+import Settings
+import SubscriberAgent
+
+// MARK: - One message for each category
+
+extension SendCommand {
+    /// Stands for every category.
+    private static let everyCategory = "all"
+
+    /// Sends the text to each of the categories in the words of that category, as the tutorial's server does (protocol §10).
+    func send(toCategories names: String) async throws {
+        try checkCategoryOptions()
+        let wanted = names == Self.everyCategory ? nil : try CategoryChoice(typed: names)
+        guard wanted?.categories.isEmpty != true else {
+            throw Failure(.usage, "--category is empty", hint: "pass names with commas between them, or 'all'")
+        }
+        let text = try properties()
+        let time = try time()
+        let settings = try configuration.load()
+        let lists = try lists(settings)
+        let hub = try connection.resolved(settings, PublisherSettings.connection)
+        let string = try hub.sending()
+        try await withHTTP { http in
+            let client = try hub.client(string, http: http)
+            let known = try await client.categories()
+            let categories = try chosen(wanted, known: known, listed: lists.categories.map(\.text))
+            var unprinted: (any Error)?
+            for (index, category) in categories.enumerated() {
+                let sent: SentMessage
+                do {
+                    let list = lists.lists.first { $0.category.folded == (try? Tag(category))?.folded }
+                    sent = try await send(Self.message(text, to: category, in: list), at: time, client)
+                } catch {
+                    throw Self.interrupted(Failure(error), rest: categories[index...], of: categories.count)
+                }
+                // The others shall get theirs, whether or not anybody reads about it.
+                do { try report(sent, to: category) } catch { unprinted = unprinted ?? error }
+            }
+            if let unprinted { throw unprinted }
+        }
+    }
+
+    private func checkCategoryOptions() throws {
+        let others = [
+            ("--tags", tags != nil), ("--format", format != nil), ("--payload", payload != nil),
+            ("--device", device != nil), ("--test", test),
+        ]
+        if let other = others.first(where: \.1)?.0 {
+            throw Failure(.usage, "--category and \(other) exclude each other")
+        }
+        guard message != nil else {
+            throw Failure(.usage, "--category needs a text", hint: "pass --message TEXT")
+        }
+    }
+
+    /// The configured feed lists; none if there are none, as on a machine that only sends.
+    private func lists(_ settings: Settings) throws -> FeedLists {
+        let directory = settings.value(PublisherSettings.feeds, flag: feeds)
+        let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
+        guard isNamed || HostFile.exists(directory) else { return FeedLists([]) }
+        do {
+            return try FeedLists.load(directory: directory)
+        } catch {
+            if isNamed { throw error }
+            // Whatever happens to lie in the current directory must not hold up breaking news.
+            Console.warning("the standard text is used: the feed lists in '\(directory)' cannot be read")
+            return FeedLists([])
+        }
+    }
+
+    /// Names in the hub's spelling.
+    ///
+    /// A hub that keeps no list of categories takes every name, and `all` means the categories of the feed lists there,
+    /// else the tutorial's.
+    private func chosen(
+        _ wanted: CategoryChoice?,
+        known: [String]?,
+        listed: [String]
+    ) throws(AgentError) -> [String] {
+        guard let wanted else { return known ?? (listed.isEmpty ? CategoryList.standard : listed) }
+        guard let known else { return wanted.categories }
+        return try wanted.checked(against: known).categories
+    }
+
+    private static func message(
+        _ text: MessageProperties,
+        to category: String,
+        in list: FeedList?
+    ) throws -> OutgoingMessage {
+        var values = text.all
+        values[.category] = category
+        let template = try list?.template ?? InlineTemplate(parsing: FeedList.standardTemplate)
+        values[.messageParam] = template.render(MessageProperties(values))
+        if let main = list?.localization.main {
+            values[main.newsProperty] = values[main.newsProperty] ?? values[.messageParam]
+            values[main.titleProperty] = values[main.titleProperty] ?? values[.title]
+        }
+        return OutgoingMessage(
+            MessageProperties(values).encoded(),
+            tags: category,
+            idempotencyKey: idempotencyKey()
+        )
+    }
+
+    private func report(_ sent: SentMessage, to category: String) throws {
+        let id = sent.id?.text ?? ""
+        if json {
+            var line = Line(sent)
+            line.category = category
+            return try Console.write(try JSON.line(line))
+        }
+        let name = TerminalText.safe(category)
+        try Console.write(sent.scheduledFor == nil ? "sent \(id)  \(name)" : "scheduled \(id)  \(name)")
+        if sent.recipients?.total == 0 { Console.warning("nobody is registered for '\(name)'") }
+    }
+
+    /// A failure with the categories that did not get the message: a repeat of the whole command would send to the others twice.
+    private static func interrupted(_ failure: Failure, rest: ArraySlice<String>, of count: Int) -> Failure {
+        if rest.count == count { return failure }
+        let names = rest.joined(separator: ",")
+        return Failure(
+            failure.status,
+            "\(failure.text); not sent to \(names)",
+            hint: "send the rest with --category '\(names)'"
+        )
+    }
+}

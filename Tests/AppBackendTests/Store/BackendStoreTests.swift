@@ -1,0 +1,40 @@
+import GRDB
+import HubTestServer
+import Testing
+
+@testable import AppBackend
+
+@Suite struct BackendStoreTests {
+    private let scratch: ScratchFolder
+    private let store: BackendStore
+
+    init() throws {
+        scratch = try ScratchFolder()
+        store = try BackendStore(path: scratch.file("backend.sqlite"))
+    }
+
+    @Test func `a commit survives a power cut`() async throws {
+        let (synchronous, mode) = try await store.write { db in
+            (try Int.fetchOne(db, sql: "PRAGMA synchronous"), try String.fetchOne(db, sql: "PRAGMA journal_mode"))
+        }
+        #expect(synchronous == 2 && mode == "wal")
+    }
+
+    @Test func `readers do not wait for a writer, and see what was committed before`() async throws {
+        try await store.write { try $0.execute(sql: "CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1)") }
+        let (isHeld, gate) = (Gate(), Gate())
+        let writer = Task {
+            try await store.write { db in
+                try db.execute(sql: "INSERT INTO t VALUES (2)")
+                isHeld.open()
+                gate.blockUntilOpen()
+            }
+        }
+        await isHeld.opened()
+        let before = try await store.read { try Int.fetchOne($0, sql: "SELECT max(n) FROM t") }
+        gate.open()
+        try await writer.value
+        let after = try await store.read { try Int.fetchOne($0, sql: "SELECT max(n) FROM t") }
+        #expect(before == 1 && after == 2)
+    }
+}
