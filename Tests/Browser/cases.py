@@ -7,16 +7,18 @@ CASES = []
 
 
 class Case:
-    def __init__(self, name, function, options, profile, categories):
+    def __init__(self, name, function, options, profile, categories, slow):
         self.name, self.function, self.options = name, function, options
-        self.profile, self.categories = profile, categories
+        self.profile, self.categories, self.slow = profile, categories, slow
 
 
-def case(name, *options, profile="light", categories=()):
-    """Adds a case: `options` are the hub's, `profile` is `light`, `dark` or `scriptless`, and `categories` are announced."""
+def case(name, *options, profile="light", categories=(), slow=False):
+    """Adds a case: `options` are the hub's, `profile` is `light`, `dark` or `scriptless`, `categories` are
+    announced, and a `slow` case runs in the first round alone.
+    """
 
     def add(function):
-        CASES.append(Case(name, function, options, profile, categories))
+        CASES.append(Case(name, function, options, profile, categories, slow))
         return function
 
     return add
