@@ -294,6 +294,13 @@ let package = Package(
                 .nioEmbedded, .nioHPACK, .nioHTTP2, .nioSSL, .serviceLifecycle,
             ]
         ),
+        .testTarget(
+            name: "PageServerTests",
+            dependencies: [
+                "PageServer", "WebPages", "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer",
+                "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
+            ]
+        ),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses", "WebPages"]),
         .testTarget(
             name: "FeedListsTests",
