@@ -39,6 +39,18 @@ function address(text) {
   }
 }
 
+// The text of a secure message never passes through a push service or the stream; the server has it for the addressee.
+async function showSecure(item) {
+  const text = item.querySelector(".text");
+  try {
+    const answer = await fetch(news.dataset.secure + item.dataset.secure, { headers: { Accept: "application/json" }, cache: "no-store" });
+    if (answer.ok) fill(text, (await answer.json()).text);
+    else if (answer.status === 404) fill(text, "It has expired, or is not for you.");
+  } catch {
+    // The link leads to it.
+  }
+}
+
 const statusText = { update: "Update", correction: "Correction", withdrawn: "Withdrawn" };
 let unseen = 0;
 
@@ -61,14 +73,18 @@ function show(body, position) {
   time.dateTime = new Date().toISOString();
   showTime(time);
   const heading = item.querySelector("h3");
-  const text = body.title || body.message || "";
-  const link = address(body.localizedLink || body.link || "");
+  const secure = /^\d{1,19}$/.test(body.secureId ?? "") ? body.secureId : "";
+  const generic = news.dataset.user ? "A secure message" : "A secure message. Sign in to read it.";
+  const text = secure ? generic : body.title || body.message || "";
+  const link = secure ? news.dataset.secure + secure : address(body.localizedLink || body.link || "");
   const label = document.createElement(link ? "a" : "span");
   if (link) Object.assign(label, { href: link, rel: "noopener noreferrer" });
   label.dir = "auto";
   fill(label, text);
   heading.replaceChildren(label);
-  fill(item.querySelector(".text"), body.title ? body.message : "", maximumText);
+  fill(item.querySelector(".text"), body.title && !secure ? body.message : "", maximumText);
+  if (secure) item.dataset.secure = secure;
+  if (secure && news.dataset.user) showSecure(item);
   const replaced = new Set([body.story, ...(body.replaces ?? "").split(" ")].filter(Boolean));
   remove((other) => replaced.has(other.dataset.story));
   list.prepend(item);
@@ -83,6 +99,7 @@ document.addEventListener("visibilitychange", () => {
   document.title = title;
 });
 
+if (news.dataset.user) for (const item of list.querySelectorAll("[data-secure]")) showSecure(item);
 for (const time of document.querySelectorAll("time")) showTime(time);
 
 // One stream for all tabs: browsers allow six connections to a host. The tab that holds the lock has it, and tells the others.

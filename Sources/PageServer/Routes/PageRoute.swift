@@ -24,5 +24,7 @@ struct PageRoute: Sendable {
 
 /// Every operation; another address is answered with 404.
 enum PageRoutes {
-    static let all: [PageRoute] = ReaderRoutes.routes + EntryRoutes.routes
+    static let all: [PageRoute] =
+        ReaderRoutes.routes + EntryRoutes.routes + SignInRoutes.routes + DeviceRoutes.routes + NotifyRoutes.routes
+        + SecureMessageRoutes.routes + PushRoutes.routes
 }

@@ -26,6 +26,8 @@ package struct ReaderPage: WebPage {
 
     package let template = "reader"
     let script = WebAsset.reader.path
+    let notifyScript = WebAsset.notify.path
+    let worker = WorkerFile.path
     package let frame: PageFrame
     let categories: [Category]
     let hasCategories: Bool
@@ -44,6 +46,10 @@ package struct ReaderPage: WebPage {
     /// Where the stream goes on after ``messages``.
     package var position: String?
     package var gap: String?
+    /// Where the browser's push subscription goes; `nil` for who has not subscribed.
+    package var push: String?
+    /// `nil` where nobody can sign in.
+    package var send: SendForm?
 
     package init(frame: PageFrame, categories: [Category], messages: [MessageView]) {
         self.frame = frame
