@@ -21,6 +21,18 @@ END
 BYTES(notice_mustache)
 #embed "files/notice.mustache"
 END
+BYTES(operator_enter_mustache)
+#embed "files/operator-enter.mustache"
+END
+BYTES(operator_nav_mustache)
+#embed "files/operator-nav.mustache"
+END
+BYTES(operator_send_mustache)
+#embed "files/operator-send.mustache"
+END
+BYTES(operator_mustache)
+#embed "files/operator.mustache"
+END
 BYTES(reader_js)
 #embed "files/reader.js"
 END
@@ -42,6 +54,10 @@ static const struct web_file files[] = {
     FILE("layout.mustache", layout_mustache),
     FILE("message.mustache", message_mustache),
     FILE("notice.mustache", notice_mustache),
+    FILE("operator-enter.mustache", operator_enter_mustache),
+    FILE("operator-nav.mustache", operator_nav_mustache),
+    FILE("operator-send.mustache", operator_send_mustache),
+    FILE("operator.mustache", operator_mustache),
     FILE("reader.js", reader_js),
     FILE("reader.mustache", reader_mustache),
     FILE("sign-in.mustache", sign_in_mustache),

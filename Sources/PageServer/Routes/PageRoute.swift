@@ -21,5 +21,5 @@ struct PageRoute: Sendable {
 
 /// Every operation; another address is answered with 404.
 enum PageRoutes {
-    static let all: [PageRoute] = ReaderRoutes.routes + EntryRoutes.routes
+    static let all: [PageRoute] = ReaderRoutes.routes + EntryRoutes.routes + OperatorRoutes.all
 }

@@ -21,7 +21,7 @@ struct HubCommand: AsyncParsableCommand {
         subcommands: [
             HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
             HubDeleteCommand.self, HubCredentialsCommand.self, HubInviteCommand.self, HubOverviewCommand.self,
-            HubBackupCommand.self, HubRestoreCommand.self,
+            HubAuditCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
         ],
         defaultSubcommand: HubServe.self
     )
