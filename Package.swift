@@ -22,6 +22,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // System libraries.
@@ -112,7 +113,7 @@ let package = Package(
             name: "AppBackend",
             dependencies: [
                 "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
-                "HostSystem", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioSSL,
+                "HostSystem", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .jwtKit, .log, .nioCore, .nioSSL,
                 .serviceLifecycle,
             ]
         ),
@@ -167,14 +168,15 @@ let package = Package(
             name: "StartupChecks",
             dependencies: [
                 "HostSystem", "HubProtocol", "NetworkAddresses", "Certificates", "HubServer", "AppBackend", "FeedLists",
-                "FeedPublisher", "PushServices", "SubscriberAgent", "Settings",
+                "FeedPublisher", "OutboundHTTP", "PushServices", "SubscriberAgent", "Settings", .httpTypes,
             ]
         ),
         .target(
             name: "Demonstration",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
-                "FeedPublisher", "SubscriberAgent", "Settings", .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "FeedPublisher", "SubscriberAgent", "Settings", "AppBackend", "MountedBackend", .hummingbird, .log, .nioCore,
+                .serviceLifecycle,
             ]
         ),
 
@@ -347,6 +349,7 @@ extension Target.Dependency {
     static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
     static let hummingbirdHTTP2 = product(name: "HummingbirdHTTP2", package: "hummingbird")
     static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
+    static let jwtKit = product(name: "JWTKit", package: "jwt-kit")
     static let log = product(name: "Logging", package: "swift-log")
     static let mustache = product(name: "Mustache", package: "swift-mustache")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")

@@ -32,7 +32,14 @@ package final class AppBackend: Sendable {
     ) {
         let clock = configuration.clock
         audit = AuditLog(store: store, clock: clock, logger: logger)
-        signIn = SignIn(store: store, audit: audit, hasher: configuration.hasher, clock: clock)
+        signIn = SignIn(
+            store: store,
+            audit: audit,
+            hasher: configuration.hasher,
+            clock: clock,
+            mayNotifyRoles: configuration.mayNotifyRoles,
+            provider: configuration.provider.map { OpenIDProvider($0, clock: clock, logger: logger) }
+        )
         devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
         platforms = HubPlatforms(hub: hub, clock: clock.monotonic)
         notifier = UserNotifier(hub: hub, platforms: platforms, counts: counts, clock: clock)
@@ -67,7 +74,7 @@ package final class AppBackend: Sendable {
         router.add(middleware: BackendErrors(logger: logger, hubFailures: hubFailures))
         router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
         let open = router.group().add(middleware: RefuseCrossSite())
-        let guarded = router.group().add(middleware: RequireCaller(signIn))
+        let guarded = router.group().add(middleware: RequireCaller(signIn, proxyUsers: configuration.proxyUsers))
         for route in BackendRoutes.all {
             let group = route.access == .signedIn ? guarded : open
             group.on(RouterPath(route.address), method: route.method) { request, context in

@@ -22,6 +22,12 @@ package struct BackendConfiguration: Sendable {
     package var serverMetrics: @Sendable () -> String = { "" }
     /// The age up to which figures of the database are shown.
     var figureInterval = Duration.seconds(1)
+    /// Roles whose users may notify others.
+    package var mayNotifyRoles: Set<Role> = []
+    /// The identity provider whose tokens are accepted; `nil` for none.
+    package var provider: OpenIDConfiguration?
+    /// The proxies that name users in a header; `nil` for none.
+    package var proxyUsers: ProxyUsers?
     var payloadBounds = PayloadBounds()
     package var clock = BackendClock.system
     package var hasher = PasswordHasher()

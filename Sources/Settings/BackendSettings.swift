@@ -51,6 +51,5 @@ package enum BackendSettings {
         ] + connection.entries
         + [
             reservedTagPrefixes.entry, maximumTags.entry, secureText.entry, secureAlert.entry, secureNotice.entry,
-            drain.entry, logLevel.entry,
-        ]
+        ] + identityEntries + [drain.entry, logLevel.entry]
 }

@@ -64,6 +64,7 @@ package struct ConfigurationCheck {
             key: settings.value(BackendSettings.tlsKey),
             names: settings.value(BackendSettings.hostNames)
         ) + connectionProblems(BackendSettings.connection)
+            + IdentitySettings(settings).problems()
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 accountProblems(directory)
                     + (LocalCertificates.problem(in: directory).map { ["\($0)"] } ?? [])

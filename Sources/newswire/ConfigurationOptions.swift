@@ -87,6 +87,7 @@ extension SettingEntry {
         case "list of addresses and blocks": "addresses"
         case "word": key.hasSuffix("level") ? "level" : "word"
         case "web address": "url"
+        case "list of names": "names"
         default: type
         }
     }

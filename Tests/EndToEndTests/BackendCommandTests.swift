@@ -253,4 +253,35 @@ import Testing
         let check = try await BuiltProgram.run(["check", "hub"], environment: off)
         #expect(check.status == 0, "\(check.errors)")
     }
+
+    static let incomplete: [(variables: [String: String], says: String)] = [
+        (["OIDC_ISSUER": "https://login.example.org", "OIDC_JWKS_FILE": "jwks.json"], "needs 'oidc-audience'"),
+        (["OIDC_ISSUER": "https://login.example.org", "OIDC_AUDIENCE": "app"], "needs the provider's keys"),
+        (["OIDC_AUDIENCE": "app"], "'oidc-issuer' is not"),
+        (
+            [
+                "OIDC_ISSUER": "https://login.example.org", "OIDC_AUDIENCE": "app", "OIDC_JWKS_FILE": "jwks.json",
+                "OIDC_JWKS_URL": "https://login.example.org/jwks",
+            ], "exclude each other"
+        ),
+        (
+            [
+                "OIDC_ISSUER": "https://login.example.org", "OIDC_AUDIENCE": "app", "OIDC_JWKS_FILE": "jwks.json",
+                "OIDC_SUFFIX": "corp", "USER_HEADER_PROXIES": "192.0.2.1", "USER_HEADER_SUFFIX": "CORP",
+            ], "are the same"
+        ),
+    ]
+
+    @Test(arguments: incomplete)
+    func `settings of other parties that do not go together are told by check and at the start`(
+        variables: [String: String],
+        says: String
+    ) async throws {
+        var environment = environment
+        for (name, value) in variables { environment["NEWSWIRE_BACKEND_\(name)"] = value }
+        for arguments in [["check", "backend"], ["backend", "--port", "0"]] {
+            let outcome = try await BuiltProgram.run(arguments, environment: environment)
+            #expect(outcome.status == 78 && outcome.errors.contains(says), "\(outcome.errors)")
+        }
+    }
 }

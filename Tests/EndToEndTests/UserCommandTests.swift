@@ -7,6 +7,7 @@ import Testing
     private struct Row: Decodable {
         let name: String
         let mayNotify: Bool
+        let roles: [String]
     }
 
     private let scratch: ScratchFolder
@@ -70,6 +71,25 @@ import Testing
         #expect(permissions == 0o600)
     }
 
+    @Test func `roles are given, taken and listed, and names of another party's users are refused`() async throws {
+        let file = try passwordFile("correct horse")
+        let added = try await user("add", "carol", "--role", "editors", "--role", "desk", "--password-file", file)
+        #expect(added.status == 0, "\(added.errors)")
+        var rows = try await list()
+        #expect(rows.map(\.roles) == [["desk", "editors"]])
+        let rights = try await user("rights", "carol", "--role", "Domain Users", "--without-role", "desk")
+        #expect(rights.status == 0 && rights.errors.contains("roles of user 'carol'"), "\(rights.errors)")
+        rows = try await list()
+        #expect(rows.map(\.roles) == [["Domain Users", "editors"]])
+        let text = try await user("list")
+        #expect(text.output.hasSuffix("  roles: Domain Users, editors\n"), "\(text.output)")
+        let refused = try await BuiltProgram.run(
+            ["user", "add", "alice@Proxy", "--password-file", file],
+            environment: ["XDG_STATE_HOME": scratch.path, "NEWSWIRE_BACKEND_USER_HEADER_PROXIES": "192.0.2.1"]
+        )
+        #expect(refused.status == 64 && refused.errors.contains("end with '@proxy'"), "\(refused.errors)")
+    }
+
     @Test func `a password comes from standard input`() async throws {
         let child = ChildProcess(
             arguments: [BuiltProgram.path, "user", "add", "alice", "--password-file", "-"],
@@ -105,6 +125,8 @@ import Testing
         (["add", "alice", "--password", "secret"], 64, "--password"),
         (["add", "alice", "--password-file", "/nonexistent"], 78, "/nonexistent"),
         (["rights", "alice"], 64, "--may-notify"),
+        (["rights", "alice", "--role", "a,b"], 64, "'a,b' is not a valid role"),
+        (["rights", "alice", "--role", "a", "--without-role", "a"], 64, "exclude each other"),
         (["tokens", "alice", "--revoke", "1", "--json"], 64, "exclude each other"),
         (["audit", "--last", "0"], 64, "--last"),
     ]

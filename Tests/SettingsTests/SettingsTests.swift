@@ -177,6 +177,14 @@ import Testing
         ("hub", "insecure-listen", ["true", "false"], ["yes", "1", "TRUE"]),
         ("hub", "name", ["news", "a.b"], ["metrics", "a/b", ""]),
         ("hub", "listen", ["::1", "10.0.0.1"], ["", "a b", "http://x"]),
+        (
+            "backend", "oidc-issuer",
+            ["https://login.example.org/realms/news", "https://e.org/", "http://127.0.0.1:8080"],
+            ["", "login.example.org", "http://login.example.org", "https://", "https:///x", "https://e.org/#x"]
+        ),
+        ("backend", "oidc-suffix", ["corp", "login.example-1"], ["", "@corp", "a b", "a_b", "ü"]),
+        ("backend", "user-header", ["X-Forwarded-User", "Remote_User"], ["", "X User", "X:User"]),
+        ("backend", "may-notify-roles", ["editors", "editors, Domain Users"], ["", "a,,b", "a\tb"]),
         ("publisher", "cap", ["none", "1"], ["0", "-1", "some", ""]),
         ("publisher", "contact", ["me@example.org", "https://e.org/"], ["a b", "x)", "ü", "a\nb"]),
         ("publisher", "publisher", ["desk-1"], ["..", "a/b", ""]),

@@ -9,10 +9,11 @@ package struct Account: Sendable, Equatable {
     /// May notify users other than themselves.
     package let mayNotifyOthers: Bool
     package let createdAt: Timestamp
-    /// When the password was last set.
+    /// When the password was last set; of a user of another party, when the account was made.
     package let passwordAt: Timestamp
-
-    var caller: Caller { Caller(name: name, mayNotifyOthers: mayNotifyOthers) }
+    package var roles: Set<Role> = []
+    /// The user as another party knows them, which signs them in; `nil` for users with a password of ours.
+    package var identity: ForeignIdentity?
 }
 
 /// Why an account cannot be made or changed.
@@ -22,6 +23,13 @@ package enum AccountError: Error, Equatable, CustomStringConvertible {
     /// The name of an account that was removed not long ago.
     case retained(UserName, until: Timestamp)
     case noToken(Int64, of: UserName)
+    case tooManyRoles(UserName)
+    /// A name that only users of another party have.
+    case reserved(UserName, NameSuffix)
+    /// A user whom another party signs in, so that there is no password.
+    case foreign(UserName)
+    /// Another party has more users than there may be accounts.
+    case tooManyForeign
 
     package var description: String {
         switch self {
@@ -30,6 +38,11 @@ package enum AccountError: Error, Equatable, CustomStringConvertible {
         case .retained(let name, let end):
             "cannot add user '\(name)': the name of a removed user stays taken until \(end.wholeSecond)"
         case .noToken(let id, let name): "user '\(name)' has no token \(id)"
+        case .tooManyRoles(let name): "cannot change user '\(name)': a user has at most \(Role.maximumPerAccount) roles"
+        case .reserved(let name, let suffix):
+            "cannot add user '\(name)': names that end with '\(suffix)' belong to users whom another party signs in"
+        case .foreign(let name): "user '\(name)' has no password: another party signs the user in"
+        case .tooManyForeign: "there are \(Accounts.maximumForeign) accounts of users whom other parties sign in"
         }
     }
 }

@@ -5,13 +5,23 @@ package struct Accounts: Sendable {
     /// How long the name of a removed account stays taken: nobody else should get notifications that senders still
     /// address to its former owner.
     package static let nameRetention = Duration.seconds(30 * 86_400)
+    /// Accounts of users whom other parties sign in, which are made without an operator.
+    static let maximumForeign = 100_000
 
     let store: BackendStore
+    /// Ends of names that no account with a password gets.
+    private let foreignSuffixes: [NameSuffix]
     private let hasher: PasswordHasher
     private let clock: BackendClock
 
-    package init(store: BackendStore, hasher: PasswordHasher = PasswordHasher(), clock: BackendClock = .system) {
+    package init(
+        store: BackendStore,
+        foreignSuffixes: [NameSuffix] = [],
+        hasher: PasswordHasher = PasswordHasher(),
+        clock: BackendClock = .system
+    ) {
         self.store = store
+        self.foreignSuffixes = foreignSuffixes
         self.hasher = hasher
         self.clock = clock
     }
@@ -19,32 +29,55 @@ package struct Accounts: Sendable {
     /// Adds an account.
     ///
     /// - Throws: ``AccountError`` when the name is taken.
-    package func add(_ name: UserName, password: Password, mayNotifyOthers: Bool = false) async throws {
+    package func add(
+        _ name: UserName,
+        password: Password,
+        mayNotifyOthers: Bool = false,
+        roles: Set<Role> = []
+    ) async throws {
+        guard roles.count <= Role.maximumPerAccount else { throw AccountError.tooManyRoles(name) }
         // Before the hash, which takes a while.
         try await checkFree(name)
         let hash = try await hasher.hash(password)
-        try await store.insertAccount(name, hash, mayNotifyOthers: mayNotifyOthers, at: clock.now())
+        try await store.insertAccount(name, hash, mayNotifyOthers: mayNotifyOthers, roles: roles, at: clock.now())
     }
 
     /// Tells whether an account can be added under a name.
     ///
-    /// - Throws: ``AccountError`` when the name is taken.
-    package func checkFree(_ name: UserName) async throws { try await store.checkFree(name, at: clock.now()) }
+    /// - Throws: ``AccountError`` when the name is taken, or reserved for users whom another party signs in.
+    package func checkFree(_ name: UserName) async throws {
+        if let suffix = foreignSuffixes.first(where: { $0.ends(name) }) { throw AccountError.reserved(name, suffix) }
+        try await store.checkFree(name, at: clock.now())
+    }
 
     /// Replaces a password; ends remembered sign-ins and revokes all tokens, in running servers too.
     ///
-    /// - Throws: ``AccountError/unknown`` when there is no such account.
+    /// - Throws: ``AccountError/unknown`` when there is no such account, ``AccountError/foreign(_:)``.
     package func setPassword(of name: UserName, to password: Password) async throws {
-        guard try await store.account(named: name) != nil else { throw AccountError.unknown(name) }
+        try await checkPassword(of: name)
         let hash = try await hasher.hash(password)
         try await store.setPassword(of: name, to: hash, at: clock.now())
     }
 
-    /// Lets a user notify others, or no longer.
+    /// Tells whether a user has a password.
     ///
-    /// - Throws: ``AccountError/unknown`` when there is no such account.
-    package func setRights(of name: UserName, mayNotifyOthers: Bool) async throws {
-        try await store.setRights(of: name, mayNotifyOthers: mayNotifyOthers, at: clock.now())
+    /// - Throws: ``AccountError/unknown`` when there is no such account, ``AccountError/foreign(_:)``.
+    package func checkPassword(of name: UserName) async throws {
+        guard let account = try await store.account(named: name) else { throw AccountError.unknown(name) }
+        if account.identity != nil { throw AccountError.foreign(name) }
+    }
+
+    /// Changes what a user may do: lets them notify others, or no longer; gives and takes roles.
+    ///
+    /// - Throws: ``AccountError/unknown`` when there is no such account, ``AccountError/tooManyRoles(_:)``.
+    package func setRights(
+        of name: UserName,
+        mayNotifyOthers: Bool? = nil,
+        adding: Set<Role> = [],
+        removing: Set<Role> = []
+    ) async throws {
+        let change = RightsChange(mayNotifyOthers: mayNotifyOthers, added: adding, removed: removing)
+        try await store.changeRights(of: name, change, at: clock.now())
     }
 
     /// Removes an account with its tokens; the name stays taken for ``nameRetention``.

@@ -61,7 +61,7 @@ enum LoginRoutes {
         case .password(let presented): login = presented
         case .unusable: throw SignInRefusal.wrongCredentials
         // A token does not log in: the body may.
-        case .none, .token:
+        case .none, .token, .foreignToken:
             guard let user = body.user, let password = body.password else { throw SignInRefusal.noCredentials }
             guard let presented = PasswordLogin(name: user, password: password) else {
                 throw SignInRefusal.wrongCredentials
@@ -86,6 +86,8 @@ enum LoginRoutes {
         case .token(let token): try await signIn.logOut(token, context.network)
         case .none: throw SignInRefusal.noCredentials
         case .password: throw BackendRefusal.badRequest("Only a token can be logged out.")
+        // Its provider alone could end it.
+        case .foreignToken: throw SignInRefusal.wrongToken
         case .unusable: throw SignInRefusal.wrongCredentials
         }
         return Response(status: .ok)

@@ -4,8 +4,12 @@ package import Hummingbird
 /// Lets requests of signed-in users pass, and says who they are.
 package struct RequireCaller: RouterMiddleware {
     private let signIn: SignIn
+    private let proxyUsers: ProxyUsers?
 
-    package init(_ signIn: SignIn) { self.signIn = signIn }
+    package init(_ signIn: SignIn, proxyUsers: ProxyUsers? = nil) {
+        self.signIn = signIn
+        self.proxyUsers = proxyUsers
+    }
 
     package func handle(
         _ request: Request,
@@ -15,10 +19,12 @@ package struct RequireCaller: RouterMiddleware {
         try RefuseCrossSite.check(request, context)
         var context = context
         do {
-            context.caller = try await signIn.caller(
-                authorization: request.headers[.authorization],
-                network: context.network
-            )
+            context.caller =
+                if let user = try proxyUsers?.user(request.headers, peer: context.peer) {
+                    try await signIn.caller(of: user, context.network)
+                } else {
+                    try await signIn.caller(authorization: request.headers[.authorization], network: context.network)
+                }
         } catch let refusal as SignInRefusal {
             throw BackendRefusal(refusal)
         }
@@ -29,6 +35,8 @@ package struct RequireCaller: RouterMiddleware {
 extension BackendRefusal {
     /// Seconds after which a password that could not be checked is likely to be.
     private static let checkingTime = Duration.seconds(5)
+    /// Seconds until there may be room for another account: an operator has to do something.
+    private static let roomTime = Duration.seconds(3_600)
 
     init(_ refusal: SignInRefusal) {
         switch refusal {
@@ -39,6 +47,10 @@ extension BackendRefusal {
             self = .tooManyRequests("Too many wrong passwords; try again later.", retryAfter: wait)
         case .overloaded:
             self = .unavailable("Too many passwords are being checked.", retryAfter: Self.checkingTime)
+        case .removed: self = .forbidden("The user has been removed.")
+        case .noRoom: self = .unavailable("No more users can be added now.", retryAfter: Self.roomTime)
+        case .providerUnavailable:
+            self = .unavailable("The identity provider cannot be reached now.", retryAfter: ProviderKeys.firstPause)
         }
     }
 }

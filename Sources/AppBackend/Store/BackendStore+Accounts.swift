@@ -8,8 +8,9 @@ extension BackendStore {
     ///
     /// `account.key` is ``UserName/key``; rows of other tables can refer to it and go with the account. `version` changes
     /// with the password: a sign-in that was proven under another version is void. Ids are never used again, so that
-    /// nothing remembered of a removed account fits a new one. `removedAccount` keeps names from being taken over by
-    /// somebody else (``Accounts/nameRetention``). A row of `audit` stands for `count` equal events from `at` to `lastAt`.
+    /// nothing remembered of a removed account fits a new one. An account with `issuer` and `subject` is that of a
+    /// ``ForeignIdentity``: its password is empty and never asked for. `roles` has a line feed between two.
+    /// `removedAccount` keeps names from being taken over by somebody else (``Accounts/nameRetention``). A row of `audit` stands for `count` equal events from `at` to `lastAt`.
     static func createAccounts(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -59,6 +60,20 @@ extension BackendStore {
                 """
         )
     }
+
+    static func addForeignIdentities(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE account ADD COLUMN roles TEXT NOT NULL DEFAULT '';
+                ALTER TABLE account ADD COLUMN issuer TEXT;
+                ALTER TABLE account ADD COLUMN subject TEXT CHECK ((issuer IS NULL) = (subject IS NULL));
+                CREATE UNIQUE INDEX account_identity ON account (issuer, subject) WHERE issuer IS NOT NULL;
+                ALTER TABLE removedAccount ADD COLUMN issuer TEXT;
+                ALTER TABLE removedAccount ADD COLUMN subject TEXT;
+                CREATE INDEX removedAccount_identity ON removedAccount (issuer, subject) WHERE issuer IS NOT NULL;
+                """
+        )
+    }
 }
 
 // MARK: Accounts
@@ -86,12 +101,12 @@ extension BackendStore {
         }
     }
 
-    /// An account together with its password's hash.
+    /// An account with a password, together with its hash.
     func storedPassword(of name: UserName) async throws -> (account: Account, hash: PasswordHash)? {
         try await read { db in
             guard
                 let row = try Row.fetchOne(
-                    db.cachedStatement(sql: "SELECT * FROM account WHERE key = ?"),
+                    db.cachedStatement(sql: "SELECT * FROM account WHERE key = ? AND issuer IS NULL"),
                     arguments: [name.key]
                 ), let account = Account(row)
             else { return nil }
@@ -102,22 +117,35 @@ extension BackendStore {
     /// Stores a new account.
     ///
     /// - Throws: ``AccountError`` when the name is taken.
-    func insertAccount(_ name: UserName, _ hash: PasswordHash, mayNotifyOthers: Bool, at now: Timestamp) async throws {
+    func insertAccount(
+        _ name: UserName,
+        _ hash: PasswordHash,
+        mayNotifyOthers: Bool,
+        roles: Set<Role>,
+        at now: Timestamp
+    ) async throws {
         try await write { db in
             try Self.checkFree(name, at: now, in: db)
-            try db.execute(sql: "DELETE FROM removedAccount WHERE key = ?", arguments: [name.key])
             try db.execute(
                 sql: """
-                    INSERT INTO account
-                        (key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, createdAt, passwordAt)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO account (
+                        key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, roles, createdAt,
+                        passwordAt
+                    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
-                arguments: [name.key, name.text] + hash.columns + [mayNotifyOthers, now, now]
+                arguments: [name.key, name.text] + hash.columns + [mayNotifyOthers, roles.column, now, now]
             )
-            // Sent to the name before it had an owner: nobody could fetch them, and they would take the owner's room.
-            try PayloadTable(db: db).deleteAll(of: name.key)
+            try Self.take(name, in: db)
             try AuditEvent(name, .accountAdded, .done, nil).insert(at: now, in: db)
         }
+    }
+
+    /// Clears what is left of a name's former owner, or was sent to the name before it had one.
+    ///
+    /// Nobody could fetch such payloads, and they would take the new owner's room.
+    static func take(_ name: UserName, in db: Database) throws {
+        try db.execute(sql: "DELETE FROM removedAccount WHERE key = ?", arguments: [name.key])
+        try PayloadTable(db: db).deleteAll(of: name.key)
     }
 
     /// - Throws: ``AccountError`` when a name is taken.
@@ -127,14 +155,14 @@ extension BackendStore {
 
     /// Replaces a password, and revokes all tokens.
     ///
-    /// - Throws: ``AccountError/unknown`` when there is no such account.
+    /// - Throws: ``AccountError/unknown`` when there is no such account that has a password.
     func setPassword(of name: UserName, to hash: PasswordHash, at now: Timestamp) async throws {
         try await write { db in
             try db.execute(
                 sql: """
                     UPDATE account
                     SET rounds = ?, blockSize = ?, parallelism = ?, salt = ?, hash = ?, version = version + 1, passwordAt = ?
-                    WHERE key = ?
+                    WHERE key = ? AND issuer IS NULL
                     """,
                 arguments: hash.columns + [now, name.key]
             )
@@ -160,14 +188,17 @@ extension BackendStore {
         }
     }
 
-    /// - Throws: ``AccountError/unknown`` when there is no such account.
-    func setRights(of name: UserName, mayNotifyOthers: Bool, at now: Timestamp) async throws {
+    /// - Throws: ``AccountError/unknown`` when there is no such account, ``AccountError/tooManyRoles(_:)``.
+    func changeRights(of name: UserName, _ change: RightsChange, at now: Timestamp) async throws {
         try await write { db in
+            let row = try Row.fetchOne(db, sql: "\(Self.accountColumns) WHERE key = ?", arguments: [name.key])
+            guard let account = row.flatMap(Account.init) else { throw AccountError.unknown(name) }
+            let roles = account.roles.union(change.added).subtracting(change.removed)
+            guard roles.count <= Role.maximumPerAccount else { throw AccountError.tooManyRoles(name) }
             try db.execute(
-                sql: "UPDATE account SET mayNotifyOthers = ? WHERE key = ?",
-                arguments: [mayNotifyOthers, name.key]
+                sql: "UPDATE account SET mayNotifyOthers = ?, roles = ? WHERE key = ?",
+                arguments: [change.mayNotifyOthers ?? account.mayNotifyOthers, roles.column, name.key]
             )
-            guard db.changesCount == 1 else { throw AccountError.unknown(name) }
             try AuditEvent(name, .rightsChanged, .done, nil).insert(at: now, in: db)
         }
     }
@@ -179,8 +210,8 @@ extension BackendStore {
         try await write { db in
             try db.execute(
                 sql: """
-                    INSERT OR REPLACE INTO removedAccount (key, name, removedAt)
-                    SELECT key, name, ? FROM account WHERE key = ?
+                    INSERT OR REPLACE INTO removedAccount (key, name, removedAt, issuer, subject)
+                    SELECT key, name, ?, issuer, subject FROM account WHERE key = ?
                     """,
                 arguments: [now, name.key]
             )
@@ -222,10 +253,11 @@ extension BackendStore {
         ).flatMap(Account.init)
     }
 
-    private static let accountColumns =
-        "SELECT accountID, name, version, mayNotifyOthers, createdAt, passwordAt FROM account"
+    static let accountColumns = """
+        SELECT accountID, name, version, mayNotifyOthers, createdAt, passwordAt, roles, issuer, subject FROM account
+        """
 
-    private static func checkFree(_ name: UserName, at now: Timestamp, in db: Database) throws {
+    static func checkFree(_ name: UserName, at now: Timestamp, in db: Database) throws {
         guard try Row.fetchOne(db, sql: "SELECT 1 FROM account WHERE key = ?", arguments: [name.key]) == nil else {
             throw AccountError.taken(name)
         }
@@ -250,9 +282,25 @@ extension Account {
             name: name,
             mayNotifyOthers: row["mayNotifyOthers"],
             createdAt: row["createdAt"],
-            passwordAt: row["passwordAt"]
+            passwordAt: row["passwordAt"],
+            roles: Set(column: row["roles"]),
+            identity: ForeignIdentity(issuer: row["issuer"], subject: row["subject"])
         )
     }
+}
+
+/// A change of what an account may do.
+struct RightsChange: Sendable {
+    /// `nil` leaves it as it is.
+    let mayNotifyOthers: Bool?
+    let added: Set<Role>
+    let removed: Set<Role>
+}
+
+extension Set<Role> {
+    fileprivate init(column: String) { self = Set(column.split(separator: "\n").compactMap { Role(String($0)) }) }
+
+    fileprivate var column: String { sorted().map(\.text).joined(separator: "\n") }
 }
 
 extension PasswordHash {

@@ -153,7 +153,7 @@ extension OperatorRoutes {
         var page = request.page(.scheduled, "Scheduled")
         let table = OperatorTable(
             "Messages that wait for their time",
-            ["Due", "For", "Accepted", ""],
+            ["Due", "For", "Accepted", "Action"],
             rows,
             empty: "No message waits for its time."
         )

@@ -12,10 +12,12 @@ extension OperatorRoutes {
 
     static func overview(_ request: OperatorRequest) async throws -> Response {
         let overview = try await request.client.overview()
+        let publishers = try await request.client.publishers()
         var page = request.page(.overview, "Overview of \(overview.hub)")
         page.sections = [
             OperatorSection("Hub", facts: hubFacts(overview)),
             OperatorSection("Messages since the start", facts: messageFacts(overview)),
+            feedSection(publishers, request),
             OperatorSection("Credentials and certificate", facts: expiryFacts(overview, at: request.base.now)),
         ]
         return request.base.page(page)
@@ -106,7 +108,7 @@ extension OperatorRoutes {
         var page = request.page(.categories, "Categories")
         let table = OperatorTable(
             "Categories",
-            ["Category", "Subscribers", "Last message", ""],
+            ["Category", "Subscribers", "Last message", "Action"],
             rows,
             empty: "No publisher has announced a category."
         )

@@ -25,6 +25,7 @@ package struct OperatorNav: Sendable {
         case messages
         case devices
         case categories
+        case publishers
         case send
         case scheduled
         case audit
@@ -35,6 +36,7 @@ package struct OperatorNav: Sendable {
             case .messages: "Messages"
             case .devices: "Devices"
             case .categories: "Categories"
+            case .publishers: "Feeds"
             case .send: "Send"
             case .scheduled: "Scheduled"
             case .audit: "Audit"

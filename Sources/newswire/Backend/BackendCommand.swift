@@ -9,6 +9,7 @@ import Logging
 import NetworkAddresses
 import OutboundHTTP
 import Settings
+import StartupChecks
 
 struct BackendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -68,6 +69,8 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(BackendSettings.secureNotice)
     var secureNotice: String?
 
+    @OptionGroup var identityOptions: IdentityOptions
+
     @Option(BackendSettings.drain)
     var drain: Duration?
 
@@ -79,6 +82,7 @@ struct BackendCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
+        let identity = try identityOptions.resolved(settings)
         let state = try stateOptions.directory(settings)
         guard let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) else {
             throw Failure(
@@ -104,6 +108,7 @@ struct BackendCommand: AsyncParsableCommand {
                 configuration.onSignedIn = { server.prove($0) }
                 let metrics = ServerMetrics(version: Program.version, startedAt: Date().timeIntervalSince1970)
                 configuration.serverMetrics = { metrics.text }
+                identity.apply(to: &configuration, http: http)
                 let backend = AppBackend(
                     store: try BackendStore(path: state.file(HubFiles.backend)),
                     secrets: try PayloadBox(keyFile: state.file(HubFiles.backendKey)),

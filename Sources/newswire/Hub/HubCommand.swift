@@ -7,6 +7,7 @@ import HubServer
 import Logging
 import MountedBackend
 import NetworkAddresses
+import OutboundHTTP
 import PageServer
 import PushEmulator
 import PushServices
@@ -21,6 +22,7 @@ struct HubCommand: AsyncParsableCommand {
         subcommands: [
             HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
             HubDeleteCommand.self, HubCredentialsCommand.self, HubInviteCommand.self, HubOverviewCommand.self,
+            HubCategoriesCommand.self,
             HubAuditCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
         ],
         defaultSubcommand: HubServe.self
@@ -204,7 +206,7 @@ struct HubServe: AsyncParsableCommand {
             if let services = emulated?.services { configuration.pushServices = services }
         }
         try await usingDatabase(configuration.databasePath) {
-            try await serve(configuration, endpoint, state, settings)
+            try await withHTTP { try await serve(configuration, endpoint, state, settings, $0) }
         }
         await emulated?.emulator.stop()
     }
@@ -262,7 +264,8 @@ struct HubServe: AsyncParsableCommand {
         _ configuration: HubConfiguration,
         _ endpoint: HubEndpoint,
         _ state: StateDirectory,
-        _ settings: Settings
+        _ settings: Settings,
+        _ http: OutboundClient
     ) async throws {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         // A terminal that goes ends a hub that was started at it.
@@ -273,7 +276,7 @@ struct HubServe: AsyncParsableCommand {
         let service = try await HubService(configuration, logger: logger)
         let backendLock = try backendLock(state, settings, logger)
         defer { backendLock?.close() }
-        let backend = backendLock.map { _ in mount(on: service, configuration, state, settings, logger) }
+        let backend = try backendLock.map { _ in try mount(on: service, configuration, state, settings, http, logger) }
         let pages = try pageServer(on: service, configuration, state, logger)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger

@@ -4,7 +4,9 @@ import HubServer
 import Logging
 import MountedBackend
 import NetworkAddresses
+import OutboundHTTP
 import Settings
+import StartupChecks
 
 /// The app backend that a hub mounts.
 extension HubServe {
@@ -23,15 +25,20 @@ extension HubServe {
 
     /// Makes the app backend of the hub that connection strings are for.
     ///
-    /// What clients may send and where they come from is as of the hub; the texts of secure pushes are as of `backend:`.
+    /// What clients may send and where they come from is as of the hub; the texts of secure pushes, roles and
+    /// identity providers are as of `backend:`.
     func mount(
         on service: HubService,
         _ hub: HubConfiguration,
         _ state: StateDirectory,
         _ settings: Settings,
+        _ http: OutboundClient,
         _ logger: Logger
-    ) -> BackendMount {
+    ) throws -> BackendMount {
         var configuration = BackendConfiguration()
+        let identity = IdentitySettings(settings)
+        if let problem = identity.problems().first { throw Failure(.badConfiguration, problem) }
+        identity.apply(to: &configuration, http: http)
         configuration.trustedProxies = TrustedProxies(hub.trustedProxies)
         configuration.reservedTags = hub.reservedTags
         configuration.maximumTags = hub.maximumTags

@@ -1,5 +1,6 @@
 import AppBackend
 import ArgumentParser
+import HostSystem
 
 struct UserAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,6 +12,7 @@ struct UserAddCommand: AsyncParsableCommand {
             EXAMPLES
               newswire user add alice
               newswire user add desk --may-notify --password-file desk.password
+              newswire user add carol --role editors
               pass show newswire/bob | newswire user add bob --password-file -
             """
     )
@@ -23,6 +25,12 @@ struct UserAddCommand: AsyncParsableCommand {
     @Flag(help: "Let the user notify others.")
     var mayNotify = false
 
+    @Option(
+        help: ArgumentHelp("A role of the user; may be repeated.", valueName: "name"),
+        transform: Role.option
+    )
+    var role: [Role] = []
+
     @OptionGroup var newPassword: NewPasswordOptions
 
     func run() async throws {
@@ -31,7 +39,7 @@ struct UserAddCommand: AsyncParsableCommand {
             // Before somebody types a password in vain.
             try await accounts.checkFree(name)
             let password = try given ?? NewPasswordOptions.ask(for: name)
-            try await accounts.add(name, password: password, mayNotifyOthers: mayNotify)
+            try await accounts.add(name, password: password, mayNotifyOthers: mayNotify, roles: Set(role))
         }
         Console.notice("user '\(name)' is added")
     }
@@ -58,7 +66,8 @@ struct UserPasswordCommand: AsyncParsableCommand {
     func run() async throws {
         let given = try newPassword.read()
         try await users.run { accounts in
-            guard try await accounts.account(named: name) != nil else { throw AccountError.unknown(name) }
+            // Before somebody types a password in vain.
+            try await accounts.checkPassword(of: name)
             try await accounts.setPassword(of: name, to: given ?? NewPasswordOptions.ask(for: name))
         }
         Console.notice("user '\(name)' has a new password and must log in again everywhere")
@@ -68,11 +77,15 @@ struct UserPasswordCommand: AsyncParsableCommand {
 struct UserRightsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rights",
-        abstract: "Let a user notify others, or no longer.",
+        abstract: "Let a user notify others, or no longer; give and take roles.",
         discussion: """
+            Users with a role of 'may-notify-roles' in the configuration may notify others as well. Roles that an \
+            identity provider gives are not shown or changed here.
+
             EXAMPLES
               newswire user rights desk --may-notify
               newswire user rights desk --no-may-notify
+              newswire user rights carol --role editors --without-role interns
             """
     )
 
@@ -82,10 +95,41 @@ struct UserRightsCommand: AsyncParsableCommand {
     var name: UserName
 
     @Flag(inversion: .prefixedNo, help: "Let the user notify others.")
-    var mayNotify: Bool
+    var mayNotify: Bool?
+
+    @Option(
+        help: ArgumentHelp("Give the user this role; may be repeated.", valueName: "name"),
+        transform: Role.option
+    )
+    var role: [Role] = []
+
+    @Option(
+        help: ArgumentHelp("Take this role from the user; may be repeated.", valueName: "name"),
+        transform: Role.option
+    )
+    var withoutRole: [Role] = []
+
+    func validate() throws {
+        guard mayNotify != nil || !role.isEmpty || !withoutRole.isEmpty else {
+            throw ValidationError("pass --may-notify, --no-may-notify, --role or --without-role")
+        }
+        if let both = Set(role).intersection(withoutRole).first {
+            throw ValidationError("--role and --without-role exclude each other for '\(TerminalText.safe(both.text))'")
+        }
+    }
 
     func run() async throws {
-        try await users.run { try await $0.setRights(of: name, mayNotifyOthers: mayNotify) }
-        Console.notice("user '\(name)' \(mayNotify ? "may notify others" : "may notify nobody else")")
+        try await users.run { accounts in
+            try await accounts.setRights(
+                of: name,
+                mayNotifyOthers: mayNotify,
+                adding: Set(role),
+                removing: Set(withoutRole)
+            )
+        }
+        if let mayNotify {
+            Console.notice("user '\(name)' \(mayNotify ? "may notify others" : "may notify nobody else")")
+        }
+        if !role.isEmpty || !withoutRole.isEmpty { Console.notice("the roles of user '\(name)' are changed") }
     }
 }

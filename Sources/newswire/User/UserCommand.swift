@@ -4,6 +4,7 @@ import Foundation
 import HostSystem
 import HubServer
 import Settings
+import StartupChecks
 
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,7 +12,8 @@ struct UserCommand: AsyncParsableCommand {
         abstract: "Manage the people who sign in at the app backend.",
         discussion: """
             The accounts are kept beside the hub's database, and a running server follows every change at once. \
-            Everybody may notify themselves; --may-notify lets a user notify others.
+            Everybody may notify themselves; --may-notify lets a user notify others, and so does a role that the \
+            configuration lists in 'may-notify-roles'.
             """,
         subcommands: [
             UserAddCommand.self, UserPasswordCommand.self, UserRightsCommand.self, UserRemoveCommand.self,
@@ -34,23 +36,27 @@ struct UserOptions: ParsableArguments {
                 hint: "add one: newswire user add NAME"
             )
         }
-        return try await run(in: state, work)
+        return try await run(in: state, suffixes: [], work)
     }
 
     /// Runs work on the accounts, in a new file if there is none.
     func runMaking<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
-        try await run(in: try directory(), work)
+        let suffixes = IdentitySettings(try stateOptions.configuration.load()).foreignSuffixes
+        return try await run(in: try directory(), suffixes: suffixes, work)
     }
 
     private func directory() throws -> StateDirectory {
         try stateOptions.directory(try stateOptions.configuration.load())
     }
 
-    private func run<Output>(in state: StateDirectory, _ work: (Accounts) async throws -> Output) async throws -> Output
-    {
+    private func run<Output>(
+        in state: StateDirectory,
+        suffixes: [NameSuffix],
+        _ work: (Accounts) async throws -> Output
+    ) async throws -> Output {
         let path = state.file(HubFiles.backend)
         do {
-            return try await work(Accounts(store: try BackendStore(path: path)))
+            return try await work(Accounts(store: try BackendStore(path: path), foreignSuffixes: suffixes))
         } catch {
             guard let trouble = HubDatabase.trouble(error) else { throw error }
             let status: ExitStatus = trouble.isTemporary ? .tryLater : .badConfiguration
@@ -67,5 +73,17 @@ extension UserName {
             throw ValidationError("'\(TerminalText.safe(text))' is not a valid user name: use \(allowed)")
         }
         return name
+    }
+}
+
+extension Role {
+    /// Reads an option of a command.
+    @Sendable static func option(_ text: String) throws -> Role {
+        guard let role = Role(text) else {
+            throw ValidationError(
+                "'\(TerminalText.safe(text))' is not a valid role: use up to 128 characters without commas"
+            )
+        }
+        return role
     }
 }

@@ -22,6 +22,9 @@ struct UserListCommand: AsyncParsableCommand {
     private struct Row: Encodable {
         let name: String
         let mayNotify: Bool
+        let roles: [String]
+        /// Who signs the user in; absent for users with a password.
+        let issuer: String?
         let createdAt: String
         let passwordSetAt: String
     }
@@ -31,12 +34,20 @@ struct UserListCommand: AsyncParsableCommand {
             let row = Row(
                 name: account.name.text,
                 mayNotify: account.mayNotifyOthers,
+                roles: account.roles.sorted().map(\.text),
+                issuer: account.identity?.issuer,
                 createdAt: account.createdAt.wholeSecond,
                 passwordSetAt: account.passwordAt.wholeSecond
             )
-            let rights = row.mayNotify ? "  may notify others" : ""
-            Console.print(json ? try JSON.line(row) : "\(row.name)  added \(row.createdAt)\(rights)")
+            Console.print(json ? try JSON.line(row) : Self.line(row))
         }
+    }
+
+    private static func line(_ row: Row) -> String {
+        let rights = row.mayNotify ? "  may notify others" : ""
+        let roles = row.roles.isEmpty ? "" : "  roles: \(row.roles.joined(separator: ", "))"
+        let issuer = row.issuer.map { "  signed in by '\($0)'" } ?? ""
+        return TerminalText.safe("\(row.name)  added \(row.createdAt)\(rights)\(roles)\(issuer)")
     }
 }
 

@@ -5,6 +5,8 @@ enum Credentials: Sendable {
     case none
     case password(PasswordLogin)
     case token(AccessToken)
+    /// A text with the form of an identity provider's token.
+    case foreignToken(String)
     /// Something that is nobody's: malformed, or no possible name, password or token.
     case unusable
 
@@ -18,9 +20,15 @@ enum Credentials: Sendable {
         let text = parts.count == 2 ? parts[1].trimmingPrefix { $0 == " " } : ""
         switch parts.first?.lowercased() {
         case "basic": self = PasswordLogin(basic: text).map { .password($0) } ?? .unusable
-        case "bearer": self = AccessToken(String(text)).map { .token($0) } ?? .unusable
+        case "bearer": self = Self.bearer(String(text))
         default: self = .none
         }
+    }
+
+    private static func bearer(_ text: String) -> Credentials {
+        if let token = AccessToken(text) { return .token(token) }
+        // No token of ours has a full stop.
+        return text.contains(".") ? .foreignToken(text) : .unusable
     }
 }
 

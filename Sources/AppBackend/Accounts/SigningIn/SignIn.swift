@@ -15,6 +15,10 @@ package final class SignIn: Sendable {
     private let hasher: PasswordHasher
     private let audit: AuditLog
     private let clock: BackendClock
+    /// Roles whose users may notify others.
+    private let mayNotifyRoles: Set<Role>
+    /// `nil` where no provider's tokens are accepted.
+    private let provider: OpenIDProvider?
     private let guesses: GuessLimiter
     private let remembered: RememberedSignIns
     /// Passwords that are being checked: a client that sends several requests at once has its password checked once.
@@ -24,12 +28,16 @@ package final class SignIn: Sendable {
         store: BackendStore,
         audit: AuditLog,
         hasher: PasswordHasher = PasswordHasher(),
-        clock: BackendClock = .system
+        clock: BackendClock = .system,
+        mayNotifyRoles: Set<Role> = [],
+        provider: OpenIDProvider? = nil
     ) {
         self.store = store
         self.hasher = hasher
         self.audit = audit
         self.clock = clock
+        self.mayNotifyRoles = mayNotifyRoles
+        self.provider = provider
         guesses = GuessLimiter(clock: clock.monotonic)
         remembered = RememberedSignIns(clock: clock.monotonic)
     }
@@ -41,8 +49,51 @@ package final class SignIn: Sendable {
         switch Credentials(header: authorization) {
         case .none: throw SignInRefusal.noCredentials
         case .unusable: throw SignInRefusal.wrongCredentials
-        case .token(let token): try await account(token, network).caller
-        case .password(let login): try await account(login, network).caller
+        case .token(let token): try await caller(account(token, network))
+        case .foreignToken(let text): try await caller(of: foreignUser(text, network), network)
+        case .password(let login): try await caller(account(login, network))
+        }
+    }
+
+    private func caller(_ account: Account, roles: Set<Role> = []) -> Caller {
+        let mayNotify = !mayNotifyRoles.isDisjoint(with: account.roles.union(roles))
+        return Caller(name: account.name, mayNotifyOthers: account.mayNotifyOthers || mayNotify)
+    }
+
+    // MARK: Users of other parties
+
+    /// The caller of a request whose user another party has signed in; the first time, an account is made.
+    ///
+    /// - Throws: ``SignInRefusal``; a `DatabaseError` for failures of the server.
+    func caller(of user: ForeignUser, _ network: ClientNetwork) async throws -> Caller {
+        do {
+            let account =
+                if let known = try await store.account(of: user.identity) {
+                    known
+                } else {
+                    try await store.insertAccount(of: user, limit: Accounts.maximumForeign, network, at: clock.now())
+                }
+            return caller(account, roles: user.roles)
+        } catch let error as AccountError {
+            if case .retained(let name, _) = error {
+                audit.note(AuditEvent(name, .signIn, .refused, network))
+                throw SignInRefusal.removed
+            }
+            throw SignInRefusal.noRoom
+        }
+    }
+
+    private func foreignUser(_ text: String, _ network: ClientNetwork) async throws(SignInRefusal) -> ForeignUser {
+        guard let provider else {
+            audit.note(AuditEvent(nil, .token, .refused, network))
+            throw .wrongToken
+        }
+        do {
+            return try await provider.user(text)
+        } catch {
+            if case .noKeys = error { throw .providerUnavailable }
+            audit.note(AuditEvent(nil, .token, .refused, network))
+            throw .wrongToken
         }
     }
 
@@ -165,4 +216,10 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case tooManyAttempts(retryAfter: Duration)
     /// Too many passwords are being checked.
     case overloaded
+    /// A user of another party, whose account an operator has removed not long ago.
+    case removed
+    /// There are too many users of other parties.
+    case noRoom
+    /// The keys of the identity provider are not known yet.
+    case providerUnavailable
 }

@@ -1,0 +1,116 @@
+import HubProtocol
+import JWTKit
+
+/// The public keys of an identity provider: a JSON Web Key Set.
+///
+/// A key serves its own algorithm, or those of its type, and no other: whoever signs does not choose how the signature is
+/// checked. Keys of other types are left out, such as those for encryption, and those that are shared secrets.
+///
+/// Source: RFC 7517, RFC 7518 §6, RFC 8037 §2.
+struct SigningKeys: Sendable {
+    /// Bytes of the set.
+    static let maximumBytes = 262_144
+    /// Keys that are read.
+    static let maximumKeys = 50
+
+    private struct Slot: Hashable {
+        /// `nil` for a key without an id.
+        let keyID: String?
+        let algorithm: SigningAlgorithm
+    }
+
+    private var keys: [Slot: any JWTAlgorithm] = [:]
+
+    /// Reads a set.
+    ///
+    /// - Throws: ``SigningKeysProblem`` for what is not a set, and for a set without a key that can be used.
+    init(_ bytes: [UInt8]) async throws(SigningKeysProblem) {
+        guard let set = try? JSONReader.read(bytes), case .array(let elements)? = set["keys"]?.content else {
+            throw SigningKeysProblem(description: "it is not a JSON Web Key Set")
+        }
+        for element in elements.prefix(Self.maximumKeys) where Self.isForSignatures(element) {
+            for algorithm in Self.algorithms(element) {
+                let slot = Slot(keyID: element["kid"]?.string, algorithm: algorithm)
+                guard keys[slot] == nil, let key = await Self.key(element, algorithm) else { continue }
+                keys[slot] = key
+            }
+        }
+        guard !keys.isEmpty else { throw SigningKeysProblem(description: "it has no key that can be used") }
+    }
+
+    /// True if there is a key for a token's `kid` and `alg`.
+    func haveKey(for token: JSONWebToken) -> Bool { key(for: token) != nil }
+
+    /// Checks a signature.
+    ///
+    /// - Throws: ``TokenProblem/unknownKey``.
+    func verify(_ token: JSONWebToken) throws(TokenProblem) -> Bool {
+        guard let key = key(for: token) else { throw .unknownKey }
+        // It throws for a signature of another length.
+        return (try? key.verify(token.signature, signs: token.signed)) ?? false
+    }
+
+    /// The key of a token; one without `kid` has the only key of its algorithm.
+    private func key(for token: JSONWebToken) -> (any JWTAlgorithm)? {
+        if let id = token.keyID { return keys[Slot(keyID: id, algorithm: token.algorithm)] }
+        let candidates = keys.filter { $0.key.algorithm == token.algorithm }
+        return candidates.count == 1 ? candidates.first?.value : nil
+    }
+
+    // MARK: Reading
+
+    /// Source: RFC 7517 §4.2, §4.3.
+    private static func isForSignatures(_ key: JSONNode) -> Bool {
+        if let use = key["use"], use.string != "sig" { return false }
+        guard let operations = key["key_ops"] else { return true }
+        guard case .array(let elements) = operations.content else { return false }
+        return elements.contains { $0.string == "verify" }
+    }
+
+    private static func algorithms(_ key: JSONNode) -> [SigningAlgorithm] {
+        let ofType: [SigningAlgorithm] =
+            switch (key["kty"]?.string, key["crv"]?.string) {
+            case ("RSA", _): [.rs256, .rs384, .rs512, .ps256, .ps384, .ps512]
+            case ("EC", "P-256"): [.es256]
+            case ("EC", "P-384"): [.es384]
+            case ("OKP", "Ed25519"): [.edDSA]
+            default: []
+            }
+        guard let own = key["alg"] else { return ofType }
+        return ofType.filter { $0.rawValue == own.string }
+    }
+
+    /// The key as the library has it; `nil` for one that is not valid, or shorter than 2,048 bits.
+    private static func key(_ node: JSONNode, _ algorithm: SigningAlgorithm) async -> (any JWTAlgorithm)? {
+        // Its collections find keys by an id, fall back to another key, and keep the first algorithm that is asked for:
+        // each key has a collection of its own here, and is chosen above.
+        let id = JWKIdentifier(string: "key")
+        let key: JWK
+        switch algorithm {
+        case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512:
+            key = .rsa(
+                JWK.Algorithm(rawValue: algorithm.rawValue),
+                identifier: id,
+                modulus: node["n"]?.string,
+                exponent: node["e"]?.string
+            )
+        case .es256, .es384:
+            key = .ecdsa(
+                JWK.Algorithm(rawValue: algorithm.rawValue),
+                identifier: id,
+                x: node["x"]?.string,
+                y: node["y"]?.string,
+                curve: algorithm == .es256 ? .p256 : .p384
+            )
+        case .edDSA:
+            key = .octetKeyPair(.eddsa, identifier: id, x: node["x"]?.string, y: nil, curve: .ed25519)
+        }
+        let collection = JWTKeyCollection()
+        return try? await collection.add(jwk: key).getKey(for: id, alg: algorithm.rawValue)
+    }
+}
+
+/// Why a provider's keys cannot be used.
+struct SigningKeysProblem: Error, CustomStringConvertible {
+    let description: String
+}

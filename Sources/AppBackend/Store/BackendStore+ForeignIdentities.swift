@@ -1,0 +1,79 @@
+import Foundation
+import GRDB
+import HubProtocol
+import SQLiteFiles
+
+/// Accounts of users whom other parties sign in.
+extension BackendStore {
+    /// The account of a user of another party.
+    func account(of identity: ForeignIdentity) async throws -> Account? {
+        try await read { db in try Self.account(of: identity, in: db) }
+    }
+
+    /// Makes an account for a user of another party, under the first name that is free, or finds the one that there is.
+    ///
+    /// - Throws: ``AccountError/retained(_:until:)`` for a user who was removed not long ago,
+    ///   ``AccountError/tooManyForeign``; ``AccountError/taken(_:)`` if no name is free.
+    func insertAccount(
+        of user: ForeignUser,
+        limit: Int,
+        _ network: ClientNetwork,
+        at now: Timestamp
+    ) async throws -> Account {
+        try await write { db in
+            if let account = try Self.account(of: user.identity, in: db) { return account }
+            try Self.checkRemoval(of: user.identity, at: now, in: db)
+            let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM account WHERE issuer IS NOT NULL") ?? 0
+            guard count < limit else { throw AccountError.tooManyForeign }
+            for name in user.names where try Self.isFree(name, at: now, in: db) {
+                try db.execute(
+                    sql: """
+                        INSERT INTO account (
+                            key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, createdAt,
+                            passwordAt, issuer, subject
+                        ) VALUES (?, ?, 0, 0, 0, x'', x'', 0, ?, ?, ?, ?)
+                        """,
+                    arguments: [name.key, name.text, now, now, user.identity.issuer, user.identity.subject]
+                )
+                try Self.take(name, in: db)
+                try AuditEvent(name, .accountAdded, .done, network).insert(at: now, in: db)
+                break
+            }
+            guard let account = try Self.account(of: user.identity, in: db) else {
+                guard let name = user.names.last else { throw AccountError.tooManyForeign }
+                throw AccountError.taken(name)
+            }
+            return account
+        }
+    }
+
+    private static func account(of identity: ForeignIdentity, in db: Database) throws -> Account? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "\(accountColumns) WHERE issuer = ? AND subject = ?"),
+            arguments: [identity.issuer, identity.subject]
+        ).flatMap(Account.init)
+    }
+
+    private static func isFree(_ name: UserName, at now: Timestamp, in db: Database) throws -> Bool {
+        do {
+            try checkFree(name, at: now, in: db)
+            return true
+        } catch is AccountError {
+            return false
+        }
+    }
+
+    private static func checkRemoval(of identity: ForeignIdentity, at now: Timestamp, in db: Database) throws {
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT name, removedAt FROM removedAccount WHERE issuer = ? AND subject = ?
+                ORDER BY removedAt DESC LIMIT 1
+                """,
+            arguments: [identity.issuer, identity.subject]
+        )
+        guard let row, let name = UserName(row["name"]) else { return }
+        let end = (row["removedAt"] as Timestamp) + Accounts.nameRetention
+        if now < end { throw AccountError.retained(name, until: end) }
+    }
+}

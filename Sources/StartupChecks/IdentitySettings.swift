@@ -1,0 +1,88 @@
+package import AppBackend
+import HTTPTypes
+package import NetworkAddresses
+package import OutboundHTTP
+package import Settings
+
+/// Settings of roles and of users whom another party signs in, together.
+package struct IdentitySettings: Sendable {
+    package var mayNotifyRoles: [String]
+    package var issuer: String?
+    package var audience: String?
+    package var keysURL: String?
+    package var keysFile: String?
+    package var nameClaim: String
+    package var suffix: String
+    package var roleClaim: String?
+    package var proxies: [AddressBlock]?
+    package var header: String
+    package var headerSuffix: String
+
+    /// Takes them from file and environment.
+    package init(_ settings: Settings) {
+        mayNotifyRoles = settings.value(BackendSettings.mayNotifyRoles) ?? []
+        issuer = settings.value(BackendSettings.oidcIssuer)
+        audience = settings.value(BackendSettings.oidcAudience)
+        keysURL = settings.value(BackendSettings.oidcKeysURL)
+        keysFile = settings.value(BackendSettings.oidcKeysFile)
+        nameClaim = settings.value(BackendSettings.oidcNameClaim)
+        suffix = settings.value(BackendSettings.oidcSuffix)
+        roleClaim = settings.value(BackendSettings.oidcRoleClaim)
+        proxies = settings.value(BackendSettings.userHeaderProxies)
+        header = settings.value(BackendSettings.userHeader)
+        headerSuffix = settings.value(BackendSettings.userHeaderSuffix)
+    }
+
+    /// What keeps them from being used together.
+    package func problems() -> [String] {
+        let keys = [keysURL, keysFile].compactMap(\.self)
+        var problems: [String] = []
+        if issuer != nil, audience == nil {
+            problems.append("'oidc-issuer' needs 'oidc-audience': tokens for other apps must not sign in here")
+        }
+        if issuer != nil, keys.isEmpty {
+            problems.append("'oidc-issuer' needs the provider's keys: set 'oidc-jwks-url' or 'oidc-jwks-file'")
+        }
+        if keys.count == 2 { problems.append("'oidc-jwks-url' and 'oidc-jwks-file' exclude each other") }
+        if issuer == nil, audience != nil || !keys.isEmpty {
+            problems.append("settings of an OpenID Connect provider are there and 'oidc-issuer' is not")
+        }
+        if issuer != nil, proxies?.isEmpty == false, suffix.lowercased() == headerSuffix.lowercased() {
+            problems.append(
+                "'oidc-suffix' and 'user-header-suffix' are the same: names must say who signs their users in"
+            )
+        }
+        return problems
+    }
+
+    /// The ends of names that accounts with a password must not have.
+    package var foreignSuffixes: [NameSuffix] {
+        let used = (issuer == nil ? [] : [suffix]) + (proxies?.isEmpty == false ? [headerSuffix] : [])
+        return used.compactMap { NameSuffix($0) }
+    }
+
+    /// Puts them into the configuration of an app backend; ``problems()`` must have found nothing.
+    package func apply(to configuration: inout BackendConfiguration, http: OutboundClient) {
+        configuration.mayNotifyRoles = Set(mayNotifyRoles.compactMap { Role($0) })
+        configuration.provider = provider(http)
+        if let proxies, !proxies.isEmpty, let field = HTTPField.Name(header), let end = NameSuffix(headerSuffix) {
+            configuration.proxyUsers = ProxyUsers(field: field, addresses: proxies, suffix: end)
+        }
+    }
+
+    private func provider(_ http: OutboundClient) -> OpenIDConfiguration? {
+        guard let issuer, let audience, let suffix = NameSuffix(suffix) else { return nil }
+        let keys: OpenIDConfiguration.Keys
+        if let keysURL {
+            keys = .url(keysURL, http)
+        } else if let keysFile {
+            keys = .file(keysFile)
+        } else {
+            return nil
+        }
+        var configuration = OpenIDConfiguration(issuer: issuer, audience: audience, keys: keys, suffix: suffix)
+        configuration.nameClaim = nameClaim
+        configuration.roleClaim = roleClaim
+        return configuration
+    }
+}
