@@ -26,5 +26,5 @@ struct PageRoute: Sendable {
 enum PageRoutes {
     static let all: [PageRoute] =
         ReaderRoutes.routes + EntryRoutes.routes + SignInRoutes.routes + DeviceRoutes.routes + NotifyRoutes.routes
-        + SecureMessageRoutes.routes + PushRoutes.routes
+        + SecureMessageRoutes.routes + PushRoutes.routes + OperatorRoutes.all
 }
