@@ -30,6 +30,18 @@ END
 BYTES(notify_mustache)
 #embed "files/notify.mustache"
 END
+BYTES(operator_enter_mustache)
+#embed "files/operator-enter.mustache"
+END
+BYTES(operator_nav_mustache)
+#embed "files/operator-nav.mustache"
+END
+BYTES(operator_send_mustache)
+#embed "files/operator-send.mustache"
+END
+BYTES(operator_mustache)
+#embed "files/operator.mustache"
+END
 BYTES(reader_js)
 #embed "files/reader.js"
 END
@@ -63,6 +75,10 @@ static const struct web_file files[] = {
     FILE("notice.mustache", notice_mustache),
     FILE("notify.js", notify_js),
     FILE("notify.mustache", notify_mustache),
+    FILE("operator-enter.mustache", operator_enter_mustache),
+    FILE("operator-nav.mustache", operator_nav_mustache),
+    FILE("operator-send.mustache", operator_send_mustache),
+    FILE("operator.mustache", operator_mustache),
     FILE("reader.js", reader_js),
     FILE("reader.mustache", reader_mustache),
     FILE("secure.mustache", secure_mustache),

@@ -1,3 +1,4 @@
+import AppBackend
 import FeedLists
 import FeedPublisher
 import Foundation
@@ -6,6 +7,7 @@ import HubClient
 import HubProtocol
 import HubServer
 package import Logging
+import MountedBackend
 package import OutboundHTTP
 import Settings
 package import SubscriberAgent
@@ -35,25 +37,30 @@ package struct DemoError: Error, Sendable, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The whole pipeline in one process, over real HTTP on this machine: feeds, publisher, hub, two agents.
+/// The whole pipeline in one process, over real HTTP on this machine: feeds, publisher, hub, two agents with a user each.
 package struct Demo: Sendable {
     private struct Subscriber: Sendable {
         let name: String
+        let user: String
         let categories: [String]
         let agent: SubscriberAgent
         let print: @Sendable (String) throws -> Void
 
-        func listen(onListening: @escaping @Sendable () -> Void) async throws {
+        /// `onReady` is called when the agent listens and is registered as its user.
+        func listen(onReady: @escaping @Sendable () -> Void) async throws {
             _ = try await agent.subscribe(
                 choosing: try CategoryChoice(categories),
                 handler: .print,
                 output: LabelledOutput(label: name, print: print),
-                onListening: onListening
+                onSubscribed: { if $0.user == user { onReady() } }
             )
         }
     }
 
-    private static let choices = [("newsdesk", ["World", "Politics", "Technology"]), ("sofa", ["Sports", "Science"])]
+    private static let choices = [
+        (name: "newsdesk", user: "alice", categories: ["World", "Politics", "Technology"]),
+        (name: "sofa", user: "bob", categories: ["Sports", "Science"]),
+    ]
     private static let broadcast = "That was the demo"
     /// The demo is given up after this.
     private static let patience = Duration.seconds(60)
@@ -79,18 +86,29 @@ package struct Demo: Sendable {
         let hubPort = Signal<Int>()
         let feedPort = Signal<Int>()
         let hub = try await makeHub()
+        let people = try await DemoPeople(Self.choices.map(\.user), database: "\(scratch)/\(HubFiles.backend)")
+        let backend = BackendMount(
+            BackendMount.Files(
+                database: "\(scratch)/\(HubFiles.backend)",
+                key: "\(scratch)/\(HubFiles.backendKey)"
+            ),
+            on: hub,
+            configuration: BackendConfiguration(),
+            logger: environment.logger("newswire.backend")
+        )
         try await firstToEnd([
-            { try await hub.run { hubPort.send($0) } },
+            { try await hub.run(mounting: [backend.application]) { hubPort.send($0) } },
             { try await samples.serve { feedPort.send($0) } },
             {
                 let ports = (hub: try await hubPort.value(), feeds: try await feedPort.value())
-                try await show(hub, ports, invitation)
+                try await show(hub, people, ports, invitation)
             },
         ])
     }
 
     private func show(
         _ hub: HubService,
+        _ people: DemoPeople,
         _ ports: (hub: Int, feeds: Int),
         _ invitation: (@Sendable (_ connectionFile: String) -> String)?
     ) async throws {
@@ -101,19 +119,28 @@ package struct Demo: Sendable {
         }
         try environment.print("hub         ready at \(endpoint)")
         let client = try HubClient(connection: full, hub: try HubName(HubName.standard), http: http)
-        let subscribers = try Self.choices.map { try subscriber($0.0, $0.1, listen) }
-        let listening = subscribers.map { _ in Signal<Void>() }
-        var work: [@Sendable () async throws -> Void] = zip(subscribers, listening).map { subscriber, listening in
-            { try await subscriber.listen { listening.send(()) } }
+        let subscribers = try Self.choices.map { try subscriber($0.name, $0.user, $0.categories, listen) }
+        for (subscriber, person) in zip(subscribers, people.people) {
+            let backend = try BackendAddress(servedBy: listen)
+            _ = try await subscriber.agent.logIn(
+                user: person.name,
+                password: person.password,
+                at: backend,
+                device: "the demo"
+            )
+        }
+        let ready = subscribers.map { _ in Signal<Void>() }
+        var work: [@Sendable () async throws -> Void] = zip(subscribers, ready).map { subscriber, ready in
+            { try await subscriber.listen { ready.send(()) } }
         }
         work.append {
-            for (subscriber, listening) in zip(subscribers, listening) {
-                try await listening.value()
+            for (subscriber, ready) in zip(subscribers, ready) {
+                try await ready.value()
                 let names = subscriber.categories.joined(separator: ", ")
-                try environment.print("agent       \(subscriber.name) chose \(names)")
+                try environment.print("agent       \(subscriber.name) chose \(names); \(subscriber.user) is logged in")
             }
             try await firstToEnd([
-                { try await announce(client, feedPort: ports.feeds, to: subscribers) },
+                { try await announce(client, people, feedPort: ports.feeds, to: subscribers) },
                 {
                     try await Task.sleep(for: Self.patience)
                     throw DemoError("not everything arrived within \(Self.patience.components.seconds) s")
@@ -141,6 +168,7 @@ package struct Demo: Sendable {
 
     private func subscriber(
         _ name: String,
+        _ user: String,
         _ categories: [String],
         _ connection: ConnectionString
     ) throws -> Subscriber {
@@ -156,13 +184,14 @@ package struct Demo: Sendable {
             http: http,
             logger: environment.logger("newswire.agent")
         )
-        return Subscriber(name: name, categories: categories, agent: agent, print: environment.print)
+        return Subscriber(name: name, user: user, categories: categories, agent: agent, print: environment.print)
     }
 
     // MARK: - News
 
     private func announce(
         _ client: HubClient,
+        _ people: DemoPeople,
         feedPort: Int,
         to subscribers: [Subscriber]
     ) async throws {
@@ -176,13 +205,16 @@ package struct Demo: Sendable {
         let start = Timestamp(Date())
         let pass = try await publish(lists, store, client)
         try environment.print("publisher   second pass: \(pass.announced) new entries, \(pass.sent) messages sent")
+        let personal = try await people.talk(through: subscribers[0].agent)
+        try environment.print("people      \(subscribers[0].user) notified \(subscribers[1].user), once securely")
         // Streams are in order: whoever has this has everything that came before it.
         let last = MessageProperties([.title: Self.broadcast, .messageParam: Self.broadcast])
         _ = try await client.send(last.encoded(), tags: nil, idempotencyKey: "demo")
         var isComplete = true
         for subscriber in subscribers {
-            let received = try await inbox(of: subscriber)
-            isComplete = try report(subscriber, received, since: start) && isComplete
+            let own = subscriber.user == subscribers[1].user ? personal : []
+            let received = try await inbox(of: subscriber, with: own)
+            isComplete = try report(subscriber, received, own, since: start) && isComplete
         }
         guard isComplete else { throw DemoError("the agents did not receive what they were owed") }
         try environment.print("every expected message arrived once, and no other")
@@ -223,11 +255,14 @@ package struct Demo: Sendable {
         return try FeedLists.parse(texts)
     }
 
-    /// Everything a subscriber has, once it has the last message.
-    private func inbox(of subscriber: Subscriber) async throws -> [InboxRecord] {
+    /// Everything a subscriber has, once it has the last message and those that are its user's own.
+    ///
+    /// The text of a secure notification is fetched while the stream goes on.
+    private func inbox(of subscriber: Subscriber, with own: [String]) async throws -> [InboxRecord] {
         while true {
             let records = try await subscriber.agent.inbox(last: 1_000)
-            if records.contains(where: { $0.content.title == Self.broadcast }) { return records }
+            let texts = Set(records.map(Self.text))
+            if texts.contains(Self.broadcast), texts.isSuperset(of: own) { return records }
             try await Task.sleep(for: .milliseconds(10))
         }
     }
@@ -237,20 +272,30 @@ package struct Demo: Sendable {
     /// Prints what a subscriber got.
     ///
     /// - Returns: Whether that is what it was owed.
-    private func report(_ subscriber: Subscriber, _ records: [InboxRecord], since start: Timestamp) throws -> Bool {
-        let expected = try subscriber.categories.flatMap(samples.news) + [Self.broadcast]
-        let received = records.map(\.content.title)
+    private func report(
+        _ subscriber: Subscriber,
+        _ records: [InboxRecord],
+        _ own: [String],
+        since start: Timestamp
+    ) throws -> Bool {
+        let expected = try subscriber.categories.flatMap(samples.news) + own + [Self.broadcast]
+        let received = records.map(Self.text)
         let slowest = records.map { ($0.receivedAt - start).milliseconds }.max() ?? 0
         let count = "\(received.count) of \(expected.count) messages"
         try environment.print("\(subscriber.name): \(count), the last \(slowest) ms after the feeds were asked")
         for record in records {
             let delay = (record.receivedAt - start).milliseconds
-            let category = record.content.category.isEmpty ? "everybody" : record.content.category
-            try environment.print("  \(delay) ms  \(TerminalText.safe("\(category): \(record.content.title)"))")
+            let text = Self.text(record)
+            let addressee = own.contains(text) ? subscriber.user : "everybody"
+            let category = record.content.category.isEmpty ? addressee : record.content.category
+            try environment.print("  \(delay) ms  \(TerminalText.safe("\(category): \(text)"))")
         }
         return expected.sorted() == received.sorted()
     }
 
+    private static func text(_ record: InboxRecord) -> String {
+        record.content.title.isEmpty ? record.content.message : record.content.title
+    }
 }
 
 /// Prints an agent's lines with its name before them.

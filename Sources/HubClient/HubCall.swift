@@ -18,6 +18,8 @@ struct HubCall {
     var continuation: String?
     /// Bytes; an installation is 64 KiB at most.
     var maximumReplyBytes = 1 << 20
+    /// For the whole call; the hub answers within one commit.
+    var timeout = Duration.seconds(30)
 
     init(_ method: String, _ path: String) {
         self.method = method
@@ -45,7 +47,7 @@ extension HubClient {
             url: "\(hubURL)\(call.path)?api-version=\(Self.apiVersion)\(query)",
             headers: headers,
             body: call.body,
-            totalTimeout: Self.callTimeout,
+            totalTimeout: call.timeout,
             maximumBodyBytes: call.maximumReplyBytes,
             maximumRedirects: 0,
             addresses: .any
@@ -98,9 +100,6 @@ extension HubClient {
 
     /// Seconds since 1970.
     var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
-
-    /// For a whole call; the hub answers within one commit.
-    private static let callTimeout = Duration.seconds(30)
 
     /// Demanded by Azure; our hub takes any.
     private static let apiVersion = "2020-06"

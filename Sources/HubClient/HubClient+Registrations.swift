@@ -52,7 +52,15 @@ extension HubClient {
         } while start != nil && left > 0
     }
 
-    private func page(
+    /// One page of registrations, and where the next one begins; a page without any is not always the last.
+    ///
+    /// - Parameters:
+    ///   - choice: The registrations.
+    ///   - start: Where the page begins, as a page before has said: it is sent as it is.
+    ///   - count: The most registrations of the page, up to 100.
+    /// - Returns: The page, and the beginning of the next one.
+    /// - Throws: Refusals, and ``HubClientError/malformedReply(_:)``.
+    package func page(
         of choice: RegistrationChoice,
         from start: String?,
         count: Int

@@ -162,10 +162,12 @@ extension HubClient {
     /// Needs Manage.
     package func failures(
         of id: MessageID,
-        from: String? = nil
+        from: String? = nil,
+        count: Int? = nil
     ) async throws(HubClientError) -> FailedTargets {
         var call = HubCall("GET", "/deliveries/\(HubCall.segment(id.text))/failures")
-        if let from { call.query = [("from", from)] }
+        if let from { call.query.append(("from", from)) }
+        if let count { call.query.append(("last", "\(count)")) }
         return try decode(FailedTargets.self, from: try await succeed(call), as: "the list of failed targets")
     }
 

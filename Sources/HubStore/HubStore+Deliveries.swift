@@ -35,6 +35,18 @@ extension HubStore {
         }
     }
 
+    /// Messages of a hub with targets left, and these targets, by platform.
+    package func pushBacklog(hub: HubKey) async throws -> [String: (messages: Int, targets: Int)] {
+        try await pool.read { db in
+            let rows = try Row.fetchAll(try db.cachedStatement(sql: DeliveryQuery.backlog), arguments: [hub])
+            return Dictionary(
+                rows.map {
+                    ($0["platform"] as String, (messages: $0["messages"] as Int, targets: $0["targets"] as Int))
+                }
+            ) { first, _ in first }
+        }
+    }
+
     /// The next block of a delivery that has targets which were never tried, behind a block, with those targets.
     package func untried(
         of key: DeliveryKey,

@@ -232,6 +232,7 @@ enum HubPurge {
         Step(table: "scheduledMessage", condition: "canceledAt IS NOT NULL", key: "messageID"),
         Step(table: "idempotencyKey", key: "key"),
         Step(table: "category", key: "publisher, position"),
+        Step(table: "publisherReport", key: "publisher"),
         Step(table: "accessRule", key: "name"),
         Step(table: "job", key: "jobID"),
     ]

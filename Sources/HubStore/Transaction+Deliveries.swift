@@ -201,6 +201,10 @@ enum DeliveryQuery {
         ORDER BY sequence LIMIT ?
         """
     static let openPlatforms = "SELECT DISTINCT platform FROM delivery WHERE hubID = ? AND endedAt IS NULL"
+    static let backlog = """
+        SELECT platform, count(*) AS messages, sum(remaining) AS targets FROM delivery
+        WHERE hubID = ? AND endedAt IS NULL GROUP BY platform
+        """
     static let block = """
         SELECT block, targets, done FROM deliveryBlock WHERE sequence = ? AND platform = ? AND block = ?
         """

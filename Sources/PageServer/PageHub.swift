@@ -12,7 +12,7 @@ struct PageHub: Sendable {
     let name: HubName
     private let service: HubService
     private let calls: InternalCalls
-    private let client: HubClient
+    let client: HubClient
 
     /// `nil` for a hub that is unknown or disabled.
     init?(_ name: HubName, of service: HubService, _ calls: InternalCalls) {

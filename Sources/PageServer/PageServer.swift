@@ -16,6 +16,8 @@ package final class PageServer: Sendable {
     let proxies: TrustedProxies
     let clock: BackendClock
     let templates: PageTemplates
+    /// Tags that say who somebody is.
+    let reservedTags: ReservedTagPrefixes
     private let service: HubService
     private let calls: InternalCalls
     private let backend: BackendMount?
@@ -39,6 +41,7 @@ package final class PageServer: Sendable {
         self.clock = clock
         door = PageDoor(configuration)
         proxies = TrustedProxies(configuration.trustedProxies)
+        reservedTags = configuration.reservedTags
         calls = service.internalCalls
         templates = try PageTemplates()
     }
@@ -68,16 +71,27 @@ package final class PageServer: Sendable {
             router.on(RouterPath(WorkerFile.path), method: method) { _, _ in WorkerFile.response(method) }
         }
         for route in PageRoutes.all {
-            router.on(RouterPath(route.address), method: route.method) { request, context in
-                let text = PercentEncoding.decode(context.parameters.get("hub") ?? "")
-                // A hub that is unknown, disabled or without pages looks the same.
-                guard self.door.access != .off, let name = text.flatMap({ try? HubName($0) }),
-                    let hub = self.hub(name)
-                else { throw PageRefusal.notFound }
-                return try await route.handle(PageRequest(self, hub: hub, request: request, context: context))
+            // A hub may have the name of the assets' folder, which the router would take for that alone.
+            for address in route.address == PageRoute.home ? [route.address, "/-/assets"] : [route.address] {
+                router.on(RouterPath(address), method: route.method) { request, context in
+                    try await self.respond(to: request, by: route, context)
+                }
             }
         }
         return router.buildResponder()
+    }
+
+    private func respond(
+        to request: Request,
+        by route: PageRoute,
+        _ context: BackendRequestContext
+    ) async throws -> Response {
+        let text = PercentEncoding.decode(context.parameters.get("hub") ?? "assets")
+        // A hub that is unknown, disabled or without pages looks the same.
+        guard door.access != .off, let name = text.flatMap({ try? HubName($0) }), let hub = hub(name) else {
+            throw PageRefusal.notFound
+        }
+        return try await route.handle(PageRequest(self, hub: hub, request: request, context: context))
     }
 }
 

@@ -14,7 +14,8 @@ struct Newswire: AsyncParsableCommand {
             """,
         version: Program.version,
         subcommands: [
-            DemoCommand.self, HubCommand.self, BackendCommand.self, PublishCommand.self, FeedsCommand.self,
+            DemoCommand.self, HubCommand.self, BackendCommand.self, PublishCommand.self, PublishersCommand.self,
+            FeedsCommand.self,
             SendCommand.self, MessagesCommand.self, RegistrationsCommand.self, SubscribeCommand.self,
             UnsubscribeCommand.self,
             CategoriesCommand.self, InboxCommand.self, LoginCommand.self, LogoutCommand.self, NotifyCommand.self,

@@ -24,6 +24,10 @@ final class FakeHub: Sendable {
         var attempts: [Message] = []
         var conflicts = 0
         var categories: [[String]] = []
+        var reports: [PublisherReport] = []
+        var reportAttempts = 0
+        /// With which reports are answered; 0 hangs up.
+        var reportStatus = 200
         var answer: @Sendable (Message) -> Int = { _ in 201 }
         var headers: [(String, String)] = []
         /// The message is taken, and the answer lost.
@@ -63,6 +67,14 @@ final class FakeHub: Sendable {
 
     var categories: [[String]] { shared.state.withLock { $0.categories } }
 
+    /// What was told of the publisher's health.
+    var reports: [PublisherReport] { shared.state.withLock { $0.reports } }
+
+    /// The same, whatever became of it.
+    var reportAttempts: Int { shared.state.withLock { $0.reportAttempts } }
+
+    func answerReports(_ status: Int) { shared.state.withLock { $0.reportStatus = status } }
+
     /// The status with which messages are answered; 0 hangs up.
     func answer(_ headers: [(String, String)] = [], _ answer: @escaping @Sendable (Message) -> Int) {
         shared.state.withLock {
@@ -100,6 +112,13 @@ final class FakeHub: Sendable {
         case ("PUT", _) where request.path.hasPrefix("/news/categories/") && state.hasOwnRoutes:
             let list = try? JSONDecoder().decode(CategoryList.self, from: Data(request.body))
             state.categories.append(list?.categories ?? [])
+            return .status(200)
+        case ("PUT", "/news/publishers/newswire"):
+            state.reportAttempts += 1
+            guard state.reportStatus == 200 else {
+                return state.reportStatus == 0 ? .hangUp : .status(state.reportStatus)
+            }
+            if let report = try? PublisherReport(json: request.body) { state.reports.append(report) }
             return .status(200)
         case ("POST", "/news/recipients") where state.hasOwnRoutes:
             return .status(

@@ -84,7 +84,17 @@ final class Newsroom: Sendable {
     ) async throws -> PublishReport {
         var options = PublishOptions()
         change(&options)
-        return try await PublishPass(
+        return try await prepared(lists, store: store, http: http, options).run()
+    }
+
+    /// A pass that was not begun.
+    func prepared(
+        _ lists: FeedLists,
+        store: PublisherStore,
+        http: OutboundClient? = nil,
+        _ options: PublishOptions = PublishOptions()
+    ) -> PublishPass {
+        PublishPass(
             lists: lists,
             store: store,
             http: http ?? self.http,
@@ -92,7 +102,7 @@ final class Newsroom: Sendable {
             options: options,
             environment: environment,
             reporter: reporter
-        ).run()
+        )
     }
 
     func preview(

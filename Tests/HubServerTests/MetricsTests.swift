@@ -84,7 +84,7 @@ struct MetricsTests {
 
 extension TestHub {
     /// The page of `/metrics`, each sample by its name and labels.
-    fileprivate func metrics() async throws -> [String: Double] {
+    func metrics() async throws -> [String: Double] {
         let reply = try await send("GET", "/metrics", as: nil)
         try #require(reply.status == 200)
         #expect(reply.headers["content-type"]?.hasPrefix("text/plain; version=0.0.4") == true)

@@ -26,21 +26,13 @@ extension BackendStore {
                     version INTEGER NOT NULL DEFAULT 1,
                     mayNotifyOthers INTEGER NOT NULL,
                     createdAt INTEGER NOT NULL,
-                    passwordAt INTEGER NOT NULL,
-                    roles TEXT NOT NULL DEFAULT '',
-                    issuer TEXT,
-                    subject TEXT,
-                    CHECK ((issuer IS NULL) = (subject IS NULL))
+                    passwordAt INTEGER NOT NULL
                 ) STRICT;
-                CREATE UNIQUE INDEX account_identity ON account (issuer, subject) WHERE issuer IS NOT NULL;
                 CREATE TABLE removedAccount (
                     key TEXT PRIMARY KEY,
                     name TEXT NOT NULL,
-                    removedAt INTEGER NOT NULL,
-                    issuer TEXT,
-                    subject TEXT
+                    removedAt INTEGER NOT NULL
                 ) STRICT, WITHOUT ROWID;
-                CREATE INDEX removedAccount_identity ON removedAccount (issuer, subject) WHERE issuer IS NOT NULL;
                 CREATE TABLE token (
                     tokenID INTEGER PRIMARY KEY AUTOINCREMENT,
                     accountID INTEGER NOT NULL REFERENCES account ON DELETE CASCADE,
@@ -65,6 +57,20 @@ extension BackendStore {
                 CREATE INDEX audit_outcome ON audit (outcome);
                 CREATE INDEX audit_lastAt ON audit (lastAt);
                 CREATE INDEX audit_who ON audit (who) WHERE who IS NOT NULL;
+                """
+        )
+    }
+
+    static func addForeignIdentities(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE account ADD COLUMN roles TEXT NOT NULL DEFAULT '';
+                ALTER TABLE account ADD COLUMN issuer TEXT;
+                ALTER TABLE account ADD COLUMN subject TEXT CHECK ((issuer IS NULL) = (subject IS NULL));
+                CREATE UNIQUE INDEX account_identity ON account (issuer, subject) WHERE issuer IS NOT NULL;
+                ALTER TABLE removedAccount ADD COLUMN issuer TEXT;
+                ALTER TABLE removedAccount ADD COLUMN subject TEXT;
+                CREATE INDEX removedAccount_identity ON removedAccount (issuer, subject) WHERE issuer IS NOT NULL;
                 """
         )
     }

@@ -17,15 +17,11 @@ extension BackendStore {
                     isRegistered INTEGER NOT NULL,
                     createdAt INTEGER NOT NULL,
                     changedAt INTEGER NOT NULL,
-                    lateCalls INTEGER NOT NULL DEFAULT 0,
-                    lateUntil INTEGER NOT NULL DEFAULT 0,
                     PRIMARY KEY (kind, id),
                     CHECK ((wantedUser IS NULL) = (wantedHandle IS NULL))
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX deviceByUser ON device (user, isRegistered, changedAt);
                 CREATE INDEX deviceByWantedUser ON device (wantedUser) WHERE wantedUser IS NOT NULL;
-                CREATE INDEX deviceByHandle ON device (handle) WHERE handle IS NOT NULL;
-                CREATE INDEX deviceByWantedHandle ON device (wantedHandle) WHERE wantedHandle IS NOT NULL;
 
                 CREATE TABLE deviceAlias (
                     user TEXT NOT NULL,
@@ -36,6 +32,17 @@ extension BackendStore {
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX deviceAliasByGiven ON deviceAlias (given);
                 CREATE INDEX deviceAliasByTarget ON deviceAlias (target) WHERE target IS NOT NULL;
+                """
+        )
+    }
+
+    static func addLateCalls(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                ALTER TABLE device ADD COLUMN lateCalls INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE device ADD COLUMN lateUntil INTEGER NOT NULL DEFAULT 0;
+                CREATE INDEX deviceByHandle ON device (handle) WHERE handle IS NOT NULL;
+                CREATE INDEX deviceByWantedHandle ON device (wantedHandle) WHERE wantedHandle IS NOT NULL;
                 """
         )
     }

@@ -51,6 +51,10 @@ package final class BackendStore: Sendable {
             try createDevices(db)
             try createPayloads(db)
         }
+        migrator.registerMigration("2") { db in
+            try addForeignIdentities(db)
+            try addLateCalls(db)
+        }
         return migrator
     }
 

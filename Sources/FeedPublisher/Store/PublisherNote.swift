@@ -4,4 +4,6 @@ enum PublisherNote: String, Sendable {
     case announcedCategories
     /// The hub's failure, reported when it began.
     case hubTrouble
+    /// What the hub was last told of the publisher's health, and when.
+    case health
 }

@@ -1,6 +1,7 @@
 package import FeedLists
 internal import FoundationEssentials
 internal import HostSystem
+internal import HubProtocol
 package import OutboundHTTP
 internal import Synchronization
 
@@ -18,6 +19,9 @@ package final class PublishWatch: Sendable {
     private static let storePause: Duration = .seconds(120)
     /// Between two tries to send while the hub is away or refuses us; doubles up to the second.
     private static let hubPause: (first: Duration, longest: Duration) = (.seconds(15), .seconds(300))
+
+    /// Between two reports to the hub.
+    private static let reportPause: Duration = .seconds(60)
 
     struct State {
         var passes = 0
@@ -88,6 +92,7 @@ package final class PublishWatch: Sendable {
             group.addTask { try await self.keepPolling() }
             group.addTask { try await self.keepSending() }
             group.addTask { await self.keepReading() }
+            group.addTask { await self.keepReporting() }
             if let subscriber {
                 group.addTask {
                     try await self.keep(subscriber.wakeRequests) {
@@ -214,6 +219,17 @@ package final class PublishWatch: Sendable {
             pause = min(max(pause * 2, Self.hubPause.first), Self.hubPause.longest)
             try? await Task.sleep(for: pause)
             return .zero
+        }
+    }
+
+    // MARK: Health
+
+    /// Tells the hub how the publisher does, until the task is cancelled.
+    private func keepReporting() async {
+        while (try? await Task.sleep(for: Self.reportPause)) != nil {
+            var pass = prototype
+            pass.lists = feeds.lists
+            await pass.reportHealth(after: state.withLock { $0.report }, schedule: .watch)
         }
     }
 

@@ -30,6 +30,7 @@ final class TLSKeeper: Service {
     private let looks: Mutex<Looks>
     /// Event loops take it, and must not wait for a disk.
     private let current: Mutex<NIOSSLContext>
+    private let shown: Mutex<ShownCertificate>
 
     /// - Throws: ``CertificateProblem`` when there is no certificate to begin with.
     init(
@@ -45,6 +46,7 @@ final class TLSKeeper: Service {
         var watch = CertificateWatch(source)
         guard let identity = try watch.look(at: now()) else { preconditionFailure("a first look finds one or throws") }
         current = Mutex(try makeContext(identity))
+        shown = Mutex(ShownCertificate(identity))
         looks = Mutex(Looks(watch: watch))
         Self.log(identity.corrections, logger)
         if case .local(let local) = source, identity.renewAt == nil {
@@ -56,6 +58,20 @@ final class TLSKeeper: Service {
             )
         }
     }
+
+    /// The certificate in force, for operators.
+    struct ShownCertificate: Sendable {
+        let facts: CertificateFacts
+        /// The hub makes the next one on its own.
+        let isRenewed: Bool
+
+        init(_ identity: ServerIdentity) {
+            facts = identity.facts
+            isRenewed = identity.renewAt != nil
+        }
+    }
+
+    var certificate: ShownCertificate { shown.withLock { $0 } }
 
     /// For the next connection.
     var context: NIOSSLContext { current.withLock { $0 } }
@@ -91,6 +107,7 @@ final class TLSKeeper: Service {
                 guard let identity = try watch.look(at: now()) else { return nil }
                 let context = try makeContext(identity)
                 current.withLock { $0 = context }
+                shown.withLock { $0 = ShownCertificate(identity) }
                 // Only now: of a certificate that TLS refuses the watch must tell again.
                 looks = Looks(watch: watch)
                 return identity

@@ -60,10 +60,18 @@ struct DeliveryInquiry: Sendable {
 
     /// The newest messages, newest first; behind as many that wait for their time.
     func newest(_ count: Int) async throws -> [MessageReport] {
-        let waiting = try await hub.store.scheduledMessages(hub: hub.record.id, limit: count)
-        let head = hub.status.head
-        let sent = try await hub.store.newestMessages(hub: hub.record.id, through: head, limit: count)
-        return try waiting.reversed().map { try scheduledReport($0) } + (try await reports(sent))
+        try await scheduled(count).reversed() + (try await sent(count, before: .end))
+    }
+
+    /// The newest of the messages before a place in the log, newest first.
+    func sent(_ count: Int, before place: LogSequence) async throws -> [MessageReport] {
+        let last = min(hub.status.head, place.previous)
+        return try await reports(hub.store.newestMessages(hub: hub.record.id, through: last, limit: count))
+    }
+
+    /// The messages that wait for their time, the next one first.
+    func scheduled(_ count: Int) async throws -> [MessageReport] {
+        try await hub.store.scheduledMessages(hub: hub.record.id, limit: count).map { try scheduledReport($0) }
     }
 
     /// The message of a test send, with what became of it so far.

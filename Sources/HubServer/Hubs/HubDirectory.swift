@@ -25,6 +25,9 @@ final class HubDirectory: Sendable {
     /// Of all hubs.
     let streamQuota: StreamQuota
     let writeQuota: WriteQuota
+    /// `nil` for a server without TLS.
+    let tls: TLSKeeper?
+    let startedAt: Timestamp
     private let store: HubStore
     let epochs: EpochHistory
     private let configuration: HubConfiguration
@@ -37,12 +40,15 @@ final class HubDirectory: Sendable {
         epochs: EpochHistory,
         namespaceRules: [AccessRule],
         eventLoops: [any EventLoop],
+        tls: TLSKeeper? = nil,
         configuration: HubConfiguration,
         logger: Logger
     ) {
         self.store = store
         self.epochs = epochs
         self.eventLoops = eventLoops
+        self.tls = tls
+        startedAt = configuration.timestamp
         self.configuration = configuration
         self.logger = logger
         streamQuota = StreamQuota(configuration.streamLimit, clock: configuration.monotonic)

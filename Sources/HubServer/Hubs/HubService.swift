@@ -78,6 +78,7 @@ package final class HubService: Sendable {
             epochs: epochs,
             namespaceRules: namespaceRules,
             eventLoops: Array(group.makeIterator()),
+            tls: tls,
             configuration: configuration,
             logger: logger
         )

@@ -27,6 +27,7 @@ struct MetricsPage: Sendable {
         var page = PrometheusText()
         addMessages(to: &page)
         try await addStreams(to: &page)
+        try await addPublishers(to: &page)
         addWriter(to: &page)
         try await addLog(to: &page)
         page.add(

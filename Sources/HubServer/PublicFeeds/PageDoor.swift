@@ -32,7 +32,7 @@ package struct PageDoor: Sendable {
     /// True if a program of this machine has sent the request on its own behalf.
     ///
     /// The host keeps out a page of somebody else's in a browser here, whose name leads to this machine (DNS rebinding).
-    private static func isOfThisMachine(_ request: Request, peer: NetworkAddress?) -> Bool {
+    package static func isOfThisMachine(_ request: Request, peer: NetworkAddress?) -> Bool {
         guard peer?.unmapped.isLoopback == true,
             forwarding.allSatisfy({ request.headers[header: $0] == nil }),
             let authority = request.head.authority

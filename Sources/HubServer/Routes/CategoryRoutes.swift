@@ -9,20 +9,10 @@ enum CategoryRoutes {
     private static let maximumBody = 256 << 10
     /// Categories of one publisher.
     private static let maximumCategories = 1_000
-    /// Characters of a publisher's name.
-    private static let maximumPublisher = 120
 
     static let routes = [
         Route(method: .put, path: "/categories/:publisher", right: .send) { request, _ in
-            let publisher = try request.parameter("publisher")
-            guard (1...maximumPublisher).contains(publisher.unicodeScalars.count),
-                // SQLite would end the name at a NUL, and take it for another publisher's.
-                publisher.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-            else {
-                throw ProtocolError.badRequest(
-                    "A publisher's name has 1 to \(maximumPublisher) characters, none of them a control character."
-                )
-            }
+            let publisher = try PublisherRoutes.name(request)
             let body = try await request.body(limit: maximumBody)
             guard let list = try? JSONDecoder().decode(CategoryList.self, from: Data(body)) else {
                 throw ProtocolError.badRequest(#"The body must be a JSON object {"categories": ["…", …]}."#)

@@ -10,7 +10,15 @@ enum DeliveryRoutes {
 
     static let routes = [
         Route(method: .get, path: "/deliveries", right: .manage) { request, hubs in
-            let reports = try await request.inquiry(hubs).newest(try last(request))
+            let (inquiry, count) = (request.inquiry(hubs), try last(request))
+            let reports: [MessageReport]
+            if try isOfScheduled(request) {
+                reports = try await inquiry.scheduled(count)
+            } else if let place = try place(request) {
+                reports = try await inquiry.sent(count, before: place)
+            } else {
+                reports = try await inquiry.newest(count)
+            }
             return .json([UInt8](try JSONEncoder.sorted.encode(MessageReports(messages: reports))))
         },
         Route(method: .get, path: "/deliveries/:id", right: .manage) { request, hubs in
@@ -36,6 +44,24 @@ enum DeliveryRoutes {
             throw .badRequest("'device' must be an installation's id or a push handle; neither holds a space.")
         }
         return text
+    }
+
+    /// The query `state=scheduled` asks for the messages that wait for their time, and for no others.
+    private static func isOfScheduled(_ request: HubRequest) throws(ProtocolError) -> Bool {
+        guard let state = request.query["state"] else { return false }
+        guard state.lowercased() == MessageState.scheduled.rawValue.lowercased() else {
+            throw .badRequest("'state' must be 'scheduled', not '\(state.excerpt)'.")
+        }
+        return true
+    }
+
+    /// The query `before` names a position of the log: only messages before it are listed.
+    private static func place(_ request: HubRequest) throws(ProtocolError) -> LogSequence? {
+        guard let text = request.query["before"] else { return nil }
+        guard let place = Int64(text), place > 0 else {
+            throw .badRequest("'before' must be a position of the log, not '\(text.excerpt)'.")
+        }
+        return LogSequence(rawValue: place)
     }
 
     private static func last(

@@ -17,7 +17,8 @@ enum EmulatorRoutes {
         // A browser of its own, whose messages the emulator can decrypt.
         Route(method: .post, path: "/emulator/subscription", right: .manage) { request, _ in
             let channel = try emulator(request).makeBrowserSubscription()
-            return .json([UInt8](try JSONEncoder.sorted.encode(channel)))
+            let members = ["endpoint": channel.endpoint, "p256dh": channel.p256dh, "auth": channel.auth]
+            return .json([UInt8](try JSONEncoder.sorted.encode(members)))
         },
     ]
 

@@ -78,8 +78,8 @@ enum RouteTable {
     static let routes: [Route] =
         NamespaceRoutes.routes + JobRoutes.routes + RegistrationRoutes.routes + InstallationRoutes.routes
         + MessageRoutes.routes
-        + StreamRoutes.routes + CategoryRoutes.routes + DeliveryRoutes.routes + FeedbackRoutes.routes
-        + CredentialRoutes.routes + EmulatorRoutes.routes
+        + StreamRoutes.routes + CategoryRoutes.routes + PublisherRoutes.routes + DeliveryRoutes.routes
+        + FeedbackRoutes.routes + CredentialRoutes.routes + OverviewRoutes.routes + EmulatorRoutes.routes
 
     /// The server's own pages: `/healthz`, `/readyz` and `/metrics`.
     struct OwnPages {

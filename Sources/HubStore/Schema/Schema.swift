@@ -28,6 +28,7 @@ enum Schema {
         add("10 registry changes are counted", version10)
         add("11 small tables are strict", "", then: makeStrict)
         add("12 messages on their way to push services", version12)
+        add("13 reports of publishers", version13)
         return migrator
     }
 

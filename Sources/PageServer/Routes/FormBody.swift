@@ -9,6 +9,11 @@ struct FormBody: Sendable {
 
     private let pairs: [(name: String, value: String)]
 
+    /// A form without fields.
+    static let empty = FormBody(pairs: [])
+
+    private init(pairs: [(name: String, value: String)]) { self.pairs = pairs }
+
     /// `nil` for what is not UTF-8.
     init?(_ bytes: some Collection<UInt8>) {
         var pairs: [(String, String)] = []

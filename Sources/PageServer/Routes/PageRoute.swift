@@ -3,6 +3,9 @@ import Hummingbird
 
 /// One operation of the pages: its address below a hub's, and what it does.
 struct PageRoute: Sendable {
+    /// The address of a hub's first page.
+    static let home = "/-/:hub"
+
     let method: HTTPRequest.Method
     /// With parameters, as in `/-/:hub/events`.
     let address: String
@@ -14,7 +17,7 @@ struct PageRoute: Sendable {
         handle: @escaping @Sendable (PageRequest) async throws -> Response
     ) {
         self.method = method
-        address = "/-/:hub\(path)"
+        address = Self.home + path
         self.handle = handle
     }
 }
@@ -23,5 +26,5 @@ struct PageRoute: Sendable {
 enum PageRoutes {
     static let all: [PageRoute] =
         ReaderRoutes.routes + EntryRoutes.routes + SignInRoutes.routes + DeviceRoutes.routes + NotifyRoutes.routes
-        + SecureMessageRoutes.routes + PushRoutes.routes
+        + SecureMessageRoutes.routes + PushRoutes.routes + OperatorRoutes.all
 }

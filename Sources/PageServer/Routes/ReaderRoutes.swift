@@ -16,7 +16,7 @@ enum ReaderRoutes {
         PageRoute(.post, "/categories") { try await choose($0) },
         PageRoute(.get, "/events") { try await events($0) },
         PageRoute(.get, "/session") { request in
-            Response(status: try await request.visitor == nil ? .unauthorized : .noContent)
+            status(try await request.visitor == nil ? .unauthorized : .noContent)
         },
         PageRoute(.get, "/manifest.webmanifest") { manifest($0) },
         PageRoute(.get, "/feeds/:file") { try await $0.hub.passOn($0) },
@@ -96,7 +96,7 @@ enum ReaderRoutes {
             }
         }
         // The session reads for everybody; a tag of one person would bring that person's messages.
-        guard categories.allSatisfy({ !ReservedTagPrefixes.standard.contains($0) && !$0.text.hasPrefix("$") }),
+        guard categories.allSatisfy({ PublicAudience.isPublic($0, request.pages.reservedTags) }),
             categories.count <= ReaderChoice.maximumCategories
         else {
             throw PageRefusal(
@@ -118,7 +118,7 @@ enum ReaderRoutes {
     }
 
     private static func events(_ request: PageRequest) async throws -> Response {
-        guard let visitor = try await request.visitor else { return Response(status: .unauthorized) }
+        guard let visitor = try await request.visitor else { return status(.unauthorized) }
         let session = visitor.session
         let query = request.request.uri.queryParameters.get("lastEventId")
         let position = request.request.headers[named: "Last-Event-ID"] ?? query
@@ -132,6 +132,13 @@ enum ReaderRoutes {
         )
         response.headers[.xContentTypeOptions] = "nosniff"
         return response
+    }
+
+    /// An answer for the page's script alone.
+    private static func status(_ status: HTTPResponse.Status) -> Response {
+        var headers: HTTPFields = [.cacheControl: "no-store"]
+        headers[.xContentTypeOptions] = "nosniff"
+        return Response(status: status, headers: headers)
     }
 
     private static func manifest(_ request: PageRequest) -> Response {

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import SQLiteFiles
 
-/// The pages' memory: one SQLite file beside the hub's, with sessions and invitations.
+/// The pages' memory: one SQLite file beside the hub's, with sessions, invitations and what operators did.
 package final class PageStore: Sendable {
     private static let busyTimeout: Double = 10
     /// Sessions of one hub; each is an installation of it.
@@ -79,6 +79,7 @@ package final class PageStore: Sendable {
                     """
             )
         }
+        migrator.registerMigration("operators", migrate: OperatorSchema.addTables)
         return migrator
     }
 

@@ -7,11 +7,20 @@ import HubProtocol
 struct SessionCookie: Sendable {
     let name: String
     private let isSecure: Bool
+    private let sameSite: String
 
     /// `isPrivate` is true if nobody on the way can read the request: browsers do not send a secure cookie otherwise.
     init(hub: HubName, isPrivate: Bool) {
         name = isPrivate ? "__Host-newswire-\(hub)" : "newswire-\(hub)"
         isSecure = isPrivate
+        sameSite = "Lax"
+    }
+
+    /// The cookie of an operator, which is set on private connections only.
+    init(operatorOf hub: HubName) {
+        name = "__Host-newswire-operator-\(hub)"
+        isSecure = true
+        sameSite = "Strict"
     }
 
     /// The session that a request's cookies name.
@@ -34,5 +43,5 @@ struct SessionCookie: Sendable {
 
     var clearing: String { "\(name)=; Max-Age=0; \(attributes)" }
 
-    private var attributes: String { "Path=/; HttpOnly; SameSite=Lax\(isSecure ? "; Secure" : "")" }
+    private var attributes: String { "Path=/; HttpOnly; SameSite=\(sameSite)\(isSecure ? "; Secure" : "")" }
 }

@@ -35,6 +35,7 @@ package struct ReaderPage: WebPage {
     let choice: String?
     /// The news, newest first.
     let messages: [MessageView]
+    let isEmpty: Bool
     /// What stands where there is no news.
     let empty: String
     /// For the script, which fills it.
@@ -57,6 +58,7 @@ package struct ReaderPage: WebPage {
         let chosen = categories.filter(\.isChosen).map(\.name)
         choice = chosen.isEmpty ? nil : chosen.joined(separator: ", ")
         self.messages = messages
+        isEmpty = messages.isEmpty
         empty =
             categories.isEmpty || chosen.isEmpty
             ? "There is no news yet."

@@ -21,8 +21,9 @@ struct HubCommand: AsyncParsableCommand {
         abstract: "Serve notification hubs, or manage them, their keys and their database.",
         subcommands: [
             HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
-            HubDeleteCommand.self, HubCredentialsCommand.self, HubInviteCommand.self, HubBackupCommand.self,
-            HubRestoreCommand.self,
+            HubDeleteCommand.self, HubCredentialsCommand.self, HubInviteCommand.self, HubOverviewCommand.self,
+            HubCategoriesCommand.self,
+            HubAuditCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
         ],
         defaultSubcommand: HubServe.self
     )

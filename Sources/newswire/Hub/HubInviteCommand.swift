@@ -8,13 +8,17 @@ import Settings
 struct HubInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invite",
-        abstract: "Print a link that lets one browser read the hub's pages.",
+        abstract: "Print a link that lets one browser read the hub's pages, or manage the hub.",
         discussion: """
             Readers on other machines need an invitation unless the setting 'pages' is 'public'. The link works once, \
             for seven days. The hub must run: its address is in the link.
 
+            With --operator the link opens the operator's view instead. It works for an hour, and its session for 12 \
+            hours. Whoever has the link can send messages: do not pass it on.
+
             EXAMPLES
               newswire hub invite
+              newswire hub invite --operator
               newswire hub invite --hub town
             """
     )
@@ -23,6 +27,9 @@ struct HubInviteCommand: AsyncParsableCommand {
 
     @Option(HubSettings.name, "hub")
     var name: String?
+
+    @Flag(name: .customLong("operator"), help: "Print a link to the operator's view.")
+    var isForOperator = false
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
@@ -44,9 +51,18 @@ struct HubInviteCommand: AsyncParsableCommand {
         } catch {
             throw Failure(.badConfiguration, "cannot use \(error)")
         }
-        let invitation = try await store.invite(to: hub, at: Timestamp(Date()))
+        let (path, life) = try await link(store, to: hub)
         let port = url.port.map { ":\($0)" } ?? ""
-        Console.print("https://\(host)\(port)/-/\(hub)/enter?code=\(invitation.code)")
-        Console.notice("the link works once, for seven days")
+        Console.print("https://\(host)\(port)/-/\(hub)/\(path)")
+        Console.notice("the link works once, for \(life)")
+    }
+
+    /// The link below the hub's pages, and how long it works.
+    private func link(_ store: PageStore, to hub: HubName) async throws -> (path: String, life: String) {
+        let now = Timestamp(Date())
+        guard isForOperator else {
+            return ("enter?code=\(try await store.invite(to: hub, at: now).code)", "seven days")
+        }
+        return ("admin/enter?code=\(try await store.inviteOperator(of: hub, at: now).code)", "an hour")
     }
 }

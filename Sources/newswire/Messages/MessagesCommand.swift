@@ -53,6 +53,8 @@ struct MessagesListCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLES
               newswire messages list
+              newswire messages list --before 1200
+              newswire messages list --scheduled
               newswire messages list --last 100 --json | jq '.messages[] | select(.streams.owed > 0) | .id'
             """
     )
@@ -62,14 +64,24 @@ struct MessagesListCommand: AsyncParsableCommand {
     @Option(help: "How many of the newest to list, at most 100.")
     var last = 20
 
+    @Option(help: ArgumentHelp("Only messages before this position of the log.", valueName: "position"))
+    var before: Int64?
+
+    @Flag(help: "Only messages that wait for their time, the next one first.")
+    var scheduled = false
+
     func validate() throws {
         guard (1...100).contains(last) else { throw ValidationError("--last must be 1 to 100, not \(last)") }
+        guard before ?? 1 > 0 else { throw ValidationError("--before must be at least 1") }
+        guard before == nil || !scheduled else { throw ValidationError("--before and --scheduled exclude each other") }
     }
 
     func run() async throws {
-        let last = last
+        let (last, place, isOfScheduled) = (last, before.map(LogSequence.init(rawValue:)), scheduled)
         let messages = try await inquiry.ask { hub in
-            try await hub.newestMessages(last)
+            if isOfScheduled { return try await hub.scheduledMessages(last) }
+            if let place { return try await hub.messages(before: place, count: last) }
+            return try await hub.newestMessages(last)
         }
         if inquiry.json { return Console.print(try JSON.line(MessageReports(messages: messages))) }
         for message in messages { Console.print(MessageText.line(message)) }

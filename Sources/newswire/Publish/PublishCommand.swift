@@ -139,7 +139,11 @@ struct PublishCommand: AsyncParsableCommand {
             try await stay(pass, settings, store, log, lock)
             return PublishReport()
         }
-        let report = try await untilStopped { try await pass.run() }
+        let report = try await untilStopped {
+            let report = try await pass.run()
+            await pass.reportHealth(after: report)
+            return report
+        }
         try leaveMetrics(feeds, store, report, settings)
         if Console.isInteractive { Self.summarize(report) }
         return report

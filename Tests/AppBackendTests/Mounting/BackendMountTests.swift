@@ -98,7 +98,9 @@ import Testing
             let entry = """
                 <entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">\
                 <NotificationHubDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect">\
-                <AuthorizationRules></AuthorizationRules></NotificationHubDescription></content></entry>
+                <AuthorizationRules><AuthorizationRule><KeyName>\(AccessRule.defaultListenName)</KeyName>\
+                <Rights><AccessRights>Listen</AccessRights></Rights></AuthorizationRule></AuthorizationRules>\
+                </NotificationHubDescription></content></entry>
                 """
             let token = SharedAccessToken.sign(
                 resource: "http://localhost/news",

@@ -37,4 +37,21 @@ import Testing
         let after = try await store.read { try Int.fetchOne($0, sql: "SELECT max(n) FROM t") }
         #expect(before == 1 && after == 2)
     }
+
+    @Test func `a file of the first schema keeps its users`() async throws {
+        let path = scratch.file("first.sqlite")
+        let first = try DatabaseQueue(path: path)
+        try BackendStore.migrator.migrate(first, upTo: "1")
+        try await first.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO account (key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, createdAt,
+                        passwordAt) VALUES ('alice', 'Alice', 1, 8, 1, x'00', x'00', 1, 1, 1)
+                    """
+            )
+        }
+        try first.close()
+        let accounts = try await BackendStore(path: path).accounts()
+        #expect(accounts.map(\.name.text) == ["Alice"] && accounts.allSatisfy(\.mayNotifyOthers))
+    }
 }

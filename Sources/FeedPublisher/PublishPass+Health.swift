@@ -1,0 +1,145 @@
+internal import Crypto
+internal import FeedLists
+internal import FoundationEssentials
+internal import HostSystem
+internal import HubClient
+package import HubProtocol
+internal import Logging
+
+/// Tells the hub how the publisher does: for people who look there, and for alarms.
+extension PublishPass {
+    /// For the call: a pass must not wait for it.
+    private static let reportTimeout: Duration = .seconds(5)
+    /// Between two reports without a change.
+    private static let reportInterval: Double = 600
+    /// Until a hub that has no such route is asked again.
+    private static let absenceInterval: Double = 86_400
+    /// Bytes of a text.
+    private static let maximumText = 1_000
+
+    /// Reports to the hub if something has changed, or ten minutes are over.
+    ///
+    /// A report that fails is a matter of the log alone: it never changes how a pass ends.
+    package func reportHealth(after report: PublishReport, schedule: PublisherReport.Schedule = .pass) async {
+        // A hub that is away, or refuses us, is not made to wait for, too.
+        guard let hub, preview == nil, report.exit != .tryLater, report.exit != .badConfiguration else { return }
+        do {
+            try await tell(hub, report, schedule)
+        } catch {
+            logger.debug("the hub was not told how the publisher does", metadata: ["error.reason": "\(error)"])
+        }
+    }
+
+    private func tell(_ hub: HubClient, _ report: PublishReport, _ schedule: PublisherReport.Schedule) async throws {
+        let now = environment.now()
+        let last = HealthNote(try store.note(.health), hub: hub.address)
+        let age = last.map { now.timeIntervalSince($0.at) }.flatMap { $0 >= 0 ? $0 : nil } ?? .infinity
+        if last?.state == HealthNote.absent, age < Self.absenceInterval { return }
+        // Without a poll or a message there is no change; to look at all feeds is not for nothing.
+        let isIdle = schedule == .pass && report.polled == 0 && report.sent == 0 && report.refused == 0
+        guard age >= Self.reportInterval || !isIdle else { return }
+        let health = try health(after: report, schedule, now)
+        let digest = Self.digest(of: health)
+        guard age >= Self.reportInterval || last?.state != digest else { return }
+        let isTaken = try await hub.report(health, publisher: options.publisher, timeout: Self.reportTimeout)
+        let note = HealthNote(hub: hub.address, at: now, state: isTaken ? digest : HealthNote.absent)
+        try store.setNote(.health, note.text)
+    }
+
+    private func health(
+        after report: PublishReport,
+        _ schedule: PublisherReport.Schedule,
+        _ now: Date
+    ) throws -> PublisherReport {
+        let outbox = try store.counts().pending
+        var health = PublisherReport(
+            schedule: schedule,
+            lastPass: ISODateTime.formatSeconds(now),
+            exitCode: Int(report.exit.rawValue),
+            outbox: outbox,
+            feeds: try lists.health(of: store, now: now).map(Self.feed)
+        )
+        health.version = environment.program.isEmpty ? nil : Self.line(environment.program)
+        if outbox > 0 {
+            health.outboxOldest = try store.pending().map(\.isDue).min().map(ISODateTime.formatSeconds)
+        }
+        health.fit()
+        return health
+    }
+
+    private static func feed(_ health: FeedHealth) -> PublisherReport.Feed {
+        var feed = PublisherReport.Feed(
+            category: line(health.category),
+            url: line(health.address.publicText),
+            state: health.state.rawValue
+        )
+        feed.title = health.title.map(line)
+        feed.lastSuccess = health.lastSuccess.map(ISODateTime.formatSeconds)
+        feed.nextPoll = health.nextDue.map(ISODateTime.formatSeconds)
+        feed.failingSince = health.failingSince.map(ISODateTime.formatSeconds)
+        feed.error = health.trouble.map(line)
+        return feed
+    }
+
+    /// One line of bounded length, whatever a server wrote.
+    private static func line(_ text: String) -> String {
+        let scalars = text.unicodeScalars.filter { scalar in
+            scalar.properties.generalCategory != .control && !scalar.properties.isBidiControl
+        }
+        return TextClip.clip(String(String.UnicodeScalarView(scalars)), characters: maximumText, bytes: maximumText)
+    }
+
+    /// Of what a report says beside times that go on by themselves.
+    private static func digest(of report: PublisherReport) -> String {
+        var report = report
+        report.lastPass = ""
+        report.outboxOldest = nil
+        for index in report.feeds.indices {
+            report.feeds[index].lastSuccess = nil
+            report.feeds[index].nextPoll = nil
+        }
+        let text = (try? JSONEncoder.sorted.encode(report)) ?? Data()
+        return SHA256.hash(data: text).prefix(16).map { String($0, radix: 16) }.joined(separator: "-")
+    }
+}
+
+/// When the hub was last told, and what.
+private struct HealthNote {
+    /// Stands for the digest where the hub has no such route.
+    static let absent = "absent"
+
+    let hub: String
+    let at: Date
+    /// The digest of what was told.
+    let state: String
+
+    init(hub: String, at: Date, state: String) {
+        (self.hub, self.at, self.state) = (hub, at, state)
+    }
+
+    /// `nil` where another hub was told, or none.
+    init?(_ text: String?, hub: String) {
+        let parts = text?.split(separator: " ") ?? []
+        guard parts.count == 3, parts[0] == hub, let seconds = Double(parts[1]) else { return nil }
+        self.init(hub: hub, at: Date(timeIntervalSince1970: seconds), state: String(parts[2]))
+    }
+
+    var text: String { "\(hub) \(at.timeIntervalSince1970) \(state)" }
+}
+
+extension PublisherReport {
+    /// Leaves out feeds that there is no room for, those that fail last.
+    fileprivate mutating func fit() {
+        let all = feeds.count
+        if all > Self.maximumFeeds { dropFeeds(to: Self.maximumFeeds) }
+        while !feeds.isEmpty, (try? JSONEncoder().encode(self).count) ?? 0 > Self.maximumBytes {
+            dropFeeds(to: feeds.count * 3 / 4)
+        }
+        if feeds.count < all { omittedFeeds = all - feeds.count }
+    }
+
+    private mutating func dropFeeds(to count: Int) {
+        let failing = feeds.filter(\.isFailing)
+        feeds = Array((failing + feeds.filter { !$0.isFailing }).prefix(count))
+    }
+}

@@ -1,0 +1,38 @@
+package import HubProtocol
+import OutboundHTTP
+
+/// What operators ask our own hubs; all of it needs Manage.
+extension HubClient {
+    /// The hub at a glance.
+    package func overview() async throws(HubClientError) -> HubOverview {
+        try decode(HubOverview.self, from: try await succeed(HubCall("GET", "/overview")), as: "the overview")
+    }
+
+    /// The newest of the messages before a place in the log, newest first.
+    package func messages(before place: LogSequence, count: Int) async throws(HubClientError) -> [MessageReport] {
+        try await messages([("before", "\(place)"), ("last", "\(count)")])
+    }
+
+    /// The messages that wait for their time, the next one first.
+    package func scheduledMessages(_ count: Int) async throws(HubClientError) -> [MessageReport] {
+        try await messages([("state", "scheduled"), ("last", "\(count)")])
+    }
+
+    /// An installation of any platform; without its push channel for platform `stream`, which is a secret.
+    ///
+    /// - Returns: `nil` when the hub has none of this id.
+    package func installation(_ id: InstallationID) async throws(HubClientError) -> Installation? {
+        guard let reply = try await succeed(HubCall("GET", path(id)), unless: [404]) else { return nil }
+        do {
+            return try Installation(json: reply.body, as: .reply)
+        } catch {
+            throw .malformedReply("the installation cannot be read: \(error.detail)")
+        }
+    }
+
+    private func messages(_ query: [(name: String, value: String)]) async throws(HubClientError) -> [MessageReport] {
+        var call = HubCall("GET", "/deliveries")
+        call.query = query
+        return try decode(MessageReports.self, from: try await succeed(call), as: "the list of messages").messages
+    }
+}

@@ -1,0 +1,75 @@
+/// How a hub does at a glance: the answer of our own route `GET /{hub}/overview`.
+///
+/// Nothing of a message, a device or a key is in it. Instants are ISO 8601 in UTC.
+package struct HubOverview: Sendable, Equatable, Codable {
+    /// Messages on their way to a push service.
+    package struct PushBacklog: Sendable, Equatable, Codable {
+        package let messages: Int
+        /// Targets without a final outcome.
+        package let targets: Int
+
+        package init(messages: Int, targets: Int) { (self.messages, self.targets) = (messages, targets) }
+    }
+
+    /// What the server's log takes, for all its hubs.
+    package struct Log: Sendable, Equatable, Codable {
+        package let bytes: Int64
+        package let limitBytes: Int64
+        /// When its oldest row was written; absent for an empty log.
+        package let oldest: String?
+        /// Messages that were dropped for their size before they expired.
+        package let droppedUnexpired: Int64
+
+        package init(bytes: Int64, limitBytes: Int64, oldest: String?, droppedUnexpired: Int64) {
+            (self.bytes, self.limitBytes) = (bytes, limitBytes)
+            (self.oldest, self.droppedUnexpired) = (oldest, droppedUnexpired)
+        }
+    }
+
+    /// The TLS certificate that the server shows.
+    package struct Certificate: Sendable, Equatable, Codable {
+        package let names: [String]
+        package let expiresAt: String
+        /// True if the server renews it on its own.
+        package let isRenewed: Bool
+
+        package init(names: [String], expiresAt: String, isRenewed: Bool) {
+            (self.names, self.expiresAt, self.isRenewed) = (names, expiresAt, isRenewed)
+        }
+    }
+
+    package let hub: String
+    /// Of the program.
+    package var version: String?
+    package let startedAt: String
+    /// By platform.
+    package var installations: [String: Int] = [:]
+    /// Native and template ones, those of installations among them, by platform.
+    package var registrations: [String: Int] = [:]
+    package var openStreams = 0
+    /// Messages since the start.
+    package var accepted = 0
+    /// Sends since the start that an idempotency key made harmless.
+    package var repeated = 0
+    /// Messages written to streams since the start, one for each stream.
+    package var written = 0
+    /// Targets of push services with a final outcome since the start, by platform and outcome.
+    package var pushOutcomes: [String: [String: Int]] = [:]
+    /// By platform.
+    package var pushBacklog: [String: PushBacklog] = [:]
+    /// Messages that wait for their time.
+    package var scheduled = 0
+    package var nextDue: String?
+    /// Changes of all hubs of the server that wait to be durable.
+    package var waitingChanges = 0
+    /// Why the server cannot write; absent while it can.
+    package var failure: String?
+    package let log: Log
+    package var credentials: [CredentialReport.Credential] = []
+    /// Absent for a server without TLS.
+    package var certificate: Certificate?
+
+    package init(hub: String, startedAt: String, log: Log) {
+        (self.hub, self.startedAt, self.log) = (hub, startedAt, log)
+    }
+}

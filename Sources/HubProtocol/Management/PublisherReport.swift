@@ -1,0 +1,145 @@
+import FoundationEssentials
+
+/// How a publisher does: the body of our own route `PUT /{hub}/publishers/{publisher}`.
+///
+/// Times are ISO 8601 in UTC, as in all reports.
+package struct PublisherReport: Sendable, Equatable, Codable {
+    /// Bytes of a report.
+    package static let maximumBytes = 512 << 10
+    /// Feeds of a report.
+    package static let maximumFeeds = 2_000
+    /// Bytes of a text in it.
+    package static let maximumText = 2_000
+    /// How long a report is kept; a publisher reports every ten minutes.
+    package static let lifetime = Duration.seconds(7 * 86_400)
+
+    /// What runs the passes.
+    package enum Schedule: String, Sendable, Codable {
+        /// Something outside of the program: cron, a timer, a person.
+        case pass
+        /// The publisher itself, which stays.
+        case watch
+    }
+
+    package struct Feed: Sendable, Equatable, Codable {
+        package let category: String
+        /// Without credentials and query.
+        package let url: String
+        package var title: String?
+        /// `well`, `failing`, `gone` or `new`.
+        package let state: String
+        package var lastSuccess: String?
+        /// Absent for a feed that is asked for at the next pass, or never.
+        package var nextPoll: String?
+        package var failingSince: String?
+        /// One line, for people.
+        package var error: String?
+
+        package init(category: String, url: String, state: String) {
+            (self.category, self.url, self.state) = (category, url, state)
+        }
+
+        /// True if no news comes from it.
+        package var isFailing: Bool { state == "failing" || state == "gone" }
+    }
+
+    /// Of the program.
+    package var version: String?
+    package let schedule: Schedule
+    package var lastPass: String
+    /// Of the pass.
+    package let exitCode: Int
+    /// Messages that wait for the hub.
+    package let outbox: Int
+    /// Since when the oldest of them is due.
+    package var outboxOldest: String?
+    package var feeds: [Feed]
+    /// Number of feeds that the report had no room for.
+    package var omittedFeeds: Int?
+
+    package init(schedule: Schedule, lastPass: String, exitCode: Int, outbox: Int, feeds: [Feed]) {
+        (self.schedule, self.lastPass, self.exitCode) = (schedule, lastPass, exitCode)
+        (self.outbox, self.feeds) = (outbox, feeds)
+    }
+}
+
+extension PublisherReport {
+    /// Reads and checks a report.
+    ///
+    /// - Throws: ``ProtocolError`` 400 that says what is wrong with it.
+    package init(json: [UInt8]) throws(ProtocolError) {
+        do {
+            self = try JSONDecoder().decode(PublisherReport.self, from: Data(json))
+        } catch {
+            throw .badRequest("The body must be a JSON object with schedule, lastPass, exitCode, outbox and feeds.")
+        }
+        guard feeds.count <= Self.maximumFeeds else {
+            throw .badRequest("A report has at most \(Self.maximumFeeds) feeds; count the others in 'omittedFeeds'.")
+        }
+        guard outbox >= 0, omittedFeeds ?? 0 >= 0 else { throw .badRequest("A number of the report is negative.") }
+        for time in times where ISODateTime.parse(time) == nil {
+            throw .badRequest("'\(time.excerpt)' is not a time in ISO 8601.")
+        }
+        for text in texts where text.utf8.count > Self.maximumText || !text.isLine {
+            throw .badRequest("'\(text.excerpt)' is longer than \(Self.maximumText) bytes, or not one line.")
+        }
+    }
+
+    private var times: [String] {
+        [lastPass] + [outboxOldest].compactMap(\.self)
+            + feeds.flatMap { [$0.lastSuccess, $0.nextPoll, $0.failingSince].compactMap(\.self) }
+    }
+
+    private var texts: [String] {
+        [version].compactMap(\.self)
+            + feeds.flatMap { [$0.category, $0.url, $0.state] + [$0.title, $0.error].compactMap(\.self) }
+    }
+}
+
+extension String {
+    /// True if a terminal shows the text as one line.
+    fileprivate var isLine: Bool {
+        unicodeScalars.allSatisfy { $0.properties.generalCategory != .control && !$0.properties.isBidiControl }
+    }
+}
+
+/// A publisher as the hub knows it: one of the answer of our own route `GET /{hub}/publishers`.
+package struct PublisherSummary: Sendable, Equatable, Codable {
+    package let publisher: String
+    package let reportedAt: String
+    package let version: String?
+    package let schedule: PublisherReport.Schedule
+    package let lastPass: String
+    package let exitCode: Int
+    package let outbox: Int
+    package let outboxOldest: String?
+    package let feedCount: Int
+    package let failedFeeds: Int
+
+    package init(_ report: PublisherReport, of publisher: String, at time: Timestamp) {
+        self.publisher = publisher
+        reportedAt = time.wholeSecond
+        (version, schedule, lastPass) = (report.version, report.schedule, report.lastPass)
+        (exitCode, outbox, outboxOldest) = (report.exitCode, report.outbox, report.outboxOldest)
+        feedCount = report.feeds.count + (report.omittedFeeds ?? 0)
+        failedFeeds = report.feeds.count(where: \.isFailing)
+    }
+}
+
+/// The answer of `GET /{hub}/publishers`, by name.
+package struct PublisherList: Sendable, Equatable, Codable {
+    package let publishers: [PublisherSummary]
+
+    package init(publishers: [PublisherSummary]) { self.publishers = publishers }
+}
+
+/// The answer of `GET /{hub}/publishers/{publisher}`.
+package struct PublisherStatus: Sendable, Equatable, Codable {
+    package let publisher: String
+    package let reportedAt: String
+    package let report: PublisherReport
+
+    package init(publisher: String, reportedAt: String, report: PublisherReport) {
+        (self.publisher, self.reportedAt, self.report) = (publisher, reportedAt, report)
+    }
+}

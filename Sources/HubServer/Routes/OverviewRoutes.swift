@@ -1,0 +1,74 @@
+import Certificates
+import Foundation
+import HubProtocol
+import HubRouting
+import HubStore
+import HubStreams
+import Hummingbird
+
+/// A hub at a glance: ours, absent in Azure.
+enum OverviewRoutes {
+    static let routes = [
+        Route(method: .get, path: "/overview", right: .manage) { request, hubs in
+            let overview = try await OverviewInquiry(hub: request.hub, directory: hubs).overview()
+            return .json([UInt8](try JSONEncoder.sorted.encode(overview)))
+        }
+    ]
+}
+
+/// Collects what the hub keeps count of; nothing is counted for it.
+struct OverviewInquiry {
+    let hub: Hub
+    let directory: HubDirectory
+
+    func overview() async throws -> HubOverview {
+        let configuration = hub.configuration
+        let size = try await hub.store.logSize()
+        let log = HubOverview.Log(
+            bytes: size.bytes,
+            limitBytes: configuration.maximumLogBytes,
+            oldest: size.oldest?.wholeSecond,
+            droppedUnexpired: Int64(size.droppedBySize)
+        )
+        var overview = HubOverview(
+            hub: hub.record.name.text,
+            startedAt: directory.startedAt.wholeSecond,
+            log: log
+        )
+        overview.version = configuration.version
+        note(hub.status, in: &overview)
+        note(hub.counters, in: &overview)
+        overview.pushBacklog = try await hub.store.pushBacklog(hub: hub.record.id).mapValues {
+            HubOverview.PushBacklog(messages: $0.messages, targets: $0.targets)
+        }
+        overview.waitingChanges = hub.writer.backlog.changes
+        overview.failure = hub.writer.failureReason
+        overview.credentials = CredentialInquiry(hub: hub).report().credentials
+        overview.certificate = directory.tls.map { keeper in
+            let shown = keeper.certificate
+            return HubOverview.Certificate(
+                names: shown.facts.names,
+                expiresAt: Timestamp(shown.facts.notAfter).wholeSecond,
+                isRenewed: shown.isRenewed
+            )
+        }
+        return overview
+    }
+
+    private func note(_ status: HubStatus, in overview: inout HubOverview) {
+        overview.installations = status.installationCounts
+        overview.registrations = status.registrationCounts
+        overview.openStreams = status.streamCount
+        overview.scheduled = status.scheduled.messages
+        overview.nextDue = status.scheduled.nextDue?.wholeSecond
+    }
+
+    private func note(_ counters: HubCounters, in overview: inout HubOverview) {
+        overview.accepted = counters.accepted.count
+        overview.repeated = counters.repeated.count
+        overview.written = counters.streams.written.count
+        for (kind, count) in counters.push.all {
+            overview.pushOutcomes[kind.platform, default: [:]][kind.outcome.rawValue] = count
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import GRDB
+package import HubProtocol
+package import HubRouting
+
+extension Transaction {
+    /// Publishers of which a hub keeps a report.
+    package static let maximumPublishers = 100
+
+    /// Replaces what a publisher has reported; reports that have expired go.
+    ///
+    /// - Throws: ``ProtocolError`` 403 when there are as many publishers as the hub keeps.
+    package func setReport(_ report: PublisherReport, publisher: String, hub: HubKey, at: Timestamp) throws {
+        try execute(PublisherQuery.dropExpired, [hub, at - PublisherReport.lifetime])
+        let others = try Int.fetchOne(
+            try db.cachedStatement(sql: PublisherQuery.others),
+            arguments: [hub, publisher]
+        )
+        guard others ?? 0 < Self.maximumPublishers else {
+            throw ProtocolError.quotaExceeded(
+                """
+                The hub keeps reports of at most \(Self.maximumPublishers) publishers; one that reports no more is \
+                forgotten after 7 days.
+                """
+            )
+        }
+        let summary = PublisherSummary(report, of: publisher, at: at)
+        try execute(
+            PublisherQuery.put,
+            [hub, publisher, at, try MessageRecord.text(summary), try MessageRecord.text(report)]
+        )
+    }
+}
+
+extension HubStore {
+    /// The publishers that have reported to each hub since a time, by name.
+    package func publishers(since: Timestamp) async throws -> [HubKey: [PublisherSummary]] {
+        try await pool.read { db in
+            let rows = try Row.fetchCursor(try db.cachedStatement(sql: PublisherQuery.all), arguments: [since])
+            var publishers: [HubKey: [PublisherSummary]] = [:]
+            while let row = try rows.next() {
+                let (hub, text): (HubKey, String) = (row["hubID"], row["summary"])
+                // A later version may write others.
+                guard let summary = try? JSONDecoder().decode(PublisherSummary.self, from: Data(text.utf8)) else {
+                    continue
+                }
+                publishers[hub, default: []].append(summary)
+            }
+            return publishers
+        }
+    }
+
+    /// The last report of a publisher; `nil` for one that has not reported since a time.
+    package func report(hub: HubKey, publisher: String, since: Timestamp) async throws -> PublisherStatus? {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: PublisherQuery.one)
+            guard let row = try Row.fetchOne(statement, arguments: [hub, publisher, since]) else { return nil }
+            let (text, at): (String, Timestamp) = (row["report"], row["receivedAt"])
+            return PublisherStatus(
+                publisher: publisher,
+                reportedAt: at.wholeSecond,
+                report: try JSONDecoder().decode(PublisherReport.self, from: Data(text.utf8))
+            )
+        }
+    }
+}
+
+/// The statements of publishers' reports, apart so that a test can ask for their plans.
+enum PublisherQuery {
+    static let dropExpired = "DELETE FROM publisherReport WHERE hubID = ? AND receivedAt < ?"
+    static let others = "SELECT count(*) FROM publisherReport WHERE hubID = ? AND publisher <> ?"
+    static let put = "INSERT OR REPLACE INTO publisherReport VALUES (?, ?, ?, ?, ?)"
+    static let all = """
+        SELECT hubID, summary FROM publisherReport WHERE receivedAt >= ? ORDER BY hubID, publisher
+        """
+    static let one = """
+        SELECT receivedAt, report FROM publisherReport WHERE hubID = ? AND publisher = ? AND receivedAt >= ?
+        """
+}

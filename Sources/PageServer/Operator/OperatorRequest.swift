@@ -1,0 +1,100 @@
+import AppBackend
+import HTTPTypes
+import HubClient
+import HubProtocol
+import HubServer
+import Hummingbird
+import WebPages
+
+/// A request to the operator's view, by an operator.
+struct OperatorRequest: Sendable {
+    let base: PageRequest
+    let session: OperatorSession
+    /// What follows the question mark, read as a form is.
+    let query: FormBody
+
+    /// - Throws: A refusal for who is no operator; beyond this machine it is that of an unknown address.
+    init(_ base: PageRequest) async throws {
+        guard let session = try await base.operatorSession else { throw base.noOperator }
+        self.base = base
+        self.session = session
+        query = FormBody((base.request.uri.query ?? "").utf8) ?? .empty
+    }
+
+    var client: HubClient { base.hub.client }
+    var root: String { base.operatorRoot }
+    var frame: PageFrame { base.operatorFrame }
+
+    func nav(_ place: OperatorNav.Place?) -> OperatorNav { OperatorNav(root: root, at: place) }
+
+    func page(_ place: OperatorNav.Place?, _ heading: String) -> OperatorPage {
+        OperatorPage(nav(place), frame: frame, heading: heading)
+    }
+
+    /// A parameter of the path.
+    func parameter(_ name: String) -> String {
+        let raw = base.context.parameters.get(name) ?? ""
+        return PercentEncoding.decode(raw) ?? raw
+    }
+
+    func refusal(_ status: HTTPResponse.Status, _ heading: String, _ text: String) -> PageRefusal {
+        PageRefusal(status, frame, heading, text)
+    }
+
+    /// Does something that the audit log tells of, whatever becomes of it.
+    func perform<Value: Sendable>(
+        _ action: String,
+        _ detail: String,
+        outcome: (Value) -> String,
+        _ work: () async throws -> Value
+    ) async throws -> Value {
+        let store = base.pages.store
+        let number = try await store.note(
+            action,
+            detail,
+            by: session,
+            from: base.context.network.description,
+            hub: base.hub.name,
+            at: base.now
+        )
+        do {
+            let value = try await work()
+            // What is done is done: a repeat could do it twice.
+            try? await store.finish(number, outcome: outcome(value))
+            return value
+        } catch {
+            try? await store.finish(number, outcome: "failed: \(error)")
+            throw error
+        }
+    }
+}
+
+extension PageRequest {
+    var operatorRoot: String { "\(home)admin/" }
+
+    /// The brand leads to the overview.
+    var operatorFrame: PageFrame { PageFrame(name: hub.name.text, home: operatorRoot) }
+
+    var operatorCookie: SessionCookie { SessionCookie(operatorOf: hub.name) }
+
+    /// The operator's session; `nil` also on connections that others can read.
+    var operatorSession: OperatorSession? {
+        get async throws {
+            guard await context.isPrivate(request, trusting: pages.proxies),
+                let secret = operatorCookie.secret(in: request.headers)
+            else { return nil }
+            return try await pages.store.operatorSession(secret, hub: hub.name, at: now)
+        }
+    }
+
+    /// Says how to get in on this machine, and elsewhere what an unknown address says.
+    var noOperator: PageRefusal {
+        guard PageDoor.isOfThisMachine(request, peer: context.peer) else { return .notFound }
+        return PageRefusal(
+            .unauthorized,
+            frame,
+            "This page is for operators",
+            "Run 'newswire hub invite --operator' on this machine, and open the link that it prints in this browser."
+        )
+    }
+}

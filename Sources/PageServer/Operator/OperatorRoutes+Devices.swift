@@ -1,0 +1,185 @@
+import Foundation
+import HTTPTypes
+import HubClient
+import HubProtocol
+import Hummingbird
+import WebPages
+
+extension OperatorRoutes {
+    private static let shownDevices = 50
+    /// Characters of a template that a page shows.
+    private static let shownBody = 1_000
+
+    /// What devices are found by.
+    private enum Search: String, CaseIterable {
+        case tag
+        case user
+        case handle
+        case id
+
+        var label: String {
+            switch self {
+            case .tag: "tag"
+            case .user: "user"
+            case .handle: "push handle"
+            case .id: "id of the installation"
+            }
+        }
+    }
+
+    static func devices(_ request: OperatorRequest) async throws -> Response {
+        let search = request.query["by"].flatMap(Search.init(rawValue:)) ?? .tag
+        let text = request.query["q"]?.trimmed ?? ""
+        if search == .id, let id = try? InstallationID(text), try await request.client.installation(id) != nil {
+            return request.base.seeOther("\(request.root)devices/\(PercentEncoding.encode(id.text))")
+        }
+        let choice: RegistrationChoice
+        do throws(ProtocolError) {
+            choice = try text.isEmpty ? .all : self.choice(search, text)
+        } catch {
+            throw request.refusal(.badRequest, "This cannot be found", error.detail)
+        }
+        let from = try start(request)
+        let (answer, next) = try await request.client.page(of: choice, from: from, count: shownDevices)
+        var page = request.page(.devices, "Devices")
+        page.search = OperatorSearch(
+            "\(request.root)devices",
+            label: "Name",
+            field: "q",
+            value: text,
+            button: "Find",
+            choices: Search.allCases.map { ($0.rawValue, $0.label) },
+            selected: search.rawValue
+        )
+        page.search?.hint = "Agents of 'newswire subscribe' and readers' pages are found by their ids only."
+        let table = OperatorTable(
+            "Registrations",
+            ["Registration", "Platform", "Kind", "Push handle", "Tags", "Device"],
+            answer.registrations.map { row($0, request) },
+            empty: "No device was found."
+        )
+        page.sections = [OperatorSection("Registrations", lines: answer.problems, table: table)]
+        if let next {
+            let query = "by=\(search.rawValue)&q=\(PercentEncoding.encode(text))&from=\(PercentEncoding.encode(next))"
+            page.more = OperatorLink("More devices", href: "\(request.root)devices?\(query)")
+        }
+        return request.base.page(page)
+    }
+
+    private static func choice(_ search: Search, _ text: String) throws(ProtocolError) -> RegistrationChoice {
+        switch search {
+        case .tag: .tag(try Tag(text))
+        case .user: .tag(.user(try UserID(text)))
+        case .handle: .handle(text)
+        case .id: .tag(.installation(try InstallationID(text)))
+        }
+    }
+
+    /// Where a page begins: it goes into the address of a call as it is.
+    private static func start(_ request: OperatorRequest) throws -> String? {
+        guard let text = request.query["from"] else { return nil }
+        guard let token = try? ContinuationToken(parsing: text) else {
+            throw request.refusal(.badRequest, "There is no such page", "Search again.")
+        }
+        return token.text
+    }
+
+    private static func row(_ registration: Registration, _ request: OperatorRequest) -> [OperatorTable.Cell] {
+        let device = registration.tags.lazy.compactMap(\.installationID).first
+        return [
+            .init(
+                registration.id.text,
+                link: "\(request.root)registrations/\(PercentEncoding.encode(registration.id.text))"
+            ),
+            .init("\(registration.platform)"), .init(kind(registration)),
+            .init(OperatorText.shortHandle(registration.pushChannel.handle)),
+            .init(OperatorText.tags(registration.tags)),
+            device.map { id in
+                .init(id.text, link: "\(request.root)devices/\(PercentEncoding.encode(id.text))")
+            } ?? .init(""),
+        ]
+    }
+
+    private static func kind(_ registration: Registration) -> String {
+        guard let template = registration.template else { return "native" }
+        return template.name.isEmpty ? "template" : "template '\(template.name)'"
+    }
+
+    // MARK: One device
+
+    static func device(_ request: OperatorRequest) async throws -> Response {
+        guard let id = try? InstallationID(request.parameter("id")) else { throw PageRefusal.notFound }
+        guard let installation = try await request.client.installation(id) else {
+            throw request.refusal(.notFound, "There is no such device", "The hub has no installation of this id.")
+        }
+        var page = request.page(.devices, "Device")
+        let handle = installation.pushChannel?.handle ?? "a secret of the device"
+        var facts = [
+            OperatorFact("Id", id.text), OperatorFact("Platform", "\(installation.platform)"),
+            OperatorFact("User", installation.userID?.text ?? "none"),
+            OperatorFact(
+                "Push handle",
+                installation.pushChannelExpired ? "\(handle), reported dead" : handle,
+                isBad: installation.pushChannelExpired
+            ), OperatorFact("Tags", list(installation.tags)),
+            OperatorFact("Expires", expiry(installation.expirationTime)),
+        ]
+        for (name, value) in installation.pushVariables.sorted(by: { $0.key < $1.key }) {
+            facts.append(OperatorFact("Variable \(name)", value))
+        }
+        var section = OperatorSection("Installation", facts: facts)
+        let escaped = PercentEncoding.encode(id.text)
+        section.link = OperatorLink(
+            "Which messages it got, and why",
+            href: "\(request.root)messages?device=\(escaped)"
+        )
+        let templates = installation.templates.sorted { $0.key < $1.key }.map {
+            name,
+            template -> [OperatorTable.Cell] in
+            [.init(name), .init(list(template.tags)), .init(String(template.body.prefix(shownBody)))]
+        }
+        let table = OperatorTable("Templates", ["Name", "Tags", "Body"], templates, empty: "It has no templates.")
+        page.sections = [section, OperatorSection("Templates", table: table)]
+        return request.base.page(page)
+    }
+
+    static func registration(_ request: OperatorRequest) async throws -> Response {
+        guard let id = try? RegistrationID(request.parameter("id")) else { throw PageRefusal.notFound }
+        let registration = try await request.client.registration(id)
+        let handle = registration.pushChannel.handle
+        var page = request.page(.devices, "Registration")
+        var facts = [
+            OperatorFact("Id", id.text), OperatorFact("Platform", "\(registration.platform)"),
+            OperatorFact("Kind", kind(registration)), OperatorFact("Push handle", handle),
+            OperatorFact("Tags", list(registration.tags)),
+            OperatorFact("Expires", expiry(registration.expirationTime)),
+        ]
+        if let tile = registration.secondaryTileName { facts.append(OperatorFact("Tile", tile)) }
+        if let body = registration.template?.body {
+            facts.append(OperatorFact("Template", String(body.prefix(shownBody))))
+        }
+        var section = OperatorSection("Registration", facts: facts)
+        section.link = OperatorLink(
+            "Which messages it got, and why",
+            href: "\(request.root)messages?device=\(PercentEncoding.encode(handle))"
+        )
+        page.sections = [section]
+        return request.base.page(page)
+    }
+
+    private static func list(_ tags: [Tag]) -> String {
+        tags.isEmpty ? "none" : tags.map(\.text).joined(separator: ", ")
+    }
+
+    private static func expiry(_ date: Date?) -> String {
+        guard let date, !ISODateTime.isNever(date) else { return "never" }
+        return OperatorText.time(Timestamp(date).wholeSecond)
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        let start = drop(while: \.isWhitespace)
+        return String(start.reversed().drop(while: \.isWhitespace).reversed())
+    }
+}

@@ -1,0 +1,180 @@
+import HTTPTypes
+import HubClient
+import HubProtocol
+import Hummingbird
+import WebPages
+
+extension OperatorRoutes {
+    private static let shownMessages = 20
+    private static let shownFailures = 100
+    private static let shownScheduled = 100
+
+    static func messages(_ request: OperatorRequest) async throws -> Response {
+        let before = try place(request)
+        let device = request.query["device"].flatMap { $0.isEmpty ? nil : $0 }
+        let reports = try await request.client.messages(before: before, count: shownMessages)
+        let deviceQuery = device.map { "device=\(PercentEncoding.encode($0))" }
+        let rows = reports.map { message -> [OperatorTable.Cell] in
+            let query = deviceQuery.map { "?\($0)" } ?? ""
+            return [
+                .init(OperatorText.time(message.acceptedAt), link: "\(request.root)messages/\(message.id)\(query)"),
+                .init(OperatorText.audience(message)), .init(message.state.rawValue, isBad: message.state.isBad),
+                .init(matched(message)), .init(OperatorText.outcomes(message)),
+            ]
+        }
+        var page = request.page(.messages, "Messages")
+        if let device {
+            page.sections.append(
+                OperatorSection("Device", lines: ["Each message explains why \(device) got it, or did not."])
+            )
+        }
+        let table = OperatorTable(
+            "Messages",
+            ["Accepted", "For", "State", "Matched", "Outcomes"],
+            rows,
+            empty: "There are no messages here."
+        )
+        page.sections.append(OperatorSection(before == .end ? "Newest" : "Earlier", table: table))
+        if reports.count == shownMessages, let last = reports.last?.position {
+            let query = ["before=\(last)", deviceQuery].compactMap { $0 }.joined(separator: "&")
+            page.more = OperatorLink("Earlier messages", href: "\(request.root)messages?\(query)")
+        }
+        return request.base.page(page)
+    }
+
+    private static func place(_ request: OperatorRequest) throws -> LogSequence {
+        guard let text = request.query["before"] else { return .end }
+        guard let place = Int64(text), place > 0 else {
+            throw request.refusal(.badRequest, "There is no such page", "The address has no valid position.")
+        }
+        return LogSequence(rawValue: place)
+    }
+
+    private static func matched(_ message: MessageReport) -> String {
+        message.matched.map { OperatorText.counts($0, none: "nobody") } ?? "not counted"
+    }
+
+    // MARK: One message
+
+    static func message(_ request: OperatorRequest) async throws -> Response {
+        let id = try messageID(request)
+        let device = request.query["device"].flatMap { $0.isEmpty ? nil : $0 }
+        let report = try await request.client.report(on: id, device: device)
+        var page = request.page(.messages, "Message")
+        page.search = OperatorSearch(
+            "\(request.root)messages/\(id)",
+            label: "Why did a device get it, or not?",
+            field: "device",
+            value: device ?? "",
+            button: "Explain"
+        )
+        page.search?.hint = "The id of an installation, or a push handle."
+        if let device = report.device {
+            page.sections.append(OperatorSection("This device", lines: OperatorText.lines(device)))
+        }
+        page.sections.append(OperatorSection("What became of it", facts: facts(report)))
+        if report.state != .scheduled, report.state != .canceled {
+            page.sections.append(try await failures(of: id, request))
+        }
+        return request.base.page(page)
+    }
+
+    static func messageID(_ request: OperatorRequest) throws -> MessageID {
+        guard let id = try? MessageID(request.parameter("id")) else { throw PageRefusal.notFound }
+        return id
+    }
+
+    private static func facts(_ report: MessageReport) -> [OperatorFact] {
+        func time(_ name: String, _ time: String?) -> OperatorFact? {
+            time.map { OperatorFact(name, OperatorText.time($0)) }
+        }
+        var facts = [
+            OperatorFact("Id", report.id.text), time("Accepted", report.acceptedAt),
+            time("Kept until", report.expiresAt), time("Due", report.dueAt), time("Canceled", report.canceledAt),
+            report.format.map { OperatorFact("Format", "\($0)") },
+            OperatorFact("For", OperatorText.audience(report)),
+            OperatorFact("State", report.state.rawValue, isBad: report.state.isBad),
+            OperatorFact("Matched", matched(report)),
+            OperatorFact("Streams", OperatorText.outcomes(report.streams)),
+        ].compactMap { $0 }
+        for (platform, outcomes) in (report.outcomes ?? [:]).sorted(by: { $0.key < $1.key })
+        where platform != Platform.stream.rawValue {
+            facts.append(OperatorFact(platform, OperatorText.counts(outcomes)))
+        }
+        for (name, value) in (report.headers ?? [:]).sorted(by: { $0.key < $1.key }) {
+            facts.append(OperatorFact("Header \(name)", value))
+        }
+        return facts
+    }
+
+    private static func failures(of id: MessageID, _ request: OperatorRequest) async throws -> OperatorSection {
+        let from = request.query["failures"]
+        let failed = try await request.client.failures(of: id, from: from, count: shownFailures)
+        let rows = failed.targets.map { target -> [OperatorTable.Cell] in
+            [
+                .init("\(target.platform)"), name(of: target, request), .init(target.outcome), .init(target.reason),
+            ]
+        }
+        let table = OperatorTable(
+            "Devices that were not sent it",
+            ["Platform", "Device", "Outcome", "Reason"],
+            rows,
+            empty: "No push service has failed."
+        )
+        var section = OperatorSection("Devices on push services that were not sent it", table: table)
+        if let next = failed.next {
+            let href = "\(request.root)messages/\(id)?failures=\(PercentEncoding.encode(next))"
+            section.link = OperatorLink("More devices", href: href)
+        }
+        return section
+    }
+
+    private static func name(of target: FailedTargets.Target, _ request: OperatorRequest) -> OperatorTable.Cell {
+        if let id = target.installation {
+            return .init(id.text, link: "\(request.root)devices/\(PercentEncoding.encode(id.text))")
+        }
+        if let id = target.registration {
+            return .init(id.text, link: "\(request.root)registrations/\(PercentEncoding.encode(id.text))")
+        }
+        return .init(target.handle.map(OperatorText.shortHandle) ?? "gone")
+    }
+
+    // MARK: Scheduled sends
+
+    static func scheduled(_ request: OperatorRequest) async throws -> Response {
+        let reports = try await request.client.scheduledMessages(shownScheduled)
+        let rows = reports.map { message -> [OperatorTable.Cell] in
+            [
+                .init(OperatorText.time(message.dueAt ?? ""), link: "\(request.root)messages/\(message.id)"),
+                .init(OperatorText.audience(message)), .init(OperatorText.time(message.acceptedAt)),
+                .init(button: "Cancel", action: "\(request.root)scheduled/\(message.id)/cancel"),
+            ]
+        }
+        var page = request.page(.scheduled, "Scheduled")
+        let table = OperatorTable(
+            "Messages that wait for their time",
+            ["Due", "For", "Accepted", "Action"],
+            rows,
+            empty: "No message waits for its time."
+        )
+        page.sections = [OperatorSection("The next \(shownScheduled) at most", table: table)]
+        return request.base.page(page)
+    }
+
+    static func cancel(_ request: OperatorRequest) async throws -> Response {
+        _ = try await request.base.form()
+        let id = try messageID(request)
+        let wasThere = try await request.perform("cancel", "message \(id)", outcome: { $0 ? "canceled" : "unknown" }) {
+            try await request.client.cancel(id)
+        }
+        guard wasThere else {
+            throw request.refusal(.notFound, "There is no such message", "No scheduled message has this id.")
+        }
+        return request.base.seeOther("\(request.root)scheduled")
+    }
+}
+
+extension MessageState {
+    /// An operator should look at it.
+    fileprivate var isBad: Bool { self == .abandoned || self == .noTargetFound }
+}

@@ -1,0 +1,135 @@
+import HubClient
+import HubProtocol
+import HubServer
+import Hummingbird
+import WebPages
+
+extension OperatorRoutes {
+    /// Before this time is left, a certificate or credential that is not renewed automatically is shown as a problem.
+    private static let expiryWarning = Duration.seconds(30 * 86_400)
+    /// Categories of a page: each is counted.
+    private static let shownCategories = 20
+
+    static func overview(_ request: OperatorRequest) async throws -> Response {
+        let overview = try await request.client.overview()
+        let publishers = try await request.client.publishers()
+        var page = request.page(.overview, "Overview of \(overview.hub)")
+        page.sections = [
+            OperatorSection("Hub", facts: hubFacts(overview)),
+            OperatorSection("Messages since the start", facts: messageFacts(overview)),
+            feedSection(publishers, request),
+            OperatorSection("Credentials and certificate", facts: expiryFacts(overview, at: request.base.now)),
+        ]
+        return request.base.page(page)
+    }
+
+    private static func hubFacts(_ overview: HubOverview) -> [OperatorFact] {
+        let log = overview.log
+        var facts = [
+            OperatorFact("Version", overview.version ?? "unknown"),
+            OperatorFact("Started", OperatorText.time(overview.startedAt)),
+            OperatorFact("Installations", OperatorText.counts(overview.installations)),
+            OperatorFact("Registrations", OperatorText.counts(overview.registrations)),
+            OperatorFact("Open streams", "\(overview.openStreams)"),
+            OperatorFact("Changes that wait to be durable", "\(overview.waitingChanges)"),
+            OperatorFact(
+                "Log",
+                "\(OperatorText.bytes(log.bytes)) of \(OperatorText.bytes(log.limitBytes))"
+                    + (log.oldest.map { ", since \(OperatorText.time($0))" } ?? "")
+            ),
+            OperatorFact(
+                "Dropped before they expired",
+                "\(log.droppedUnexpired) messages",
+                isBad: log.droppedUnexpired > 0
+            ),
+        ]
+        if let failure = overview.failure { facts.append(OperatorFact("The hub cannot write", failure, isBad: true)) }
+        return facts
+    }
+
+    private static func messageFacts(_ overview: HubOverview) -> [OperatorFact] {
+        var facts = [
+            OperatorFact("Accepted", "\(overview.accepted)"),
+            OperatorFact("Repeats that sent nothing", "\(overview.repeated)"),
+            OperatorFact("Written to streams", "\(overview.written)"),
+            OperatorFact(
+                "Scheduled",
+                "\(overview.scheduled)\(overview.nextDue.map { ", next at \(OperatorText.time($0))" } ?? "")"
+            ),
+        ]
+        for (platform, outcomes) in overview.pushOutcomes.sorted(by: { $0.key < $1.key }) {
+            facts.append(OperatorFact("Outcomes, \(platform)", OperatorText.counts(outcomes)))
+        }
+        for (platform, backlog) in overview.pushBacklog.sorted(by: { $0.key < $1.key }) {
+            let text = "\(backlog.targets) devices, \(backlog.messages) messages"
+            facts.append(OperatorFact("Pending, \(platform)", text))
+        }
+        return facts
+    }
+
+    private static func expiryFacts(_ overview: HubOverview, at now: Timestamp) -> [OperatorFact] {
+        var facts = overview.credentials.map { credential in
+            let state = credential.isUsable ? "usable" : "not usable"
+            let expiry = credential.expiresAt.map { "expires \(OperatorText.time($0))" }
+            return OperatorFact(
+                "Credential for \(credential.platform)",
+                [state, credential.reason, expiry].compactMap { $0 }.joined(separator: ", "),
+                isBad: !credential.isUsable || isNear(credential.expiresAt, now)
+            )
+        }
+        if overview.credentials.isEmpty { facts.append(OperatorFact("Credentials", "none for a push service")) }
+        guard let certificate = overview.certificate else {
+            return facts + [OperatorFact("TLS certificate", "none: the hub speaks plain HTTP")]
+        }
+        let text = "expires \(OperatorText.time(certificate.expiresAt))"
+        return facts + [
+            OperatorFact(
+                "TLS certificate",
+                certificate.isRenewed ? "\(text), renewed automatically" : text,
+                isBad: !certificate.isRenewed && isNear(certificate.expiresAt, now)
+            ), OperatorFact("Names of the certificate", certificate.names.joined(separator: ", ")),
+        ]
+    }
+
+    private static func isNear(_ expiry: String?, _ now: Timestamp) -> Bool {
+        guard let date = expiry.flatMap({ ISODateTime.parse($0) }) else { return false }
+        return Timestamp(date) < now + expiryWarning
+    }
+}
+
+// MARK: - Categories
+
+extension OperatorRoutes {
+    static func categories(_ request: OperatorRequest) async throws -> Response {
+        let names = try await request.base.hub.categories()
+        let first = min(max(0, request.query["from"].flatMap { Int($0) } ?? 0), names.count)
+        var rows: [[OperatorTable.Cell]] = []
+        for name in names[first...].prefix(shownCategories) { rows.append(try await row(of: name, request)) }
+        var page = request.page(.categories, "Categories")
+        let table = OperatorTable(
+            "Categories",
+            ["Category", "Subscribers", "Last message", "Action"],
+            rows,
+            empty: "No publisher has announced a category."
+        )
+        page.sections = [OperatorSection("\(names.count) categories", table: table)]
+        let next = first + shownCategories
+        if next < names.count {
+            page.more = OperatorLink("More categories", href: "\(request.root)categories?from=\(next)")
+        }
+        return request.base.page(page)
+    }
+
+    private static func row(of name: String, _ request: OperatorRequest) async throws -> [OperatorTable.Cell] {
+        let escaped = PercentEncoding.encode(name)
+        let counts = try await request.client.recipients(tags: name)
+        let tags = (try? Tag(name)).map { [$0] } ?? []
+        let last = try await request.base.hub.news(of: tags, since: nil).tellings.first
+        return [
+            .init(name, link: "\(request.root)devices?by=tag&q=\(escaped)"),
+            .init(OperatorText.counts(counts?.platforms ?? [:]), isBad: counts?.total == 0),
+            .init(last.map { "\(OperatorText.time($0.at.wholeSecond)): \($0.title)" } ?? "none"),
+            .init("Send", link: "\(request.root)send?category=\(escaped)"),
+        ]
+    }
+}

@@ -1,0 +1,102 @@
+import HubClient
+import HubProtocol
+import Hummingbird
+import WebPages
+
+/// What publishers report of themselves and their feeds.
+extension OperatorRoutes {
+    /// A publisher reports every ten minutes while it runs as a watch.
+    private static let reportWarning = Duration.seconds(3_600)
+    private static let shownFeeds = 100
+
+    static func publishers(_ request: OperatorRequest) async throws -> Response {
+        let publishers = try await request.client.publishers()
+        let rows = publishers.map { publisher -> [OperatorTable.Cell] in
+            [
+                .init(publisher.publisher, link: address(of: publisher.publisher, request)),
+                .init(OperatorText.time(publisher.reportedAt), isBad: isLate(publisher, request)),
+                .init("\(OperatorText.time(publisher.lastPass)), exit code \(publisher.exitCode)"),
+                .init("\(publisher.outbox)", isBad: publisher.outbox > 0),
+                .init("\(publisher.failedFeeds) of \(publisher.feedCount)", isBad: publisher.failedFeeds > 0),
+                .init(publisher.version ?? "unknown"),
+            ]
+        }
+        let table = OperatorTable(
+            "Publishers",
+            ["Publisher", "Last report", "Last pass", "Outbox", "Failed feeds", "Version"],
+            rows,
+            empty: "No publisher has reported in the last 7 days."
+        )
+        var page = request.page(.publishers, "Publishers and their feeds")
+        page.sections = [OperatorSection("Publishers", table: table)]
+        return request.base.page(page)
+    }
+
+    static func publisher(_ request: OperatorRequest) async throws -> Response {
+        let status = try await request.client.publisher(request.parameter("name"))
+        let report = status.report
+        // Those that need somebody come first.
+        let feeds = report.feeds.filter(\.isFailing) + report.feeds.filter { !$0.isFailing }
+        let first = min(max(0, request.query["from"].flatMap { Int($0) } ?? 0), feeds.count)
+        let rows = feeds[first...].prefix(shownFeeds).map { feed -> [OperatorTable.Cell] in
+            [
+                .init(feed.title ?? feed.url), .init(feed.category), .init(feed.state, isBad: feed.isFailing),
+                .init(feed.lastSuccess.map(OperatorText.time) ?? "never"),
+                .init(feed.nextPoll.map(OperatorText.time) ?? ""), .init(feed.error ?? ""), .init(feed.url),
+            ]
+        }
+        var page = request.page(.publishers, "Publisher \(status.publisher)")
+        var facts = [
+            OperatorFact("Last report", OperatorText.time(status.reportedAt)),
+            OperatorFact("Last pass", OperatorText.time(report.lastPass)),
+            OperatorFact("Exit code", "\(report.exitCode)", isBad: report.exitCode != 0),
+            OperatorFact("Messages that wait for the hub", "\(report.outbox)", isBad: report.outbox > 0),
+            OperatorFact("Version", report.version ?? "unknown"),
+        ]
+        if let omitted = report.omittedFeeds, omitted > 0 { facts.append(OperatorFact("Feeds left out", "\(omitted)")) }
+        let table = OperatorTable(
+            "Feeds",
+            ["Feed", "Category", "State", "Last success", "Next poll", "Last error", "Address"],
+            rows,
+            empty: "It has no feeds."
+        )
+        page.sections = [
+            OperatorSection("Report", facts: facts), OperatorSection("Feeds, failed ones first", table: table),
+        ]
+        let next = first + shownFeeds
+        if next < feeds.count {
+            page.more = OperatorLink("More feeds", href: "\(address(of: status.publisher, request))?from=\(next)")
+        }
+        return request.base.page(page)
+    }
+
+    /// The publishers on the overview.
+    static func feedSection(_ publishers: [PublisherSummary], _ request: OperatorRequest) -> OperatorSection {
+        let failed = publishers.reduce(0) { $0 + $1.failedFeeds }
+        let late = publishers.count { isLate($0, request) }
+        var section = OperatorSection(
+            "Publishers and feeds",
+            facts: [
+                OperatorFact("Publishers", "\(publishers.count)"),
+                OperatorFact("Without a report for an hour", "\(late)", isBad: late > 0),
+                OperatorFact(
+                    "Failed feeds",
+                    "\(failed) of \(publishers.reduce(0) { $0 + $1.feedCount })",
+                    isBad: failed > 0
+                ),
+            ]
+        )
+        section.link = OperatorLink("Publishers and feeds", href: "\(request.root)publishers")
+        return section
+    }
+
+    /// A pass of somebody's own schedule comes when it comes.
+    private static func isLate(_ publisher: PublisherSummary, _ request: OperatorRequest) -> Bool {
+        guard publisher.schedule == .watch, let date = ISODateTime.parse(publisher.reportedAt) else { return false }
+        return request.base.now - Timestamp(date) > reportWarning
+    }
+
+    private static func address(of publisher: String, _ request: OperatorRequest) -> String {
+        "\(request.root)publishers/\(PercentEncoding.encode(publisher))"
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import HTTPTypes
+import HubClient
+import HubProtocol
+import Hummingbird
+import WebPages
+
+/// Sending: a form, a preview with the number of recipients, and the confirmed form.
+extension OperatorRoutes {
+    /// Random bytes of an idempotency key.
+    private static let keyBytes = 18
+    /// Characters of an idempotency key that a preview has made.
+    private static let keyLength = 24
+    /// Characters of a message's title in the audit log.
+    private static let auditedTitle = 120
+
+    static func sendForm(_ request: OperatorRequest) async throws -> Response {
+        let category = request.query["category"]
+        let fields = OperatorSendPage.Fields(
+            audience: category.map(OperatorSendPage.audience(ofCategory:)) ?? OperatorSendPage.matching
+        )
+        return request.base.page(try await page(fields, request))
+    }
+
+    static func preview(_ request: OperatorRequest) async throws -> Response {
+        let fields = OperatorSendPage.Fields(try await request.base.form())
+        var page = try await page(fields, request)
+        do throws(ProtocolError) {
+            let draft = try OperatorDraft(fields)
+            if let date = draft.date { try ScheduleTime(date).check(now: request.base.now.date) }
+            page.preview = try await preview(draft, request)
+        } catch {
+            page.refusal = error.detail
+            return request.base.page(page, status: .badRequest)
+        }
+        return request.base.page(page)
+    }
+
+    /// Counts the recipients, and makes the key of the confirmed form.
+    private static func preview(
+        _ draft: OperatorDraft,
+        _ request: OperatorRequest
+    ) async throws(ProtocolError) -> OperatorSendPage.Preview {
+        let counts: RecipientCounts?
+        do throws(HubClientError) {
+            counts = try await request.client.recipients(tags: draft.tags ?? "")
+        } catch {
+            throw .badRequest("\(error)")
+        }
+        return OperatorSendPage.Preview(
+            key: Base64URL.encode(RandomBytes.make(count: keyBytes)),
+            audience: draft.audience,
+            recipients: OperatorText.counts(counts?.platforms ?? [:], none: "nobody"),
+            hasRecipients: counts?.total != 0,
+            time: draft.date.map { OperatorText.time(Timestamp($0).wholeSecond) },
+            shown: MessagePreview(draft.properties)
+        )
+    }
+
+    /// Sends once, however often the form arrives: the hub knows a repeat by its key.
+    static func send(_ request: OperatorRequest) async throws -> Response {
+        let form = try await request.base.form()
+        guard let key = form["key"], key.utf8.count == keyLength, Base64URL.decode(key) != nil else {
+            throw request.refusal(.badRequest, "Nothing was sent", "The form has no preview. Begin again.")
+        }
+        let fields = OperatorSendPage.Fields(form)
+        let draft: OperatorDraft
+        do throws(ProtocolError) {
+            draft = try OperatorDraft(fields)
+        } catch {
+            throw request.refusal(.badRequest, "Nothing was sent", error.detail)
+        }
+        let title = MessagePreview(draft.properties).title.prefix(auditedTitle)
+        let message = draft.message(key: key)
+        let id = try await request.perform(
+            draft.date == nil ? "send" : "schedule",
+            "to \(draft.audience): \(title)",
+            outcome: { (id: MessageID?) in id.map { "message \($0)" } ?? "accepted" },
+            {
+                // A time that has passed is the hub's to refuse: it knows repeats of what was in time.
+                guard let date = draft.date else { return try await request.client.send(message) }
+                return try await request.client.schedule(message, at: date)
+            }
+        )
+        guard let id else { return request.base.seeOther("\(request.root)messages") }
+        return request.base.seeOther("\(request.root)messages/\(id)")
+    }
+
+    private static func page(
+        _ fields: OperatorSendPage.Fields,
+        _ request: OperatorRequest
+    ) async throws -> OperatorSendPage {
+        let known = try await request.base.hub.categories()
+        var audiences = [
+            (OperatorSendPage.matching, "Those who match the tag expression"),
+            (OperatorSendPage.everybody, "Everybody"),
+        ]
+        audiences += known.map { (OperatorSendPage.audience(ofCategory: $0), $0) }
+        // A category that nobody announces any more can still be sent to.
+        if let other = OperatorSendPage.category(of: fields.audience), !known.contains(other) {
+            audiences.append((fields.audience, other))
+        }
+        return OperatorSendPage(
+            request.nav(.send),
+            frame: request.frame,
+            action: "\(request.root)send",
+            fields: fields,
+            audiences: audiences.map { .init(value: $0, label: $1, isSelected: $0 == fields.audience) }
+        )
+    }
+}

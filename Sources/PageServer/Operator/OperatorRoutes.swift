@@ -1,0 +1,134 @@
+import AppBackend
+import HTTPTypes
+import HubClient
+import HubProtocol
+import Hummingbird
+import WebPages
+
+/// The operator's view.
+enum OperatorRoutes {
+    static let all =
+        entry + [
+            page(.get, "") { try await overview($0) },
+            page(.get, "/messages") { try await messages($0) },
+            page(.get, "/messages/:id") { try await message($0) },
+            page(.get, "/devices") { try await devices($0) },
+            page(.get, "/devices/:id") { try await device($0) },
+            page(.get, "/registrations/:id") { try await registration($0) },
+            page(.get, "/categories") { try await categories($0) },
+            page(.get, "/publishers") { try await publishers($0) },
+            page(.get, "/publishers/:name") { try await publisher($0) },
+            page(.get, "/send") { try await sendForm($0) },
+            page(.post, "/send") { try await preview($0) },
+            page(.post, "/send/confirmed") { try await send($0) },
+            page(.get, "/scheduled") { try await scheduled($0) },
+            page(.post, "/scheduled/:id/cancel") { try await cancel($0) },
+            page(.get, "/audit") { try await audit($0) },
+            page(.post, "/leave") { request in
+                _ = try await request.base.form()
+                try await request.base.pages.store.end(request.session)
+                return request.base.seeOther(request.base.home, cookie: request.base.operatorCookie.clearing)
+            },
+        ]
+
+    /// A route for operators; the hub's refusals become pages.
+    private static func page(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        handle: @escaping @Sendable (OperatorRequest) async throws -> Response
+    ) -> PageRoute {
+        PageRoute(method, "/admin\(path)") { base in
+            let request = try await OperatorRequest(base)
+            do {
+                return try await handle(request)
+            } catch HubClientError.refused(let status, _, let detail, _) where (400..<500).contains(status) {
+                throw request.refusal(.init(code: status), "The hub refuses this", detail)
+            }
+        }
+    }
+
+    // MARK: Getting in
+
+    private static let entry = [
+        // A form, since whoever previews a link would use it up.
+        PageRoute(.get, "/admin/enter") { request in
+            guard let code = request.request.uri.queryParameters.get("code"), SessionSecret(code) != nil else {
+                throw request.noOperator
+            }
+            let action = "\(request.operatorRoot)enter"
+            return request.page(OperatorEntryPage(frame: request.frame, action: action, code: code))
+        },
+        PageRoute(.post, "/admin/enter") { try await enter($0) },
+    ]
+
+    private static func enter(_ request: PageRequest) async throws -> Response {
+        // Browsers keep the cookie on private connections only; the link must not be used up elsewhere.
+        guard await request.context.isPrivate(request.request, trusting: request.pages.proxies) else {
+            throw PageRefusal(
+                .forbidden,
+                request.frame,
+                "Use HTTPS",
+                "The operator's view is served over HTTPS, and over plain HTTP on this machine only."
+            )
+        }
+        let form = try await request.form()
+        let secret = SessionSecret.random()
+        let (store, name) = (request.pages.store, request.hub.name)
+        guard
+            let session = try await store.beginOperatorSession(
+                with: form["code"] ?? "",
+                secret,
+                hub: name,
+                at: request.now
+            )
+        else {
+            if try await request.operatorSession != nil { return request.seeOther(request.operatorRoot) }
+            throw PageRefusal(
+                .forbidden,
+                request.frame,
+                "This link cannot be used",
+                "It has been used, or has expired. 'newswire hub invite --operator' prints another one."
+            )
+        }
+        let network = request.context.network.description
+        let number = try await store.note("enter", "", by: session, from: network, hub: name, at: request.now)
+        try await store.finish(number, outcome: "session until \(session.expiresAt.wholeSecond)")
+        return request.seeOther(
+            request.operatorRoot,
+            cookie: request.operatorCookie.setting(secret, for: OperatorSession.lifetime)
+        )
+    }
+}
+
+// MARK: - What operators did
+
+extension OperatorRoutes {
+    private static let shownActions = 50
+
+    static func audit(_ request: OperatorRequest) async throws -> Response {
+        let before = request.query["before"].flatMap { Int64($0) }
+        let actions = try await request.base.pages.store.actions(
+            of: request.base.hub.name,
+            before: before,
+            limit: shownActions
+        )
+        var page = request.page(.audit, "Audit")
+        let rows = actions.map { action -> [OperatorTable.Cell] in
+            [
+                .init(OperatorText.time(action.at.wholeSecond)), .init(action.who), .init(action.action),
+                .init(action.detail), .init(action.outcome), .init(action.network),
+            ]
+        }
+        let table = OperatorTable(
+            "What operators did",
+            ["Time", "Session", "Action", "Detail", "Outcome", "Network"],
+            rows,
+            empty: "There is nothing."
+        )
+        page.sections = [OperatorSection("What operators did on these pages", table: table)]
+        if actions.count == shownActions, let last = actions.last {
+            page.more = OperatorLink("Earlier", href: "\(request.root)audit?before=\(last.id)")
+        }
+        return request.base.page(page)
+    }
+}

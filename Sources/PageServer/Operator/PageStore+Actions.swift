@@ -1,0 +1,95 @@
+import GRDB
+package import HubProtocol
+import SQLiteFiles
+
+/// Something that an operator did on the pages.
+package struct OperatorAction: Sendable, Equatable {
+    /// Later actions have larger numbers.
+    package let id: Int64
+    package let at: Timestamp
+    /// The beginning of the session's name.
+    package let who: String
+    /// The network that the request came from.
+    package let network: String
+    package let action: String
+    package let detail: String
+    /// `begun` if the server stopped before the action ended.
+    package let outcome: String
+}
+
+extension PageStore {
+    /// Actions that are kept, of all hubs; the oldest go first.
+    static let maximumActions = 10_000
+    /// Characters of a detail or an outcome.
+    private static let maximumActionText = 500
+
+    /// Notes that an operator does something, before it is done.
+    ///
+    /// - Returns: The action's number, for ``finish(_:outcome:)``.
+    func note(
+        _ action: String,
+        _ detail: String,
+        by session: OperatorSession,
+        from network: String,
+        hub: HubName,
+        at now: Timestamp
+    ) async throws -> Int64 {
+        let detail = String(detail.prefix(Self.maximumActionText))
+        return try await write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO operatorAction (at, hub, operator, network, action, detail, outcome)
+                    VALUES (?, ?, ?, ?, ?, ?, 'begun')
+                    """,
+                arguments: [now, hub.folded, session.shortName, network, action, detail]
+            )
+            let id = db.lastInsertedRowID
+            try db.execute(
+                sql: "DELETE FROM operatorAction WHERE actionID <= ?",
+                arguments: [id - Int64(Self.maximumActions)]
+            )
+            return id
+        }
+    }
+
+    /// Notes what became of an action.
+    func finish(_ action: Int64, outcome: String) async throws {
+        let outcome = String(outcome.prefix(Self.maximumActionText))
+        try await write { db in
+            try db.execute(
+                sql: "UPDATE operatorAction SET outcome = ? WHERE actionID = ?",
+                arguments: [outcome, action]
+            )
+        }
+    }
+
+    /// The newest actions of a hub's operators, the newest first.
+    ///
+    /// - Parameters:
+    ///   - hub: The hub.
+    ///   - before: The number of an action; later ones and itself are left out.
+    ///   - limit: The most actions to return.
+    /// - Returns: The actions.
+    /// - Throws: What SQLite says.
+    package func actions(of hub: HubName, before: Int64? = nil, limit: Int) async throws -> [OperatorAction] {
+        try await read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT * FROM operatorAction WHERE hub = ? AND actionID < ? ORDER BY actionID DESC LIMIT ?
+                    """,
+                arguments: [hub.folded, before ?? .max, limit]
+            ).map { row in
+                OperatorAction(
+                    id: row["actionID"],
+                    at: row["at"],
+                    who: row["operator"],
+                    network: row["network"],
+                    action: row["action"],
+                    detail: row["detail"],
+                    outcome: row["outcome"]
+                )
+            }
+        }
+    }
+}

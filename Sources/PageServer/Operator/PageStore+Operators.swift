@@ -1,0 +1,84 @@
+import Foundation
+import GRDB
+package import HubProtocol
+import SQLiteFiles
+
+/// A link that makes one browser an operator's.
+package struct OperatorInvitation: Sendable {
+    /// How long it can be used.
+    package static let lifetime = Duration.seconds(3_600)
+
+    /// The link's secret; the store keeps its hash only.
+    package let code: String
+}
+
+extension PageStore {
+    /// Makes a link for an operator that can be used once.
+    package func inviteOperator(of hub: HubName, at now: Timestamp) async throws -> OperatorInvitation {
+        let secret = SessionSecret.random()
+        try await write { db in
+            try db.execute(sql: "DELETE FROM operatorInvitation WHERE expiresAt <= ?", arguments: [now])
+            try db.execute(
+                sql: "INSERT INTO operatorInvitation (hash, hub, expiresAt) VALUES (?, ?, ?)",
+                arguments: [Data(secret.digest), hub.folded, now + OperatorInvitation.lifetime]
+            )
+        }
+        return OperatorInvitation(code: secret.text)
+    }
+
+    /// Uses a link up, and begins the operator's session.
+    ///
+    /// - Returns: `nil` for a link that is unknown, used, expired or of another hub.
+    func beginOperatorSession(
+        with code: String,
+        _ secret: SessionSecret,
+        hub: HubName,
+        at now: Timestamp
+    ) async throws -> OperatorSession? {
+        guard let invitation = SessionSecret(code) else { return nil }
+        let (hash, digest) = (Data(invitation.digest), Data(secret.digest))
+        return try await write { db in
+            try db.execute(
+                sql: "DELETE FROM operatorInvitation WHERE hash = ? AND hub = ? AND expiresAt > ?",
+                arguments: [hash, hub.folded, now]
+            )
+            guard db.changesCount == 1 else { return nil }
+            try db.execute(sql: "DELETE FROM operatorSession WHERE expiresAt <= ?", arguments: [now])
+            let expiresAt = now + OperatorSession.lifetime
+            try db.execute(
+                sql: """
+                    INSERT INTO operatorSession (name, secretHash, hub, createdAt, expiresAt) VALUES (?, ?, ?, ?, ?)
+                    """,
+                arguments: [secret.name, digest, hub.folded, now, expiresAt]
+            )
+            return OperatorSession(id: db.lastInsertedRowID, name: secret.name, expiresAt: expiresAt)
+        }
+    }
+
+    /// The session that a cookie proves.
+    func operatorSession(_ secret: SessionSecret, hub: HubName, at now: Timestamp) async throws -> OperatorSession? {
+        let hash = Data(secret.digest)
+        return try await read { db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT sessionID, name, expiresAt FROM operatorSession
+                        WHERE name = ? AND secretHash = ? AND hub = ? AND expiresAt > ?
+                        """
+                ),
+                arguments: [secret.name, hash, hub.folded, now]
+            ).map { OperatorSession(id: $0["sessionID"], name: $0["name"], expiresAt: $0["expiresAt"]) }
+        }
+    }
+
+    func end(_ session: OperatorSession) async throws {
+        try await write {
+            try $0.execute(sql: "DELETE FROM operatorSession WHERE sessionID = ?", arguments: [session.id])
+        }
+    }
+}
+
+extension HubName {
+    /// Equal for names of one hub.
+    var folded: String { text.lowercased() }
+}

@@ -1,0 +1,13 @@
+/// Asks whoever follows an operator's link whether they want to use it: a preview of the link must not use it up.
+package struct OperatorEntryPage: WebPage {
+    package let template = "operator-enter"
+    package let frame: PageFrame
+    let action: String
+    let code: String
+
+    package init(frame: PageFrame, action: String, code: String) {
+        self.frame = frame
+        self.action = action
+        self.code = code
+    }
+}

@@ -1,0 +1,184 @@
+/// A page of the operator's view: a heading, perhaps a search, and sections with facts, lines and tables.
+///
+/// The template sees stored properties only.
+package struct OperatorPage: WebPage {
+    package let template = "operator"
+    package let frame: PageFrame
+    let nav: OperatorNav
+    let heading: String
+    package var search: OperatorSearch?
+    package var sections: [OperatorSection] = []
+    /// Where the list goes on.
+    package var more: OperatorLink?
+
+    package init(_ nav: OperatorNav, frame: PageFrame, heading: String) {
+        self.nav = nav
+        self.frame = frame
+        self.heading = heading
+    }
+}
+
+/// The links at the top of all pages of the operator's view.
+package struct OperatorNav: Sendable {
+    package enum Place: String, CaseIterable, Sendable {
+        case overview = ""
+        case messages
+        case devices
+        case categories
+        case publishers
+        case send
+        case scheduled
+        case audit
+
+        var label: String {
+            switch self {
+            case .overview: "Overview"
+            case .messages: "Messages"
+            case .devices: "Devices"
+            case .categories: "Categories"
+            case .publishers: "Feeds"
+            case .send: "Send"
+            case .scheduled: "Scheduled"
+            case .audit: "Audit"
+            }
+        }
+    }
+
+    struct Item: Sendable {
+        let href: String
+        let label: String
+        let isCurrent: Bool
+    }
+
+    /// `/-/{hub}/admin/`.
+    let root: String
+    let items: [Item]
+
+    package init(root: String, at place: Place?) {
+        self.root = root
+        items = Place.allCases.map { Item(href: root + $0.rawValue, label: $0.label, isCurrent: $0 == place) }
+    }
+}
+
+/// A form that leads to an address.
+package struct OperatorSearch: Sendable {
+    struct Choice: Sendable {
+        let value: String
+        let label: String
+        let isSelected: Bool
+    }
+
+    let action: String
+    let label: String
+    /// Name of the text field.
+    let field: String
+    let value: String
+    let button: String
+    package var hint: String?
+    let choices: [Choice]
+    let hasChoices: Bool
+
+    package init(
+        _ action: String,
+        label: String,
+        field: String,
+        value: String,
+        button: String,
+        choices: [(value: String, label: String)] = [],
+        selected: String = ""
+    ) {
+        self.action = action
+        self.label = label
+        self.field = field
+        self.value = value
+        self.button = button
+        self.choices = choices.map { Choice(value: $0.value, label: $0.label, isSelected: $0.value == selected) }
+        hasChoices = !choices.isEmpty
+    }
+}
+
+package struct OperatorLink: Sendable {
+    let href: String
+    let label: String
+
+    package init(_ label: String, href: String) {
+        self.label = label
+        self.href = href
+    }
+}
+
+/// A part of a page, with a heading of its own.
+package struct OperatorSection: Sendable {
+    let title: String
+    package var facts: [OperatorFact]
+    let hasFacts: Bool
+    /// Sentences for people.
+    package var lines: [String] = []
+    package var table: OperatorTable?
+    package var link: OperatorLink?
+
+    package init(_ title: String, facts: [OperatorFact] = [], lines: [String] = [], table: OperatorTable? = nil) {
+        self.title = title
+        self.facts = facts
+        hasFacts = !facts.isEmpty
+        self.lines = lines
+        self.table = table
+    }
+}
+
+package struct OperatorFact: Sendable {
+    let name: String
+    let value: String
+    /// Something that an operator should look at.
+    let isBad: Bool
+
+    package init(_ name: String, _ value: String, isBad: Bool = false) {
+        self.name = name
+        self.value = value
+        self.isBad = isBad
+    }
+}
+
+package struct OperatorTable: Sendable {
+    package struct Cell: Sendable {
+        let text: String
+        let link: String?
+        /// The address of a form with one button, which the text labels.
+        let action: String?
+        let isBad: Bool
+
+        package init(_ text: String, link: String? = nil, isBad: Bool = false) {
+            self.text = text
+            self.link = link
+            self.isBad = isBad
+            action = nil
+        }
+
+        /// A button.
+        package init(button: String, action: String) {
+            text = button
+            self.action = action
+            link = nil
+            isBad = false
+        }
+    }
+
+    struct Row: Sendable {
+        let cells: [Cell]
+    }
+
+    let caption: String
+    let headers: [String]
+    let rows: [Row]
+    let hasRows: Bool
+    /// For a table without rows.
+    let empty: String
+
+    package init(_ caption: String, _ headers: [String], _ rows: [[Cell]], empty: String) {
+        self.caption = caption
+        self.headers = headers
+        self.rows = rows.map(Row.init)
+        hasRows = !rows.isEmpty
+        self.empty = empty
+    }
+}

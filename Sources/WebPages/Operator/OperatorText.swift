@@ -1,0 +1,43 @@
+package import HubProtocol
+
+/// Values of the operator's pages as text.
+package enum OperatorText {
+    /// Characters of a push handle that tell a device from others.
+    private static let shownHandle = 16
+    /// Tags of a device that a list shows.
+    private static let shownTags = 12
+
+    /// Numbers by name, as in "12 apns, 3 stream".
+    package static func counts(_ counts: [String: Int], none: String = "none") -> String {
+        guard !counts.isEmpty else { return none }
+        return counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+    }
+
+    /// An instant of a report, in UTC.
+    package static func time(_ iso: String) -> String {
+        guard iso.hasSuffix("Z"), iso.utf8.count == 20 else { return iso }
+        return "\(iso.prefix(10)) \(iso.dropFirst(11).dropLast()) UTC"
+    }
+
+    /// The audience of a message.
+    package static func audience(_ message: MessageReport) -> String {
+        if let handles = message.handles { return "\(handles) \(handles == 1 ? "handle" : "handles")" }
+        return (message.tags ?? "everybody") + (message.isTest == true ? " (test)" : "")
+    }
+
+    /// The beginning of a token, or the end of an address.
+    package static func shortHandle(_ handle: String) -> String {
+        guard handle.count > shownHandle else { return handle }
+        return handle.contains("://") ? "…\(handle.suffix(shownHandle))" : "\(handle.prefix(shownHandle))…"
+    }
+
+    package static func tags(_ tags: [Tag]) -> String {
+        guard !tags.isEmpty else { return "none" }
+        let rest = tags.count - shownTags
+        return tags.prefix(shownTags).map(\.text).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+    }
+
+    package static func bytes(_ count: Int64) -> String {
+        count < 1 << 20 ? "\(count >> 10) KiB" : "\(count >> 20) MiB"
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubProtocol
+import PageServer
+import Settings
+
+struct HubAuditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Show what operators did on the hub's pages: when, who, from where, and with what outcome.",
+        discussion: """
+            An operator is named by the session: each link of 'newswire hub invite --operator' begins one. The last \
+            10,000 actions are kept.
+
+            EXAMPLES
+              newswire hub audit
+              newswire hub audit --last 500 --json
+            """
+    )
+
+    @OptionGroup var stateOptions: HubStateOptions
+
+    @Option(HubSettings.name, "hub")
+    var name: String?
+
+    @Option(help: "How many of the newest to show.")
+    var last = 50
+
+    @Flag(help: "Print one line of JSON for each.")
+    var json = false
+
+    private struct Row: Encodable {
+        let at: String
+        let who: String
+        let network: String
+        let action: String
+        let detail: String
+        let outcome: String
+    }
+
+    func validate() throws {
+        guard (1...10_000).contains(last) else { throw ValidationError("--last must be 1 to 10000, not \(last)") }
+    }
+
+    func run() async throws {
+        let settings = try stateOptions.configuration.load()
+        let state = try stateOptions.directory(settings)
+        let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
+        let path = state.file(HubFiles.pages)
+        // Opening would make the file.
+        guard HostFile.exists(path) else {
+            throw Failure(
+                .badConfiguration,
+                "no hub with pages has run with the state directory '\(state.path)'",
+                hint: "start it first: newswire hub"
+            )
+        }
+        let store: PageStore
+        do throws(PageStoreError) {
+            store = try PageStore(path: path)
+        } catch {
+            throw Failure(.badConfiguration, "cannot use \(error)")
+        }
+        for action in try await store.actions(of: hub, limit: last) {
+            let row = Row(
+                at: action.at.wholeSecond,
+                who: action.who,
+                network: action.network,
+                action: action.action,
+                detail: action.detail,
+                outcome: action.outcome
+            )
+            Console.print(json ? try JSON.line(row) : Self.line(row))
+        }
+    }
+
+    private static func line(_ row: Row) -> String {
+        TerminalText.safe("\(row.at)  \(row.who)  \(row.action)  \(row.detail)  \(row.outcome)  from \(row.network)")
+    }
+}

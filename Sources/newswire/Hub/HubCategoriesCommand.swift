@@ -1,0 +1,42 @@
+import ArgumentParser
+import HostSystem
+import HubClient
+import HubProtocol
+
+struct HubCategoriesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "categories",
+        abstract: "List the categories that publishers have announced, with the number of their subscribers.",
+        discussion: """
+            EXAMPLES
+              newswire hub categories
+              newswire hub categories --json | jq -r 'select(.total == 0) | .category'
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    private struct Row: Encodable, Sendable {
+        let category: String
+        let total: Int
+        /// By platform.
+        let subscribers: [String: Int]
+    }
+
+    func run() async throws {
+        let rows = try await inquiry.ask { hub in
+            var rows: [Row] = []
+            for category in try await hub.categories() ?? [] {
+                let counts = try await hub.recipients(tags: category)
+                rows.append(Row(category: category, total: counts?.total ?? 0, subscribers: counts?.platforms ?? [:]))
+            }
+            return rows
+        }
+        for row in rows { Console.print(inquiry.json ? try JSON.line(row) : Self.line(row)) }
+    }
+
+    private static func line(_ row: Row) -> String {
+        let counts = row.subscribers.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        return TerminalText.safe("\(row.category)  \(counts.isEmpty ? "nobody" : counts)")
+    }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+
+struct PublishersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publishers",
+        abstract: "Tell how the publishers do that report to a hub: feeds, last pass, outbox.",
+        discussion: """
+            'newswire publish' reports at the end of a pass if something has changed, and every ten minutes; a publisher \
+            that has not reported for seven days is forgotten. With a name, its feeds are listed.
+
+            EXAMPLES
+              newswire publishers
+              newswire publishers newswire
+              newswire publishers newswire --json | jq '.report.feeds[] | select(.state == "failing")'
+            """
+    )
+
+    @Argument(help: "The publisher whose feeds to list.")
+    var name: String?
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    func run() async throws {
+        if let name {
+            let status = try await inquiry.ask { hub in try await hub.publisher(name) }
+            if inquiry.json { return Console.print(try JSON.line(status)) }
+            let summary = PublisherSummary(status.report, of: name, at: Self.time(status.reportedAt))
+            Console.print(Self.line(summary))
+            for feed in status.report.feeds { Console.print(Self.line(feed)) }
+            if let omitted = status.report.omittedFeeds {
+                Console.notice("\(omitted) more feeds are not in the report")
+            }
+            return
+        }
+        let publishers = try await inquiry.ask { hub in try await hub.publishers() }
+        if inquiry.json { return Console.print(try JSON.line(PublisherList(publishers: publishers))) }
+        if publishers.isEmpty { Console.notice("no publisher has reported to the hub in the last seven days") }
+        for publisher in publishers { Console.print(Self.line(publisher)) }
+    }
+
+    private static func line(_ publisher: PublisherSummary) -> String {
+        let failed = publisher.failedFeeds > 0 ? ", \(publisher.failedFeeds) of them failing" : ""
+        let waiting = publisher.outboxOldest.map { "\(publisher.outbox) messages wait since \($0)" }
+        let parts = [
+            publisher.publisher, "reported \(publisher.reportedAt)", "\(publisher.feedCount) feeds\(failed)", waiting,
+            publisher.exitCode == 0 ? nil : "exit code \(publisher.exitCode)",
+            publisher.schedule == .watch ? "stays" : nil, publisher.version.map { "version \($0)" },
+        ]
+        return TerminalText.safe(parts.compactMap(\.self).joined(separator: "  "))
+    }
+
+    private static func line(_ feed: PublisherReport.Feed) -> String {
+        let parts = [
+            feed.state, feed.category, feed.url, feed.failingSince.map { "failing since \($0)" },
+            feed.error, feed.lastSuccess.map { "last read \($0)" },
+        ]
+        return TerminalText.safe("  " + parts.compactMap(\.self).joined(separator: "  "))
+    }
+
+    private static func time(_ text: String) -> Timestamp {
+        ISODateTime.parse(text).map { Timestamp($0) } ?? 0
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import HubProtocol
+import HubStore
+import Testing
+
+@testable import HubServer
+
+struct PublisherTests {
+    private static func report(_ change: (inout PublisherReport) -> Void = { _ in }) throws -> String {
+        var feed = PublisherReport.Feed(category: "World", url: "https://a.example/feed", state: "failing")
+        feed.failingSince = "2030-03-16T00:00:00Z"
+        feed.error = "the server answered 500"
+        var report = PublisherReport(
+            schedule: .watch,
+            lastPass: "2030-03-17T17:46:40Z",
+            exitCode: 0,
+            outbox: 3,
+            feeds: [feed, PublisherReport.Feed(category: "World", url: "https://b.example/", state: "well")]
+        )
+        report.version = "1.2.3"
+        report.outboxOldest = "2030-03-17T17:00:00Z"
+        change(&report)
+        return String(decoding: try JSONEncoder.sorted.encode(report), as: UTF8.self)
+    }
+
+    private func put(_ hub: TestHub, _ publisher: String, _ body: String) async throws -> Reply {
+        try await hub.send("PUT", "publishers/\(publisher)", as: hub.full, body)
+    }
+
+    /// Reports, and expects an answer.
+    private func put(
+        _ hub: TestHub,
+        _ publisher: String,
+        _ body: String,
+        expecting status: Int,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let reply = try await put(hub, publisher, body)
+        #expect(reply.status == status, "\(publisher): \(body.prefix(80))", sourceLocation: sourceLocation)
+    }
+
+    private func list(_ hub: TestHub) async throws -> [PublisherSummary] {
+        let reply = try await hub.send("GET", "publishers", as: hub.full)
+        return try JSONDecoder().decode(PublisherList.self, from: Data(reply.body.utf8)).publishers
+    }
+
+    @Test func `a report is kept, listed and shown`() async throws {
+        let scratch = try Scratch()
+        let body = try Self.report()
+        try await TestHub.run(scratch) { hub in
+            for name in ["b", "a"] { try await put(hub, name, body, expecting: 200) }
+        }
+        try await TestHub.run(scratch) { hub in
+            let publishers = try await list(hub)
+            #expect(publishers.map(\.publisher) == ["a", "b"])
+            let first = try #require(publishers.first)
+            #expect(first.reportedAt == "2030-03-17T17:46:40Z" && first.version == "1.2.3" && first.schedule == .watch)
+            #expect((first.feedCount, first.failedFeeds, first.outbox) == (2, 1, 3))
+            let reply = try await hub.send("GET", "publishers/a", as: hub.full)
+            let status = try JSONDecoder().decode(PublisherStatus.self, from: Data(reply.body.utf8))
+            #expect(status.publisher == "a" && status.reportedAt == first.reportedAt)
+            let sent = try PublisherReport(json: Array(body.utf8))
+            #expect(status.report == sent)
+            #expect(try await hub.send("GET", "publishers/c", as: hub.full).status == 404)
+        }
+    }
+
+    @Test func `a report is forgotten after seven days`() async throws {
+        let body = try Self.report()
+        try await TestHub.run(try Scratch()) { hub in
+            try await put(hub, "a", body, expecting: 200)
+            hub.clock.advance(by: 7 * 86_400)
+            let before = try await list(hub)
+            #expect(before.count == 1)
+            hub.clock.advance(by: 1)
+            let after = try await list(hub)
+            #expect(after.isEmpty)
+            #expect(try await hub.send("GET", "publishers/a", as: hub.full).status == 404)
+            #expect(try await hub.metrics().filter { $0.key.hasPrefix("newswire_publisher") }.isEmpty)
+        }
+    }
+
+    @Test func `a hub keeps reports of a hundred publishers, and replaces those that it has`() async throws {
+        let body = try Self.report()
+        try await TestHub.run(try Scratch()) { hub in
+            for number in 1...Transaction.maximumPublishers {
+                try await put(hub, "p\(number)", body, expecting: 200)
+            }
+            let refusal = try await put(hub, "one-more", body)
+            #expect(refusal.status == 403)
+            #expect(refusal.error?.detail.contains("at most 100 publishers") == true)
+            try await put(hub, "p7", body, expecting: 200)
+            hub.clock.advance(by: 7 * 86_400 + 1)
+            try await put(hub, "one-more", body, expecting: 200)
+            let left = try await list(hub)
+            #expect(left.map(\.publisher) == ["one-more"])
+        }
+    }
+
+    @Test func `a report that is none is refused`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let many = try Self.report { report in
+                report.feeds = (0...PublisherReport.maximumFeeds).map {
+                    PublisherReport.Feed(category: "W", url: "\($0)", state: "well")
+                }
+            }
+            for body in [
+                "", "[]", "{}", #"{"schedule":"daily"}"#, many, try Self.report { $0.lastPass = "yesterday" },
+                try Self.report { $0.version = "a\u{1B}[2J" }, try Self.report { $0.feeds[0].error = "a\u{202E}b" },
+                try Self.report { $0.feeds[0].title = String(repeating: "x", count: 2_001) },
+                try Self.report { $0.omittedFeeds = -1 },
+            ] {
+                try await put(hub, "a", body, expecting: 400)
+            }
+            let large = try Self.report { $0.version = String(repeating: "x", count: PublisherReport.maximumBytes) }
+            try await put(hub, "a", large, expecting: 413)
+            try await put(hub, "a%0Ab", Self.report(), expecting: 400)
+            let publishers = try await list(hub)
+            #expect(publishers.isEmpty)
+        }
+    }
+
+    @Test func `metrics tell of publishers`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            try await put(hub, "a", Self.report(), expecting: 200)
+            hub.clock.advance(by: 90)
+            let metrics = try await hub.metrics()
+            let labels = "{hub=\"news\",publisher=\"a\"}"
+            #expect(metrics["newswire_publisher_last_report_seconds\(labels)"] == 90)
+            #expect(metrics["newswire_publisher_reported_feeds\(labels)"] == 2)
+            #expect(metrics["newswire_publisher_reported_failed_feeds\(labels)"] == 1)
+            #expect(metrics["newswire_publisher_reported_outbox\(labels)"] == 3)
+        }
+    }
+}
