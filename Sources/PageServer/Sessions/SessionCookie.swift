@@ -36,9 +36,9 @@ struct SessionCookie: Sendable {
         return nil
     }
 
-    /// Has the browser keep a secret as long as the session lasts without a visit.
-    func setting(_ secret: SessionSecret) -> String {
-        "\(name)=\(secret.text); Max-Age=\(ReaderSession.lifetime.components.seconds); \(attributes)"
+    /// Has the browser keep a secret, by default as long as a reader's session lasts without a visit.
+    func setting(_ secret: SessionSecret, for lifetime: Duration = ReaderSession.lifetime) -> String {
+        "\(name)=\(secret.text); Max-Age=\(lifetime.components.seconds); \(attributes)"
     }
 
     var clearing: String { "\(name)=; Max-Age=0; \(attributes)" }
