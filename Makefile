@@ -17,6 +17,9 @@ PREFIX ?= /usr/local
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 # Libraries that others wrote, which judge what is encrypted and signed for push services.
 ORACLES := .build/oracles
+# What the tests of the pages need beside Firefox and Chromium, and how often each of them is run.
+BROWSERS := .build/browsers
+ROUNDS ?= 1
 # Prints what failed and the sum; .build/test.log has all of it.
 RUN_TESTS = set -o pipefail; \
 	if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
@@ -26,7 +29,7 @@ RUN_TESTS = set -o pipefail; \
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long oracles program build bench fuzz install uninstall deb lint format deps
+.PHONY: help demo test test-long test-browser oracles program build bench fuzz install uninstall deb lint format deps
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -46,6 +49,15 @@ test: deps lint oracles ## every check: style, imports, unit and end-to-end test
 test-long: deps oracles ## the tests with the long runs of those that are random
 	swift build --build-tests $(QUIET)
 	@NEWSWIRE_LONG=1; export NEWSWIRE_LONG; $(RUN_TESTS)
+
+# Where there are no browsers, and they cannot be installed, it says so and does no more.
+test-browser: oracles ## the pages of the built program, in Firefox and Chromium; screenshots in .build/screenshots
+	@[ -n "$$NEWSWIRE_BINARY" ] || swift build --product newswire $(QUIET) || exit; \
+	program="$${NEWSWIRE_BINARY:-.build/debug/newswire}"; \
+	python=python3; [ ! -x $(ORACLES)/bin/python ] || python=$(ORACLES)/bin/python; \
+	.ci/browser/install $(BROWSERS) "$$python" || { status=$$?; [ $$status != 75 ] || exit 0; exit $$status; }; \
+	axe=$(BROWSERS)/axe/axe_playwright_python/axe.min.js; [ ! -f $$axe ] || set -- --axe $$axe; \
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Browser/run.py "$$program" "$$@" --rounds $(ROUNDS)
 
 # Without them the tests that need them are skipped.
 oracles: ## what judges encryption and signatures in the tests: a virtual environment of Python in .build/oracles

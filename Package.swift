@@ -64,6 +64,9 @@ let package = Package(
         .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
         .target(name: "SQLiteFiles", dependencies: ["HubProtocol", .grdb]),
 
+        // What operators are woken for.
+        .target(name: "Alarms", dependencies: ["HubProtocol"]),
+
         // What people and feed readers see, apart from how it is asked for.
         // Its files are compiled in: resources would have to be installed beside the program.
         .target(name: "CWebFiles", exclude: ["files"]),
@@ -229,6 +232,7 @@ let package = Package(
         ),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup", "CZlib"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
+        .testTarget(name: "AlarmsTests", dependencies: ["Alarms", "HubProtocol"]),
         .testTarget(
             name: "WebPagesTests",
             dependencies: ["WebPages", "HubProtocol", "Feeds", "HubTestServer"]
@@ -288,6 +292,13 @@ let package = Package(
                 .hummingbirdCore, .log,
                 .nioCore, .nioPosix,
                 .nioEmbedded, .nioHPACK, .nioHTTP2, .nioSSL, .serviceLifecycle,
+            ]
+        ),
+        .testTarget(
+            name: "PageServerTests",
+            dependencies: [
+                "PageServer", "WebPages", "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer",
+                "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses", "WebPages"]),

@@ -42,10 +42,10 @@ let toolchain: Set<String> = [
 let levels: Set<String> = ["package", "public", "internal", "private", "fileprivate"]
 
 /// Modules without input and output, clocks, locks and loggers.
-let pure: Set<String> = ["Feeds", "HubProtocol", "HubRouting", "WebPages"]
+let pure: Set<String> = ["Feeds", "HubProtocol", "HubRouting", "WebPages", "Alarms"]
 
 /// Modules that are pure and draw no random numbers either.
-let deterministic: Set<String> = ["HubRouting", "WebPages"]
+let deterministic: Set<String> = ["HubRouting", "WebPages", "Alarms"]
 
 /// What a pure module must not import.
 let impure: Set<String> = ["Dispatch", "Glibc", "GRDB", "Logging", "NIOCore", "NIOPosix", "Synchronization"]

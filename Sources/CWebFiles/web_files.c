@@ -6,6 +6,9 @@
 #define BYTES(name) static const unsigned char name[] = {
 #define END };
 
+BYTES(devices_mustache)
+#embed "files/devices.mustache"
+END
 BYTES(icon_svg)
 #embed "files/icon.svg"
 END
@@ -20,6 +23,12 @@ BYTES(message_mustache)
 END
 BYTES(notice_mustache)
 #embed "files/notice.mustache"
+END
+BYTES(notify_js)
+#embed "files/notify.js"
+END
+BYTES(notify_mustache)
+#embed "files/notify.mustache"
 END
 BYTES(operator_enter_mustache)
 #embed "files/operator-enter.mustache"
@@ -39,29 +48,44 @@ END
 BYTES(reader_mustache)
 #embed "files/reader.mustache"
 END
+BYTES(secure_mustache)
+#embed "files/secure.mustache"
+END
+BYTES(send_mustache)
+#embed "files/send.mustache"
+END
 BYTES(sign_in_mustache)
 #embed "files/sign-in.mustache"
 END
 BYTES(style_css)
 #embed "files/style.css"
 END
+BYTES(sw_js)
+#embed "files/sw.js"
+END
 
 #define FILE(name, bytes) { name, bytes, sizeof bytes }
 
 static const struct web_file files[] = {
+    FILE("devices.mustache", devices_mustache),
     FILE("icon.svg", icon_svg),
     FILE("invitation.mustache", invitation_mustache),
     FILE("layout.mustache", layout_mustache),
     FILE("message.mustache", message_mustache),
     FILE("notice.mustache", notice_mustache),
+    FILE("notify.js", notify_js),
+    FILE("notify.mustache", notify_mustache),
     FILE("operator-enter.mustache", operator_enter_mustache),
     FILE("operator-nav.mustache", operator_nav_mustache),
     FILE("operator-send.mustache", operator_send_mustache),
     FILE("operator.mustache", operator_mustache),
     FILE("reader.js", reader_js),
     FILE("reader.mustache", reader_mustache),
+    FILE("secure.mustache", secure_mustache),
+    FILE("send.mustache", send_mustache),
     FILE("sign-in.mustache", sign_in_mustache),
     FILE("style.css", style_css),
+    FILE("sw.js", sw_js),
 };
 
 size_t web_file_count(void) { return sizeof files / sizeof files[0]; }

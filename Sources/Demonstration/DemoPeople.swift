@@ -26,11 +26,10 @@ struct DemoPeople: Sendable {
         people = names.map { Person(name: $0, password: UUID().uuidString) }
         let accounts = Accounts(store: store)
         for person in people {
-            try await accounts.add(
-                try UserName(person.name),
-                password: try Password(person.password),
-                mayNotifyOthers: true
-            )
+            guard let name = UserName(person.name), let password = Password(person.password) else {
+                throw DemoError("'\(person.name)' cannot be a user")
+            }
+            try await accounts.add(name, password: password, mayNotifyOthers: true)
         }
     }
 

@@ -108,6 +108,16 @@ extension HubClient {
         return try decode(CategoryList.self, from: reply, as: "the list of categories").categories
     }
 
+    /// The key that browsers subscribe with.
+    ///
+    /// - Returns: `nil` where the hub has none.
+    package func browserKey() async throws(HubClientError) -> BrowserKeyReport? {
+        guard let reply = try await succeed(HubCall("GET", "/browser-key"), unless: [400, 404, 405, 501]) else {
+            return nil
+        }
+        return try decode(BrowserKeyReport.self, from: reply, as: "the key for browsers")
+    }
+
     /// Replaces the set of categories that this publisher announces.
     ///
     /// - Returns: `false` where the hub has no such route.

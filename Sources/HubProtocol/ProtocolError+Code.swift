@@ -19,7 +19,11 @@ extension ProtocolError {
         package static let expiredToken = Code(40_106, "expiredToken", "The token has expired.")
         package static let forbidden = Code(40_300, "forbidden", "The hub is disabled, or the namespace is full.")
         package static let listenQuota = Code(40_310, "listenQuota", "The hub stores no more for bearers of Listen.")
-        package static let quotaExceeded = Code(40_311, "quotaExceeded", "The hub keeps no more scheduled messages or publishers.")
+        package static let quotaExceeded = Code(
+            40_311,
+            "quotaExceeded",
+            "The hub keeps no more scheduled messages or publishers."
+        )
         package static let notFound = Code(40_400, "notFound", "There is nothing at this address.")
         package static let tooSlow = Code(40_800, "tooSlow", "The request came too slowly.")
         package static let conflict = Code(40_900, "conflict", "The object exists, or can no longer be changed.")

@@ -1,7 +1,7 @@
 package import AppBackend
 import HostSystem
 import HubClient
-import HubProtocol
+package import HubProtocol
 package import HubServer
 import Hummingbird
 package import Logging
@@ -40,6 +40,8 @@ package final class BackendMount: Sendable {
         var obstacle: String?
     }
 
+    /// The hub whose users it has.
+    package let hubName: HubName
     private let files: Files
     private let hub: HubClient
     private let configuration: BackendConfiguration
@@ -59,6 +61,7 @@ package final class BackendMount: Sendable {
         self.checkInterval = checkInterval
         self.logger = logger
         let (calls, name) = (service.internalCalls, service.primaryHubName)
+        hubName = name
         hub = HubClient(hub: name, at: InternalTransport.origin, through: InternalTransport(calls: calls)) {
             // Keys change while the hub serves.
             calls.managingRule(of: name).map { SigningKey(rule: $0.name, key: $0.primaryKey) }
@@ -104,6 +107,11 @@ package final class BackendMount: Sendable {
         }
         return try result.get()
     }
+
+    /// The app backend, for pages of this process; `nil` where there are no users.
+    ///
+    /// - Throws: ``BackendRefusal`` when the database cannot be used now.
+    package func backend() throws(BackendRefusal) -> AppBackend? { try serving()?.backend }
 
     /// No lines where there are no users.
     private func metrics() async -> String {

@@ -32,12 +32,26 @@ struct PageHub: Sendable {
         try await service.news(of: tags, in: name, since: position)
     }
 
-    func put(_ installation: Installation, channel: PushChannelSecret) async throws {
+    /// The newest messages to a user by name.
+    func messages(to user: UserName, since: Timestamp, limit: Int) async throws -> [PersonalMessage] {
+        try await service.messages(to: AppBackend.tag(of: user), since: since, limit: limit, in: name)
+    }
+
+    func put(_ installation: Installation, channel: PushChannelSecret?) async throws {
         try await client.put(installation, channel: channel)
     }
 
-    func delete(_ id: InstallationID, channel: PushChannelSecret) async throws {
+    func delete(_ id: InstallationID, channel: PushChannelSecret?) async throws {
         try await client.delete(id, channel: channel)
+    }
+
+    /// The key that browsers subscribe with; `nil` if the hub does not deliver to browsers.
+    func browserKey() async throws -> String? {
+        guard try await client.credentials(asking: false).credentials.contains(where: { $0.platform == .browser })
+        else {
+            return nil
+        }
+        return try await client.browserKey()?.publicKey
     }
 
     /// Has the hub answer a request of its own routes.

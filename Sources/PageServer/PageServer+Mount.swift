@@ -13,8 +13,9 @@ extension PageServer {
     func endExpiredSessions() async throws {
         for name in try await store.hubNames() {
             guard let hub = hub(name) else { continue }
+            let registrar = ReaderRegistrar(hub: hub, backend: try backend(of: hub))
             for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
-                try await hub.delete(session.installation, channel: session.channel)
+                try await registrar.remove(session)
                 try await store.end(session)
             }
         }

@@ -4,6 +4,7 @@ import HubProtocol
 package import HubServer
 package import Hummingbird
 package import Logging
+package import MountedBackend
 import NIOCore
 import NetworkAddresses
 import WebPages
@@ -15,30 +16,46 @@ package final class PageServer: Sendable {
     let proxies: TrustedProxies
     let clock: BackendClock
     let templates: PageTemplates
+    /// Tags that say who somebody is.
+    let reservedTags: ReservedTagPrefixes
     private let service: HubService
     private let calls: InternalCalls
+    private let backend: BackendMount?
     let logger: Logger
 
+    /// Makes the pages; people can sign in at those of the hub that `backend` has the users of.
+    ///
     /// - Throws: What is wrong with a template, which would be a fault of the build.
     package init(
         store: PageStore,
         on service: HubService,
         _ configuration: HubConfiguration,
+        backend: BackendMount? = nil,
         clock: BackendClock = .system,
         logger: Logger
     ) throws {
         self.store = store
         self.service = service
+        self.backend = backend
         self.logger = logger
         self.clock = clock
         door = PageDoor(configuration)
         proxies = TrustedProxies(configuration.trustedProxies)
+        reservedTags = configuration.reservedTags
         calls = service.internalCalls
         templates = try PageTemplates()
     }
 
     /// `nil` for a hub that is unknown or disabled.
     func hub(_ name: HubName) -> PageHub? { PageHub(name, of: service, calls) }
+
+    /// The app backend whose users can sign in at a hub's pages; `nil` where nobody can.
+    ///
+    /// - Throws: ``BackendRefusal`` when its database cannot be used now.
+    func backend(of hub: PageHub) throws(BackendRefusal) -> AppBackend? {
+        guard let backend, backend.hubName == hub.name else { return nil }
+        return try backend.backend()
+    }
 
     /// Makes a responder for all routes, and for no others.
     package func responder() -> RouterResponder<BackendRequestContext> {
@@ -50,17 +67,31 @@ package final class PageServer: Sendable {
                 router.on(RouterPath(asset.path), method: method) { _, _ in asset.response(method) }
             }
         }
+        for method in [HTTPRequest.Method.get, .head] {
+            router.on(RouterPath(WorkerFile.path), method: method) { _, _ in WorkerFile.response(method) }
+        }
         for route in PageRoutes.all {
-            router.on(RouterPath(route.address), method: route.method) { request, context in
-                let text = PercentEncoding.decode(context.parameters.get("hub") ?? "")
-                // A hub that is unknown, disabled or without pages looks the same.
-                guard self.door.access != .off, let name = text.flatMap({ try? HubName($0) }),
-                    let hub = self.hub(name)
-                else { throw PageRefusal.notFound }
-                return try await route.handle(PageRequest(self, hub: hub, request: request, context: context))
+            // A hub may have the name of the assets' folder, which the router would take for that alone.
+            for address in route.address == PageRoute.home ? [route.address, "/-/assets"] : [route.address] {
+                router.on(RouterPath(address), method: route.method) { request, context in
+                    try await self.respond(to: request, by: route, context)
+                }
             }
         }
         return router.buildResponder()
+    }
+
+    private func respond(
+        to request: Request,
+        by route: PageRoute,
+        _ context: BackendRequestContext
+    ) async throws -> Response {
+        let text = PercentEncoding.decode(context.parameters.get("hub") ?? "assets")
+        // A hub that is unknown, disabled or without pages looks the same.
+        guard door.access != .off, let name = text.flatMap({ try? HubName($0) }), let hub = hub(name) else {
+            throw PageRefusal.notFound
+        }
+        return try await route.handle(PageRequest(self, hub: hub, request: request, context: context))
     }
 }
 
@@ -68,6 +99,16 @@ extension WebAsset {
     fileprivate func response(_ method: HTTPRequest.Method) -> Response {
         var headers = PageHeaders.common(mediaType)
         headers[.cacheControl] = "public, max-age=31536000, immutable"
+        let response = Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
+        return method == .head ? response.createHeadResponse() : response
+    }
+}
+
+extension WorkerFile {
+    fileprivate static func response(_ method: HTTPRequest.Method) -> Response {
+        var headers = PageHeaders.common(mediaType)
+        headers[.cacheControl] = "no-cache"
+        headers[.contentSecurityPolicy] = "default-src 'none'; connect-src 'self'"
         let response = Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
         return method == .head ? response.createHeadResponse() : response
     }

@@ -50,16 +50,26 @@ enum SecureRoutes {
         }
         // What is not a number is 0 to the tutorials' client, and leads through the same steps.
         let id = Int64(try request.parameter("id")) ?? 0
-        let (audit, network) = (request.backend.audit, request.context.network)
-        guard let fetched = try await request.backend.payloads.fetch(id, by: caller.name) else {
-            audit.note(AuditEvent(caller.name, .payloadFetched, .refused, network))
+        guard let fetched = try await request.backend.fetchPayload(id, by: caller.name, request.context.network) else {
             throw BackendRefusal.notFound("There is no notification of this id for you.")
         }
-        audit.note(AuditEvent(caller.name, .payloadFetched, .done, network))
         return .json(
             JSONText.object([
                 ("Id", "\(id)"), ("Payload", JSONText.string(fetched.text)), ("Read", "\(fetched.isRead)"),
             ])
         )
+    }
+}
+
+extension AppBackend {
+    /// Fetches a payload of a user, which the audit log notes; `nil` if there is none of this id for the user.
+    func fetchPayload(
+        _ id: Int64,
+        by user: UserName,
+        _ network: ClientNetwork
+    ) async throws -> SecurePayloads.Fetched? {
+        let fetched = try await payloads.fetch(id, by: user)
+        audit.note(AuditEvent(user, .payloadFetched, fetched == nil ? .refused : .done, network))
+        return fetched
     }
 }

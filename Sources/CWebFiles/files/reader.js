@@ -4,6 +4,9 @@ const list = document.getElementById("messages");
 const blank = document.getElementById("message");
 const connection = document.getElementById("connection");
 const maximumMessages = 50;
+// Characters, as in the page that the hub renders.
+const maximumTitle = 500;
+const maximumText = 4000;
 const title = document.title;
 
 // Text in the reader's own language and time zone; the page itself has UTC.
@@ -20,8 +23,10 @@ function showTime(element) {
 }
 
 // Without characters that would change how the rest of the page reads.
-function fill(element, text) {
-  element.textContent = (text ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
+function fill(element, text, limit = maximumTitle) {
+  const characters = [...(text ?? "")];
+  const short = characters.length > limit ? `${characters.slice(0, limit - 1).join("")}…` : characters.join("");
+  element.textContent = short.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
 }
 
 // Only addresses of pages; a publisher may have written anything.
@@ -31,6 +36,18 @@ function address(text) {
     return url.protocol === "https:" || url.protocol === "http:" ? url.href : null;
   } catch {
     return null;
+  }
+}
+
+// The text of a secure message never passes through a push service or the stream; the server has it for the addressee.
+async function showSecure(item) {
+  const text = item.querySelector(".text");
+  try {
+    const answer = await fetch(news.dataset.secure + item.dataset.secure, { headers: { Accept: "application/json" }, cache: "no-store" });
+    if (answer.ok) fill(text, (await answer.json()).text);
+    else if (answer.status === 404) fill(text, "It has expired, or is not for you.");
+  } catch {
+    // The link leads to it.
   }
 }
 
@@ -56,14 +73,18 @@ function show(body, position) {
   time.dateTime = new Date().toISOString();
   showTime(time);
   const heading = item.querySelector("h3");
-  const text = body.title || body.message || "";
-  const link = address(body.localizedLink || body.link || "");
+  const secure = /^\d{1,19}$/.test(body.secureId ?? "") ? body.secureId : "";
+  const generic = news.dataset.user ? "A secure message" : "A secure message. Sign in to read it.";
+  const text = secure ? generic : body.title || body.message || "";
+  const link = secure ? news.dataset.secure + secure : address(body.localizedLink || body.link || "");
   const label = document.createElement(link ? "a" : "span");
   if (link) Object.assign(label, { href: link, rel: "noopener noreferrer" });
   label.dir = "auto";
   fill(label, text);
   heading.replaceChildren(label);
-  fill(item.querySelector(".text"), body.title ? body.message : "");
+  fill(item.querySelector(".text"), body.title && !secure ? body.message : "", maximumText);
+  if (secure) item.dataset.secure = secure;
+  if (secure && news.dataset.user) showSecure(item);
   const replaced = new Set([body.story, ...(body.replaces ?? "").split(" ")].filter(Boolean));
   remove((other) => replaced.has(other.dataset.story));
   list.prepend(item);
@@ -78,6 +99,7 @@ document.addEventListener("visibilitychange", () => {
   document.title = title;
 });
 
+if (news.dataset.user) for (const item of list.querySelectorAll("[data-secure]")) showSecure(item);
 for (const time of document.querySelectorAll("time")) showTime(time);
 
 // One stream for all tabs: browsers allow six connections to a host. The tab that holds the lock has it, and tells the others.
@@ -85,7 +107,20 @@ let position = news.dataset.position ?? "";
 const recent = [];
 const channel = "BroadcastChannel" in window ? new BroadcastChannel(`newswire ${news.dataset.events}`) : null;
 
+// Other tabs repeat what a new one may lack: what its page has already must not come again, since a later message may have replaced it.
+function isPast(other) {
+  const [epoch, sequence] = parts(position);
+  const [otherEpoch, otherSequence] = parts(other);
+  return epoch === otherEpoch && otherSequence <= sequence;
+}
+
+function parts(text) {
+  const dash = text.lastIndexOf("-");
+  return [text.slice(0, dash), Number(text.slice(dash + 1))];
+}
+
 function take(entry) {
+  if (entry.kind === "message" && isPast(entry.position)) return;
   if (entry.position) position = entry.position;
   if (entry.kind === "message") show(entry.body, entry.position);
   if (entry.kind === "gap") {
@@ -106,6 +141,11 @@ function tell(entry) {
 let source = null;
 let pause = 1000;
 let state = "";
+let isLeaving = false;
+
+addEventListener("submit", () => {
+  isLeaving = true;
+});
 
 function say(text) {
   state = text;
@@ -132,8 +172,8 @@ function connect() {
     source = null;
     say("Live in another window");
   });
-  // The choice has changed in another tab, or the session has ended.
-  source.addEventListener("revoked", () => location.reload());
+  // The session has ended; a form of this page that ends it brings a page of its own.
+  source.addEventListener("revoked", () => isLeaving || location.reload());
   source.onerror = async () => {
     if (source?.readyState !== EventSource.CLOSED) return say("Reconnecting…");
     say("The server is not reachable. Trying again…");
@@ -166,15 +206,19 @@ function readAlone() {
   addEventListener("focus", () => source ?? connect());
 }
 
+// The page's own; a form keeps what its reader has switched since.
+const choice = [...document.querySelectorAll("[name=category]")].filter((box) => box.defaultChecked).map((box) => box.value).join();
+
 if (news.dataset.events) {
   if (navigator.locks && channel) {
     channel.onmessage = ({ data }) => {
       if (data.kind !== "hello") return take(data);
+      if (data.choice !== choice) return location.reload();
       if (!source) return;
       for (const entry of recent) channel.postMessage(entry);
       channel.postMessage({ kind: "state", text: state });
     };
-    channel.postMessage({ kind: "hello" });
+    channel.postMessage({ kind: "hello", choice });
     navigator.locks.request(`newswire ${news.dataset.events}`, lead);
   } else {
     readAlone();

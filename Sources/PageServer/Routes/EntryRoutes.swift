@@ -18,7 +18,7 @@ enum EntryRoutes {
 
     private static func enter(_ request: PageRequest) async throws -> Response {
         let form = try await request.form()
-        guard try await request.session == nil else { return request.seeOther(request.home) }
+        guard try await request.visitor == nil else { return request.seeOther(request.home) }
         guard try await request.pages.store.use(form["code"] ?? "", hub: request.hub.name, at: request.now) else {
             throw PageRefusal(
                 .forbidden,
@@ -27,31 +27,52 @@ enum EntryRoutes {
                 "It has been used, or has expired. Ask the operator for another one."
             )
         }
-        let cookie = try await begin(ReaderChoice(categories: []), request)
-        return request.seeOther(request.home, cookie: cookie)
+        let begun = try await begin(ReaderChoice(categories: []), request)
+        return request.seeOther(request.home, cookie: await request.cookie.setting(begun.secret))
     }
 
     private static func leave(_ request: PageRequest) async throws -> Response {
         _ = try await request.form()
-        if let session = try await request.session {
-            try await request.hub.delete(session.installation, channel: session.channel)
-            try await request.pages.store.end(session)
+        if let visitor = try await request.visitor {
+            if visitor.caller != nil { try await request.revokeToken() }
+            try await request.registrar.remove(visitor.session)
+            try await request.pages.store.end(visitor.session)
         }
         return request.seeOther(request.home, cookie: await request.cookie.clearing)
     }
 
     /// Begins a session, and registers what it reads.
     ///
-    /// - Returns: The cookie to set.
-    static func begin(_ choice: ReaderChoice, _ request: PageRequest) async throws -> String {
+    /// `isInvited` is false for somebody who is admitted as a user only.
+    static func begin(
+        _ choice: ReaderChoice,
+        isInvited: Bool = true,
+        _ request: PageRequest
+    ) async throws -> (session: ReaderSession, secret: SessionSecret) {
         let secret = SessionSecret.random()
-        let session: ReaderSession
+        let session = try await begin(secret, choice, isInvited, request)
         do {
-            session = try await request.pages.store.begin(
+            try await request.registrar.register(session, as: nil, request.context)
+        } catch {
+            try? await request.pages.store.end(session)
+            throw error
+        }
+        return (session, secret)
+    }
+
+    private static func begin(
+        _ secret: SessionSecret,
+        _ choice: ReaderChoice,
+        _ isInvited: Bool,
+        _ request: PageRequest
+    ) async throws -> ReaderSession {
+        do {
+            return try await request.pages.store.begin(
                 secret,
                 hub: request.hub.name,
                 network: request.context.network.description,
                 choice: choice,
+                isInvited: isInvited,
                 at: request.now
             )
         } catch SessionRefusal.tooManyOfNetwork {
@@ -69,15 +90,5 @@ enum EntryRoutes {
                 "This server can take no more for now."
             )
         }
-        do {
-            try await request.hub.put(
-                choice.installation(session.installation, channel: session.channel),
-                channel: session.channel
-            )
-        } catch {
-            try? await request.pages.store.end(session)
-            throw error
-        }
-        return await request.cookie.setting(secret, for: ReaderSession.lifetime)
     }
 }

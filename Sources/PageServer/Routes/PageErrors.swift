@@ -28,6 +28,11 @@ struct PageErrors: RouterMiddleware {
             return response(refusal, request)
         } catch let error as HTTPError where error.status == .notFound {
             return response(.notFound, request)
+        } catch let refusal as BackendRefusal {
+            if refusal.status.kind == .serverError {
+                logger.warning("a page was refused", metadata: ["error.reason": "\(refusal.reason)"])
+            }
+            return response(PageRefusal(refusal), request)
         } catch is CancellationError {
             return response(.stopping, request)
         } catch {

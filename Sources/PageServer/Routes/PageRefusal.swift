@@ -1,3 +1,4 @@
+import AppBackend
 import HTTPTypes
 import WebPages
 
@@ -32,9 +33,14 @@ struct PageRefusal: Error {
             .unauthorized,
             frame,
             "You need an invitation",
-            "These pages are for invited readers. Ask the operator for a link: 'newswire hub invite' makes one."
+            "These pages are for invited readers. "
+                + (frame.signIn == nil ? "" : "Sign in, if you have an account, or ask for a link. ")
+                + "The operator can invite you with 'newswire hub invite'."
         )
     }
+
+    /// A refusal of the app backend, which says why in a sentence.
+    init(_ refusal: BackendRefusal) { self.init(refusal.status, Self.server, "That did not work", refusal.reason) }
 
     private static let server = PageFrame(name: "newswire", home: "/")
 }

@@ -28,35 +28,27 @@ struct PageRequest: Sendable {
 
     /// The cookie of this hub's sessions.
     var cookie: SessionCookie {
-        get async {
-            let isPrivate = await context.isPrivate(request, trusting: pages.proxies)
-            return SessionCookie(hub: hub.name, isPrivate: isPrivate)
-        }
+        get async { SessionCookie(hub: hub.name, isPrivate: await isPrivate) }
     }
 
-    /// The reader's session; `nil` before one has begun, and after it has expired.
-    var session: ReaderSession? {
-        get async throws {
-            guard let secret = await cookie.secret(in: request.headers) else { return nil }
-            return try await pages.store.session(secret, hub: hub.name, at: now)
-        }
+    /// True if nobody on the way can read the request and its reply.
+    var isPrivate: Bool {
+        get async { await context.isPrivate(request, trusting: pages.proxies) }
     }
 
-    /// The reader's session, for who may read.
+    /// The reader, for who may read; `nil` for who may without a session.
     ///
     /// - Throws: 401 with a page that says how to get in.
-    func admitted() async throws -> ReaderSession? {
-        if let session = try await session { return session }
-        guard pages.door.admits(request, peer: context.peer, isProven: false) else {
-            throw PageRefusal.uninvited(frame)
-        }
+    func admitted() async throws -> Visitor? {
+        if let visitor = try await visitor { return visitor }
+        guard isAtOpenDoor else { throw PageRefusal.uninvited(frame(for: nil)) }
         return nil
     }
 
-    /// The form that one of our own pages has sent.
+    /// Lets requests of our own pages pass.
     ///
-    /// - Throws: 403 for a form of another site, 413 and 400 for what is no form of ours.
-    func form() async throws -> FormBody {
+    /// - Throws: 403 for another site's.
+    func checkOrigin() throws {
         guard SameOrigin.isOwn(request.headers, authority: context.calledAuthority(request)) else {
             throw PageRefusal(
                 .forbidden,
@@ -65,6 +57,13 @@ struct PageRequest: Sendable {
                 "Open the page again, and send it from there."
             )
         }
+    }
+
+    /// The form that one of our own pages has sent.
+    ///
+    /// - Throws: 403 for a form of another site, 413 and 400 for what is no form of ours.
+    func form() async throws -> FormBody {
+        try checkOrigin()
         let bytes: ByteBuffer
         do {
             bytes = try await request.body.collect(upTo: FormBody.maximum)

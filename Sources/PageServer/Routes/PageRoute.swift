@@ -3,6 +3,9 @@ import Hummingbird
 
 /// One operation of the pages: its address below a hub's, and what it does.
 struct PageRoute: Sendable {
+    /// The address of a hub's first page.
+    static let home = "/-/:hub"
+
     let method: HTTPRequest.Method
     /// With parameters, as in `/-/:hub/events`.
     let address: String
@@ -14,12 +17,14 @@ struct PageRoute: Sendable {
         handle: @escaping @Sendable (PageRequest) async throws -> Response
     ) {
         self.method = method
-        address = "/-/:hub\(path)"
+        address = Self.home + path
         self.handle = handle
     }
 }
 
 /// Every operation; another address is answered with 404.
 enum PageRoutes {
-    static let all: [PageRoute] = ReaderRoutes.routes + EntryRoutes.routes + OperatorRoutes.all
+    static let all: [PageRoute] =
+        ReaderRoutes.routes + EntryRoutes.routes + SignInRoutes.routes + DeviceRoutes.routes + NotifyRoutes.routes
+        + SecureMessageRoutes.routes + PushRoutes.routes + OperatorRoutes.all
 }

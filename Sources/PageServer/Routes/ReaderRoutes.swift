@@ -16,7 +16,7 @@ enum ReaderRoutes {
         PageRoute(.post, "/categories") { try await choose($0) },
         PageRoute(.get, "/events") { try await events($0) },
         PageRoute(.get, "/session") { request in
-            Response(status: try await request.session == nil ? .unauthorized : .noContent)
+            status(try await request.visitor == nil ? .unauthorized : .noContent)
         },
         PageRoute(.get, "/manifest.webmanifest") { manifest($0) },
         PageRoute(.get, "/feeds/:file") { try await $0.hub.passOn($0) },
@@ -24,21 +24,23 @@ enum ReaderRoutes {
     ]
 
     private static func page(_ request: PageRequest) async throws -> Response {
-        let session = try await request.admitted()
+        let visitor = try await request.admitted()
+        let session = visitor?.session
         let known = try await request.hub.categories()
         let chosen = session?.choice.categories.map(\.text) ?? []
         // A category that nobody announces any more is still chosen.
         let names = known + chosen.filter { !known.contains($0) }
         let tags = session?.choice.categories ?? known.compactMap { try? Tag($0) }
         let news = try await request.hub.news(of: tags, since: session?.position)
-        var frame = request.frame
+        var frame = request.frame(for: visitor)
         frame.manifest = "\(request.home)manifest.webmanifest"
         let end = session?.position?.sequence
         var page = ReaderPage(
             frame: frame,
             categories: names.map { .init(name: $0, isChosen: chosen.contains($0)) },
-            messages: news.tellings.prefix(shown).map { MessageView($0, newAfter: end) }
+            messages: try await messages(news, for: visitor, newAfter: end, request)
         )
+        page.send = try NotifyRoutes.form(frame, visitor, request)
         page.feeds = known.map { name in
             .init(
                 type: "application/atom+xml",
@@ -48,11 +50,32 @@ enum ReaderRoutes {
         }
         if let session {
             page.events = "\(request.home)events"
+            page.push = "\(request.home)push"
             page.position = news.position.text
             page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
             await noteVisit(session, news.position, request)
         }
-        return request.page(page)
+        // The cookie lasts as long as the session, from this visit on.
+        let cookie = await request.cookie
+        let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
+        return request.page(page, cookie: secret.map { cookie.setting($0) })
+    }
+
+    /// The news with what was sent to the reader by name, the newest first.
+    private static func messages(
+        _ news: HubNews,
+        for visitor: Visitor?,
+        newAfter end: LogSequence?,
+        _ request: PageRequest
+    ) async throws -> [MessageView] {
+        let all = news.tellings.prefix(shown).map { ($0.sequence, MessageView($0, newAfter: end)) }
+        guard let user = visitor?.caller?.name, let since = try await request.backend?.createdAt(of: user) else {
+            return all.map(\.1)
+        }
+        let personal = try await request.hub.messages(to: user, since: since, limit: shown)
+            .filter { $0.sequence <= news.position.sequence }
+            .map { ($0.sequence, MessageView($0, newAfter: end, home: request.home)) }
+        return (all + personal).sorted { $0.0 > $1.0 }.prefix(shown).map(\.1)
     }
 
     /// Notes what has been read; if that fails, the next visit shows it as new once more.
@@ -64,7 +87,7 @@ enum ReaderRoutes {
 
     private static func choose(_ request: PageRequest) async throws -> Response {
         let form = try await request.form()
-        let session = try await request.admitted()
+        let visitor = try await request.admitted()
         let categories = try Set(form.all("category")).sorted().map { (name: String) throws -> Tag in
             do throws(ProtocolError) {
                 return try Tag(name)
@@ -73,7 +96,7 @@ enum ReaderRoutes {
             }
         }
         // The session reads for everybody; a tag of one person would bring that person's messages.
-        guard categories.allSatisfy({ !ReservedTagPrefixes.standard.contains($0) && !$0.text.hasPrefix("$") }),
+        guard categories.allSatisfy({ PublicAudience.isPublic($0, request.pages.reservedTags) }),
             categories.count <= ReaderChoice.maximumCategories
         else {
             throw PageRefusal(
@@ -84,26 +107,23 @@ enum ReaderRoutes {
             )
         }
         let choice = ReaderChoice(categories: categories)
-        if let session {
-            try await request.hub.put(
-                choice.installation(session.installation, channel: session.channel),
-                channel: session.channel
-            )
-            try await request.pages.store.set(choice, of: session)
+        if var visitor {
+            visitor.session.choice = choice
+            try await request.registrar.register(visitor, request.context)
+            try await request.pages.store.set(choice, of: visitor.session)
             return request.seeOther(request.home)
         }
-        return request.seeOther(request.home, cookie: try await EntryRoutes.begin(choice, request))
+        let begun = try await EntryRoutes.begin(choice, request)
+        return request.seeOther(request.home, cookie: await request.cookie.setting(begun.secret))
     }
 
     private static func events(_ request: PageRequest) async throws -> Response {
-        guard let session = try await request.session else { return Response(status: .unauthorized) }
+        guard let visitor = try await request.visitor else { return status(.unauthorized) }
+        let session = visitor.session
         let query = request.request.uri.queryParameters.get("lastEventId")
         let position = request.request.headers[named: "Last-Event-ID"] ?? query
         // The hub may have been restored, or have dropped the installation.
-        try await request.hub.put(
-            session.choice.installation(session.installation, channel: session.channel),
-            channel: session.channel
-        )
+        try await request.registrar.registerStream(session, as: visitor.caller?.name, request.context)
         var response = try await request.hub.events(
             of: session.installation,
             channel: session.channel,
@@ -112,6 +132,13 @@ enum ReaderRoutes {
         )
         response.headers[.xContentTypeOptions] = "nosniff"
         return response
+    }
+
+    /// An answer for the page's script alone.
+    private static func status(_ status: HTTPResponse.Status) -> Response {
+        var headers: HTTPFields = [.cacheControl: "no-store"]
+        headers[.xContentTypeOptions] = "nosniff"
+        return Response(status: status, headers: headers)
     }
 
     private static func manifest(_ request: PageRequest) -> Response {
@@ -126,5 +153,21 @@ enum ReaderRoutes {
         headers[.cacheControl] = "no-cache"
         let body = "{\(texts.joined(separator: ",")),\"icons\":[\(icon)]}"
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+    }
+}
+
+extension MessageView {
+    fileprivate init(_ message: PersonalMessage, newAfter end: LogSequence?, home: String) {
+        switch message.content {
+        case .open(let telling): self.init(personal: telling, newAfter: end)
+        case .secure(let id):
+            self.init(
+                secure: id,
+                sequence: message.sequence,
+                at: message.at,
+                link: "\(home)secure/\(id)",
+                newAfter: end
+            )
+        }
     }
 }

@@ -1,3 +1,4 @@
+import AppBackend
 import Foundation
 import GRDB
 import HubProtocol
@@ -34,6 +35,7 @@ extension PageStore {
         hub: HubName,
         network: String,
         choice: ReaderChoice,
+        isInvited: Bool = true,
         at now: Timestamp
     ) async throws -> ReaderSession {
         let installation = try InstallationID("page-\(UUID().uuidString.lowercased())")
@@ -50,11 +52,11 @@ extension PageStore {
             try db.execute(
                 sql: """
                     INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt,
-                        seenAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        seenAt, isInvited) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
                     secret.name, Data(secret.digest), hub.text, network, installation.text, channel.text,
-                    choice.categoryText, now, now,
+                    choice.categoryText, now, now, isInvited,
                 ]
             )
             return ReaderSession(
@@ -63,7 +65,8 @@ extension PageStore {
                 channel: channel,
                 choice: choice,
                 position: nil,
-                seenAt: now
+                seenAt: now,
+                isInvited: isInvited
             )
         }
     }
@@ -120,7 +123,11 @@ extension ReaderSession {
             channel: try PushChannelSecret(row["channel"] as String),
             choice: ReaderChoice(categories: names.compactMap { try? Tag($0) }),
             position: (row["position"] as String?).flatMap { StreamPosition(parsing: $0) },
-            seenAt: row["seenAt"]
+            seenAt: row["seenAt"],
+            user: (row["user"] as String?).flatMap { UserName($0) },
+            sealedToken: row["token"],
+            isInvited: row["isInvited"],
+            browser: try SessionBrowser(row)
         )
     }
 }

@@ -61,6 +61,24 @@ package final class PageStore: Sendable {
                     """
             )
         }
+        migrator.registerMigration("users") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE session ADD COLUMN user TEXT;
+                    ALTER TABLE session ADD COLUMN token BLOB;
+                    ALTER TABLE session ADD COLUMN isInvited INTEGER NOT NULL DEFAULT 1;
+                    """
+            )
+        }
+        migrator.registerMigration("browsers") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE session ADD COLUMN browser TEXT;
+                    ALTER TABLE session ADD COLUMN subscription TEXT;
+                    CREATE INDEX sessionBySubscription ON session (subscription) WHERE subscription IS NOT NULL;
+                    """
+            )
+        }
         migrator.registerMigration("operators", migrate: OperatorSchema.addTables)
         return migrator
     }

@@ -1,3 +1,5 @@
+import AppBackend
+import FoundationEssentials
 import HubProtocol
 
 /// What the server keeps of a reader's browser.
@@ -15,6 +17,20 @@ struct ReaderSession: Sendable {
     /// The end of the log at the last visit; `nil` before the first.
     var position: StreamPosition?
     var seenAt: Timestamp
+    /// The user whose tag the installation may have.
+    var user: UserName?
+    /// The user's token, as ``TokenSeal`` encrypts it.
+    var sealedToken: Data?
+    /// False for somebody who is admitted as a user only.
+    var isInvited = true
+    /// The browser's own installation, for notifications while no page is open.
+    var browser: SessionBrowser?
+}
+
+/// A browser that has subscribed to Web Push.
+struct SessionBrowser: Sendable, Equatable {
+    let installation: InstallationID
+    let channel: BrowserPushChannel
 }
 
 /// What a reader wants to read.
@@ -31,6 +47,17 @@ struct ReaderChoice: Sendable, Equatable {
             pushChannel: .handle(channel.text),
             tags: categories,
             templates: [AgentTemplate.name: InstallationTemplate(body: AgentTemplate.body)]
+        )
+    }
+
+    /// The installation that the browser's push service delivers to.
+    func installation(_ browser: SessionBrowser) -> Installation {
+        Installation(
+            id: browser.installation,
+            platform: .browser,
+            pushChannel: .browser(browser.channel),
+            tags: categories,
+            templates: [BrowserTemplate.name: InstallationTemplate(body: BrowserTemplate.body)]
         )
     }
 }

@@ -36,8 +36,9 @@ struct SessionCookie: Sendable {
         return nil
     }
 
-    func setting(_ secret: SessionSecret, for lifetime: Duration) -> String {
-        "\(name)=\(secret.text); Max-Age=\(lifetime.components.seconds); \(attributes)"
+    /// Has the browser keep a secret as long as the session lasts without a visit.
+    func setting(_ secret: SessionSecret) -> String {
+        "\(name)=\(secret.text); Max-Age=\(ReaderSession.lifetime.components.seconds); \(attributes)"
     }
 
     var clearing: String { "\(name)=; Max-Age=0; \(attributes)" }

@@ -22,10 +22,20 @@ package struct WebAsset: Sendable {
     static let style = WebAsset("style.css")
     package static let icon = WebAsset("icon.svg")
     static let reader = WebAsset("reader.js")
+    static let notify = WebAsset("notify.js")
 
-    package static let all = [style, icon, reader]
+    package static let all = [style, icon, reader, notify]
 
     private static let mediaTypes = [
         "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
     ]
+}
+
+/// The service worker of all hubs' pages, one registration for each hub.
+///
+/// Its address never changes: a browser looks there for the next version.
+package enum WorkerFile {
+    package static let path = "/-/sw.js"
+    package static let mediaType = "text/javascript; charset=utf-8"
+    package static let body = WebFiles.bytes("sw.js")
 }

@@ -22,6 +22,8 @@ package struct MessageView: Sendable, Equatable {
     let isWithdrawn: Bool
     /// True for what came since the last visit.
     let isNew: Bool
+    /// The id of a secure message; `nil` for any other.
+    var secure: String?
 
     /// Without text, for the script to fill.
     static let blank = MessageView(
@@ -41,25 +43,60 @@ package struct MessageView: Sendable, Equatable {
 }
 
 extension MessageView {
+    private static let personal = "For you"
+
     /// Shows a telling as new if it came after `end`, the end of the log at the reader's last visit.
     package init(_ telling: Telling, newAfter end: LogSequence?) {
-        let at = telling.at.date
-        let day = at.formatted(.iso8601.year().month().day())
-        let time = at.formatted(.iso8601.time(includingFractionalSeconds: false)).prefix(5)
+        self.init(telling, category: telling.text.category ?? "", newAfter: end)
+    }
+
+    /// A message to the reader by name.
+    package init(personal telling: Telling, newAfter end: LogSequence?) {
+        self.init(telling, category: Self.personal, newAfter: end)
+    }
+
+    /// A secure message to the reader, who finds the text at `link`.
+    package init(secure id: Int64, sequence: LogSequence, at: Timestamp, link: String, newAfter end: LogSequence?) {
+        self.init(
+            sequence: "\(sequence)",
+            story: "",
+            category: Self.personal,
+            status: "",
+            title: "A secure message",
+            link: link,
+            text: "",
+            sent: Self.exact(at),
+            sentText: Self.text(at),
+            isUrgent: false,
+            isWithdrawn: false,
+            isNew: end.map { sequence > $0 } ?? false,
+            secure: "\(id)"
+        )
+    }
+
+    private init(_ telling: Telling, category: String, newAfter end: LogSequence?) {
         self.init(
             sequence: "\(telling.sequence)",
             story: telling.storyName,
-            category: telling.text.category ?? "",
+            category: category,
             status: telling.status?.label ?? "",
             title: telling.text.title,
             link: telling.text.link,
             text: telling.text.text ?? "",
-            sent: at.formatted(.iso8601),
-            sentText: "\(day) \(time) UTC",
+            sent: Self.exact(telling.at),
+            sentText: Self.text(telling.at),
             isUrgent: telling.isUrgent,
             isWithdrawn: telling.isWithdrawal,
             isNew: end.map { telling.sequence > $0 } ?? false
         )
+    }
+
+    private static func exact(_ at: Timestamp) -> String { at.date.formatted(.iso8601) }
+
+    private static func text(_ at: Timestamp) -> String {
+        let day = at.date.formatted(.iso8601.year().month().day())
+        let time = at.date.formatted(.iso8601.time(includingFractionalSeconds: false)).prefix(5)
+        return "\(day) \(time) UTC"
     }
 }
 

@@ -26,6 +26,8 @@ package struct ReaderPage: WebPage {
 
     package let template = "reader"
     let script = WebAsset.reader.path
+    let notifyScript = WebAsset.notify.path
+    let worker = WorkerFile.path
     package let frame: PageFrame
     let categories: [Category]
     let hasCategories: Bool
@@ -33,6 +35,7 @@ package struct ReaderPage: WebPage {
     let choice: String?
     /// The news, newest first.
     let messages: [MessageView]
+    let isEmpty: Bool
     /// What stands where there is no news.
     let empty: String
     /// For the script, which fills it.
@@ -43,6 +46,10 @@ package struct ReaderPage: WebPage {
     /// Where the stream goes on after ``messages``.
     package var position: String?
     package var gap: String?
+    /// Where the browser's push subscription goes; `nil` for who has not subscribed.
+    package var push: String?
+    /// `nil` where nobody can sign in.
+    package var send: SendForm?
 
     package init(frame: PageFrame, categories: [Category], messages: [MessageView]) {
         self.frame = frame
@@ -51,6 +58,7 @@ package struct ReaderPage: WebPage {
         let chosen = categories.filter(\.isChosen).map(\.name)
         choice = chosen.isEmpty ? nil : chosen.joined(separator: ", ")
         self.messages = messages
+        isEmpty = messages.isEmpty
         empty =
             categories.isEmpty || chosen.isEmpty
             ? "There is no news yet."

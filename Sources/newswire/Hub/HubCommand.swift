@@ -277,7 +277,7 @@ struct HubServe: AsyncParsableCommand {
         let backendLock = try backendLock(state, settings, logger)
         defer { backendLock?.close() }
         let backend = try backendLock.map { _ in try mount(on: service, configuration, state, settings, http, logger) }
-        let pages = try pageServer(on: service, configuration, state, logger)
+        let pages = try pageServer(on: service, configuration, state, backend: backend, logger)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger
         do {

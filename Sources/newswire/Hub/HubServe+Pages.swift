@@ -1,6 +1,7 @@
 import HostSystem
 import HubServer
 import Logging
+import MountedBackend
 import PageServer
 import Settings
 import WebPages
@@ -12,10 +13,11 @@ extension HubServe {
         on service: HubService,
         _ configuration: HubConfiguration,
         _ state: StateDirectory,
+        backend: BackendMount?,
         _ logger: Logger
     ) throws -> PageServer? {
         guard configuration.pages != .off else { return nil }
         let store = try PageStore(path: state.file(HubFiles.pages))
-        return try PageServer(store: store, on: service, configuration, logger: logger)
+        return try PageServer(store: store, on: service, configuration, backend: backend, logger: logger)
     }
 }

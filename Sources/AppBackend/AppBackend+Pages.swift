@@ -1,0 +1,182 @@
+package import HubClient
+package import HubProtocol
+
+/// What pages of the same process do for their users, with a token instead of an `Authorization` header.
+extension AppBackend {
+    /// Exchanges a password for a token; `device` is its name in lists of tokens.
+    ///
+    /// - Throws: ``SignInRefusal``; a `DatabaseError` or `HostError` for failures of the server.
+    package func logIn(
+        name: String,
+        password: String,
+        device: String,
+        _ context: BackendRequestContext
+    ) async throws -> (token: String, caller: Caller) {
+        guard let login = PasswordLogin(name: name, password: password) else { throw SignInRefusal.wrongCredentials }
+        let token = try await signIn.logIn(login, device: device, context.network).token.text
+        return (token, try await caller(token: token, context))
+    }
+
+    /// The user whose token it is.
+    ///
+    /// - Throws: ``SignInRefusal/wrongToken`` if it is not valid any more; otherwise as ``logIn(name:password:device:_:)``.
+    package func caller(token: String, _ context: BackendRequestContext) async throws -> Caller {
+        let caller = try await signIn.caller(authorization: "Bearer \(token)", network: context.network)
+        configuration.onSignedIn(context.channel)
+        return caller
+    }
+
+    /// Revokes a token; one that is not valid any more is not an error.
+    package func logOut(token: String, _ context: BackendRequestContext) async throws {
+        guard let token = AccessToken(token) else { return }
+        do {
+            try await signIn.logOut(token, context.network)
+        } catch SignInRefusal.wrongToken {}
+    }
+
+    /// Registers an installation as a user's.
+    ///
+    /// - Throws: ``BackendRefusal`` for a tag that the server assigns, and for failures of the hub.
+    package func register(
+        _ installation: Installation,
+        of user: UserName,
+        _ context: BackendRequestContext
+    ) async throws {
+        try devices.tags.check(installation)
+        try await devices.put(installation, for: user, from: context.network)
+    }
+
+    /// Deletes an installation of a user; one that is not the user's stays.
+    ///
+    /// - Throws: ``BackendRefusal`` for failures of the hub.
+    package func unregister(_ id: InstallationID, of user: UserName) async throws {
+        try await devices.delete(id, for: user)
+    }
+}
+
+// MARK: - Devices
+
+/// A device of a user, with what the hub says of it.
+package struct KnownDevice: Sendable {
+    package let record: DeviceRecord
+    /// `nil` if the hub does not have the device any more.
+    package let platform: Platform?
+    /// The tags that the device has chosen.
+    package let tags: [Tag]
+}
+
+extension AppBackend {
+    /// Devices of a user that are listed at most; each is a call to the hub.
+    private static let maximumListed = 100
+
+    /// The devices of a user, those that changed last first.
+    ///
+    /// - Throws: ``BackendRefusal`` for failures of the hub.
+    package func devices(of user: UserName) async throws -> [KnownDevice] {
+        let own = try await devices.store.readDevices { try $0.devices(of: user.key) }.filter(\.isRegistered)
+        var known: [KnownDevice] = []
+        for device in own.suffix(Self.maximumListed).reversed() {
+            known.append(try await inspect(device))
+        }
+        return known
+    }
+
+    private func inspect(_ device: Device) async throws -> KnownDevice {
+        let (platform, tags) = try await devices.hubAnswer { hub throws(HubClientError) -> (Platform?, [Tag]) in
+            switch device.key.kind {
+            case .installation:
+                let id = try InstallationID(stored: device.key.id)
+                let found = try await hub.installation(id, comparing: .handle(""))?.installation
+                return (found?.platform, found?.tags ?? [])
+            case .registration:
+                do throws(HubClientError) {
+                    let found = try await hub.registration(try RegistrationID(stored: device.key.id))
+                    return (found.platform, found.tags)
+                } catch .refused(404, _, _, _) {
+                    return (nil, [])
+                }
+            }
+        }
+        let chosen = tags.filter { !$0.isServerAssigned && !devices.tags.reserved.contains($0) }
+        return KnownDevice(record: DeviceRecord(device), platform: platform, tags: chosen)
+    }
+
+    /// Deletes a device of a user; one that is not the user's stays.
+    ///
+    /// - Throws: ``BackendRefusal`` for failures of the hub.
+    package func removeDevice(_ kind: DeviceRecord.Kind, _ id: String, of user: UserName) async throws {
+        let key = DeviceKey(kind: kind == .registration ? .registration : .installation, id: id)
+        try await devices.remove(key, of: user.key)
+    }
+}
+
+// MARK: - Notifications
+
+extension AppBackend {
+    /// The names of all platforms on which users are notified.
+    package static let platformNames = NotifiedPlatform.allCases.map(\.rawValue)
+
+    /// Notifies a user by name on some platforms; it counts as one notification.
+    ///
+    /// - Throws: ``BackendRefusal`` for a name or a platform that is not valid, for a caller who may not notify the user or
+    ///   does so too often, and for a hub that does not say what it delivers to.
+    package func notify(
+        _ name: String,
+        _ text: String,
+        on platforms: [String],
+        by caller: Caller
+    ) async throws -> [BackendClient.PlatformOutcome] {
+        let choices = try platforms.map { name throws(BackendRefusal) in try PlatformChoice(pns: name) }
+        let addressee = try NotificationRoutes.addressee(name)
+        try notifier.checkRight(of: caller, to: addressee)
+        try notifier.admit(caller, to: addressee)
+        let notification = TextNotification(sender: caller.name, text: text)
+        var outcomes: [BackendClient.PlatformOutcome] = []
+        for choice in choices {
+            let sent = try await notifier.send(to: addressee, on: choice) { notification.message(for: $0) }
+            outcomes += sent.results.map { $0.outcome(log: hubFailures) }
+        }
+        return outcomes
+    }
+
+    /// Fetches the text of a secure notification.
+    ///
+    /// - Returns: `nil` if there is none of this id for the user.
+    /// - Throws: ``BackendRefusal`` for a user who has asked for too many that do not exist.
+    package func securePayload(_ id: Int64, of user: UserName, _ context: BackendRequestContext) async throws -> String?
+    {
+        try await fetchPayload(id, by: user, context.network)?.text
+    }
+}
+
+extension PlatformResult {
+    /// The result as clients of the app backend read it; a failure is noted in `log`.
+    fileprivate func outcome(log: HubFailureLog) -> BackendClient.PlatformOutcome {
+        switch outcome {
+        case .accepted: return BackendClient.PlatformOutcome(platform: platform.rawValue, outcome: "accepted")
+        case .skipped(let refusal):
+            return BackendClient.PlatformOutcome(
+                platform: platform.rawValue,
+                outcome: "skipped",
+                reason: refusal.reason
+            )
+        case .failed(let refusal, _):
+            log.note(refusal)
+            return BackendClient.PlatformOutcome(platform: platform.rawValue, outcome: "failed", reason: refusal.reason)
+        }
+    }
+}
+
+// MARK: - Messages to a user
+
+extension AppBackend {
+    /// The tag by which a user is notified.
+    package static func tag(of user: UserName) -> Tag { DeviceTags.tag(of: user) }
+
+    /// When the account was made: messages to its name before then were for somebody else.
+    ///
+    /// - Returns: `nil` if there is no such account.
+    package func createdAt(of user: UserName) async throws -> Timestamp? {
+        try await Accounts(store: devices.store).account(named: user)?.createdAt
+    }
+}

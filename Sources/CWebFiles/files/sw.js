@@ -1,0 +1,104 @@
+// Shows notifications of one hub, whose pages are its scope. It keeps no copy of a page: an old worker never shows old news.
+"use strict";
+const home = new URL(self.registration.scope);
+const push = `${home.pathname}push`;
+
+self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+
+function address(text) {
+  try {
+    const url = new URL(text);
+    return url.protocol === "https:" || url.protocol === "http:" ? url.href : null;
+  } catch {
+    return null;
+  }
+}
+
+function hubName() {
+  try {
+    return decodeURIComponent(home.pathname.split("/")[2]);
+  } catch {
+    return "News";
+  }
+}
+
+function read(data) {
+  try {
+    const body = data.json();
+    return body && typeof body === "object" ? body : {};
+  } catch {
+    return {};
+  }
+}
+
+const text = (value) => (typeof value === "string" ? value : "");
+const statusText = { correction: "Correction: ", withdrawn: "Withdrawn: " };
+
+// Of our template, of Safari's declarative form, or of the app backend.
+function notification(body) {
+  const shown = body.notification && typeof body.notification === "object" ? body.notification : body;
+  const secure = /^\d{1,19}$/.test(text(body.secureId)) ? body.secureId : "";
+  const message = text(shown.body) || text(shown.message) || (secure ? "A secure message. Open it to read it." : "");
+  const title = text(shown.title);
+  const url = secure ? `${home.href}secure/${secure}` : address(text(shown.navigate) || text(shown.link));
+  const prefix = Object.hasOwn(statusText, text(body.status)) ? statusText[body.status] : "";
+  return [
+    prefix + (title || (message ? hubName() : "News")),
+    { body: message, tag: text(shown.tag), data: { url: url ?? home.href, secure: secure !== "" } },
+  ];
+}
+
+self.addEventListener("push", (event) => {
+  event.waitUntil(self.registration.showNotification(...notification(read(event.data))));
+});
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(open(event.notification.data?.url ?? home.href));
+});
+
+async function open(url) {
+  const tabs = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const tab = tabs.find((candidate) => candidate.url.startsWith(home.href));
+  try {
+    if (tab) return await tab.focus();
+  } catch {
+    // The browser does not let it come to the front.
+  }
+  return self.clients.openWindow(url);
+}
+
+// The browser has changed its subscription, or has lost it.
+self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(subscribeAgain(event)));
+
+async function subscribeAgain(event) {
+  const manager = self.registration.pushManager;
+  let subscription = event.newSubscription ?? (await manager.getSubscription());
+  if (!subscription) {
+    const answer = await fetch(push, { cache: "no-store" });
+    if (!answer.ok) return;
+    subscription = await manager.subscribe({ userVisibleOnly: true, applicationServerKey: (await answer.json()).publicKey });
+  }
+  await fetch(push, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(subscription) });
+}
+
+const offline = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>Not reachable</title></head>
+<body><h1>The server is not reachable</h1><p>You may be offline. <a href="">Try again</a></p></body>
+</html>`;
+
+self.addEventListener("fetch", (event) => {
+  if (event.request.mode !== "navigate" || event.request.method !== "GET") return;
+  event.respondWith(
+    fetch(event.request).catch(
+      () =>
+        new Response(offline, {
+          status: 503,
+          headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": "default-src 'none'; base-uri 'none'" },
+        }),
+    ),
+  );
+});

@@ -1,0 +1,67 @@
+import AppBackend
+import HubProtocol
+import Hummingbird
+import WebPages
+
+/// The list of a user's devices.
+enum DeviceRoutes {
+    static let routes = [
+        PageRoute(.get, "/devices") { try await list($0) },
+        PageRoute(.post, "/devices/remove") { try await remove($0) },
+    ]
+
+    private static func list(_ request: PageRequest) async throws -> Response {
+        guard let user = try await request.signedIn() else { return request.seeOther("\(request.home)sign-in") }
+        let devices = try await user.backend.devices(of: user.caller.name).map { device in
+            DevicesPage.Device(
+                kind: device.record.kind.rawValue,
+                id: device.record.id,
+                platform: device.platform,
+                categories: device.tags,
+                changedAt: device.record.changedAt,
+                isConfirmed: device.record.isConfirmed,
+                isOwn: user.visitor.session.has(device.record),
+                home: request.home
+            )
+        }
+        return request.page(DevicesPage(frame: request.frame(for: user.visitor), devices: devices))
+    }
+
+    private static func remove(_ request: PageRequest) async throws -> Response {
+        let form = try await request.form()
+        guard let user = try await request.signedIn() else { return request.seeOther("\(request.home)sign-in") }
+        if let kind = DeviceRecord.Kind(rawValue: form["kind"] ?? ""), let id = form["id"] {
+            // Another browser of the user's: it would register itself again.
+            if kind == .installation {
+                try await request.pages.store.signOut(of: user.caller.name, installation: id, hub: request.hub.name)
+            }
+            try await user.backend.removeDevice(kind, id, of: user.caller.name)
+        }
+        return request.seeOther("\(request.home)devices")
+    }
+}
+
+extension ReaderSession {
+    /// True for a device of the page itself.
+    fileprivate func has(_ device: DeviceRecord) -> Bool {
+        device.kind == .installation && device.id == installation.folded
+    }
+}
+
+/// A reader who is signed in.
+struct SignedInReader: Sendable {
+    let visitor: Visitor
+    let caller: Caller
+    let backend: AppBackend
+}
+
+extension PageRequest {
+    /// The reader, if somebody is signed in.
+    ///
+    /// - Throws: 404 where nobody can sign in.
+    func signedIn() async throws -> SignedInReader? {
+        guard let backend = try backend else { throw PageRefusal.notFound }
+        guard let visitor = try await visitor, let caller = visitor.caller else { return nil }
+        return SignedInReader(visitor: visitor, caller: caller, backend: backend)
+    }
+}

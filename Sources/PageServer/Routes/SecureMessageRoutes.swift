@@ -1,0 +1,46 @@
+import AppBackend
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+import NIOCore
+import WebPages
+
+/// The texts of secure messages, which only their addressee can read.
+enum SecureMessageRoutes {
+    static let routes = [
+        PageRoute(.get, "/secure/:id") { try await show($0) }
+    ]
+
+    /// Reads the id of a secure message; `nil` for what cannot be one.
+    static func id(_ text: String?) -> Int64? { text.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil } }
+
+    /// A page, or JSON for the script.
+    private static func show(_ request: PageRequest) async throws -> Response {
+        let isScript = request.request.headers[.accept] == "application/json"
+        // What is not a number is 0, as in the app backend, and leads through the same steps.
+        let id = id(request.context.parameters.get("id")) ?? 0
+        guard let user = try await request.signedIn() else {
+            if isScript { return Response(status: .unauthorized) }
+            var page = SignInPage(frame: SignInRoutes.frame(request, try await request.visitor))
+            page.secure = "\(id)"
+            return request.page(page, status: .unauthorized)
+        }
+        guard await request.isPrivate else {
+            throw PageRefusal(.forbidden, request.frame, "Read it with https", "Others could read it on its way.")
+        }
+        guard let text = try await user.backend.securePayload(id, of: user.caller.name, request.context) else {
+            if isScript { return Response(status: .notFound) }
+            throw PageRefusal(
+                .notFound,
+                request.frame(for: user.visitor),
+                "There is no such message",
+                "It has expired, or is not for you."
+            )
+        }
+        guard isScript else { return request.page(SecurePage(frame: request.frame(for: user.visitor), text: text)) }
+        var headers = PageHeaders.common("application/json; charset=utf-8")
+        headers[.cacheControl] = "no-store"
+        let body = JSONText.object([("text", JSONText.string(text))])
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+    }
+}

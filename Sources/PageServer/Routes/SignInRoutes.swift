@@ -1,0 +1,159 @@
+import AppBackend
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+import WebPages
+
+/// Signing in and out with the accounts of the app backend.
+enum SignInRoutes {
+    /// The name of the device in lists of tokens.
+    private static let device = "web page"
+    /// Seconds after which a password that could not be checked is likely to be.
+    private static let checkingTime = 5
+
+    static let routes = [
+        PageRoute(.get, "/sign-in") { request in
+            _ = try backend(request)
+            let visitor = try await request.visitor
+            guard visitor?.caller == nil else { return request.seeOther(request.home) }
+            return request.page(SignInPage(frame: frame(request, visitor)))
+        },
+        PageRoute(.post, "/sign-in") { try await signIn($0) },
+        PageRoute(.post, "/sign-out") { try await signOut($0) },
+    ]
+
+    private static func signIn(_ request: PageRequest) async throws -> Response {
+        let form = try await request.form()
+        let backend = try backend(request)
+        guard await request.isPrivate else {
+            throw PageRefusal(
+                .forbidden,
+                request.frame,
+                "Sign in with https",
+                "Others could read the password on its way. Open this page with https:// and sign in there."
+            )
+        }
+        let name = form["user"] ?? ""
+        do {
+            let login = try await backend.logIn(
+                name: name,
+                password: form["password"] ?? "",
+                device: device,
+                request.context
+            )
+            let secure = SecureMessageRoutes.id(form["secure"])
+            return try await signIn(login.caller.name, token: login.token, for: secure, request)
+        } catch let refusal as SignInRefusal {
+            return try await refuse(refusal, name, SecureMessageRoutes.id(form["secure"]), request)
+        }
+    }
+
+    /// Signs the visitor's session in, or a new one.
+    ///
+    /// Each step can be the last before a crash: a session whose user has no token is signed out at its next request.
+    private static func signIn(
+        _ user: UserName,
+        token: String,
+        for secure: Int64?,
+        _ request: PageRequest
+    ) async throws -> Response {
+        let (store, registrar) = (request.pages.store, try request.registrar)
+        let session = try await ownSession(of: user, request)
+        try await store.setUser(user, of: session)
+        do {
+            try await registrar.register(session, as: user, request.context)
+        } catch {
+            try? await request.backend?.logOut(token: token, request.context)
+            throw error
+        }
+        // Another secret: whoever has seen the cookie of before is not signed in with it.
+        let secret = SessionSecret.random()
+        let sealed = try TokenSeal.seal(token, with: secret)
+        try await store.setSignedIn(session, as: user, token: sealed, renewed: secret)
+        let next = secure.map { "\(request.home)secure/\($0)" } ?? request.home
+        return request.seeOther(next, cookie: await request.cookie.setting(secret))
+    }
+
+    /// The visitor's session, without the former user.
+    private static func ownSession(of user: UserName, _ request: PageRequest) async throws -> ReaderSession {
+        if let visitor = try await request.visitor {
+            guard let caller = visitor.caller else { return visitor.session }
+            try await request.revokeToken()
+            if caller.name == user { return visitor.session }
+            if let left = try await request.leave(visitor.session) { return left.session }
+        }
+        let choice = ReaderChoice(categories: [])
+        return try await EntryRoutes.begin(choice, isInvited: request.isAtOpenDoor, request).session
+    }
+
+    private static func refuse(
+        _ refusal: SignInRefusal,
+        _ name: String,
+        _ secure: Int64?,
+        _ request: PageRequest
+    ) async throws -> Response {
+        var page = SignInPage(frame: frame(request, try await request.visitor), user: String(name.prefix(64)))
+        page.secure = secure.map { "\($0)" }
+        let status: HTTPResponse.Status
+        var wait: Int64?
+        switch refusal {
+        case .tooManyAttempts(let time):
+            status = .tooManyRequests
+            wait = max(1, time.components.seconds + 1)
+            page.refusal = "There were too many wrong passwords. Try again in \(Waiting.text(seconds: wait ?? 1))."
+        case .overloaded, .providerUnavailable, .noRoom:
+            status = .serviceUnavailable
+            wait = Int64(checkingTime)
+            page.refusal = "The server is busy with other passwords. Try again in a few seconds."
+        case .noCredentials, .wrongCredentials, .wrongToken, .removed:
+            status = .unauthorized
+            page.refusal = "The name or the password is not right."
+        }
+        var response = request.page(page, status: status)
+        response.headers[.retryAfter] = wait.map { "\($0)" }
+        return response
+    }
+
+    private static func signOut(_ request: PageRequest) async throws -> Response {
+        _ = try await request.form()
+        guard let visitor = try await request.visitor, visitor.caller != nil else {
+            return request.seeOther(request.home)
+        }
+        // First, so that it counts even if the hub does not answer.
+        try await request.revokeToken()
+        let left = try await request.leave(visitor.session)
+        return request.seeOther(request.home, cookie: left == nil ? await request.cookie.clearing : nil)
+    }
+
+    private static func backend(_ request: PageRequest) throws -> AppBackend {
+        guard let backend = try request.backend else { throw PageRefusal.notFound }
+        return backend
+    }
+
+    /// Without the link to this page.
+    static func frame(_ request: PageRequest, _ visitor: Visitor?) -> PageFrame {
+        var frame = request.frame(for: visitor)
+        frame.signIn = nil
+        return frame
+    }
+}
+
+extension PageRequest {
+    /// Revokes the token of the user who is signed in.
+    func revokeToken() async throws {
+        guard let secret = await cookie.secret(in: request.headers),
+            let session = try await pages.store.session(secret, hub: hub.name, at: now),
+            let token = session.sealedToken.flatMap({ TokenSeal.open($0, with: secret) })
+        else { return }
+        try await backend?.logOut(token: token, context)
+    }
+}
+
+/// Waiting times for people.
+enum Waiting {
+    static func text(seconds: Int64) -> String {
+        if seconds < 60 { return seconds == 1 ? "a second" : "\(seconds) seconds" }
+        let minutes = (seconds + 59) / 60
+        return minutes == 1 ? "a minute" : "\(minutes) minutes"
+    }
+}

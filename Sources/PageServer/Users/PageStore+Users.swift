@@ -1,0 +1,56 @@
+import AppBackend
+import Foundation
+import GRDB
+import HubProtocol
+import SQLiteFiles
+
+extension PageStore {
+    /// Notes that a session's installation may have a user's tag from now on.
+    func setUser(_ user: UserName, of session: ReaderSession) async throws {
+        try await write { db in
+            try db.execute(
+                sql: "UPDATE session SET user = ?, token = NULL WHERE sessionID = ?",
+                arguments: [user.text, session.id]
+            )
+        }
+    }
+
+    /// Signs a session in; its former cookie is not valid any more.
+    func setSignedIn(
+        _ session: ReaderSession,
+        as user: UserName,
+        token: Data,
+        renewed secret: SessionSecret
+    ) async throws {
+        try await write { db in
+            try db.execute(
+                sql: "UPDATE session SET user = ?, token = ?, name = ?, secretHash = ? WHERE sessionID = ?",
+                arguments: [user.text, token, secret.name, Data(secret.digest), session.id]
+            )
+        }
+    }
+
+    func setSignedOut(_ session: ReaderSession) async throws {
+        try await write { db in
+            try db.execute(
+                sql: "UPDATE session SET user = NULL, token = NULL WHERE sessionID = ?",
+                arguments: [session.id]
+            )
+        }
+    }
+
+    /// Signs a user out of another browser; its session stays, without the user.
+    ///
+    /// `installation` is the id of an installation in its folded form.
+    func signOut(of user: UserName, installation: String, hub: HubName) async throws {
+        try await write { db in
+            try db.execute(
+                sql: """
+                    UPDATE session SET token = NULL
+                    WHERE hub = ? AND lower(installation) = ? AND lower(user) = ?
+                    """,
+                arguments: [hub.text, installation, user.key]
+            )
+        }
+    }
+}

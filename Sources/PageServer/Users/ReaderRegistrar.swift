@@ -1,0 +1,67 @@
+import AppBackend
+import HubProtocol
+
+/// Keeps the installations of sessions at the hub, with the tag of the user who is signed in.
+///
+/// The app backend sets a user's tag. To lose the tag an installation is deleted, with what the hub still has for the user,
+/// and registered again.
+struct ReaderRegistrar: Sendable {
+    let hub: PageHub
+    /// `nil` where nobody can sign in.
+    let backend: AppBackend?
+
+    /// Registers all that a visitor reads with.
+    ///
+    /// - Throws: ``BackendRefusal`` for a user; a `HubClientError` otherwise.
+    func register(_ visitor: Visitor, _ context: BackendRequestContext) async throws {
+        try await register(visitor.session, as: visitor.caller?.name, context)
+    }
+
+    func register(_ session: ReaderSession, as user: UserName?, _ context: BackendRequestContext) async throws {
+        try await registerStream(session, as: user, context)
+        if let browser = session.browser { try await register(browser, of: session, as: user, context) }
+    }
+
+    /// Registers the installation of open pages.
+    func registerStream(_ session: ReaderSession, as user: UserName?, _ context: BackendRequestContext) async throws {
+        let installation = session.choice.installation(session.installation, channel: session.channel)
+        try await put(installation, channel: session.channel, as: user, context)
+    }
+
+    /// Registers a session's browser.
+    func register(
+        _ browser: SessionBrowser,
+        of session: ReaderSession,
+        as user: UserName?,
+        _ context: BackendRequestContext
+    ) async throws {
+        try await put(session.choice.installation(browser), channel: nil, as: user, context)
+    }
+
+    private func put(
+        _ installation: Installation,
+        channel: PushChannelSecret?,
+        as user: UserName?,
+        _ context: BackendRequestContext
+    ) async throws {
+        if let user, let backend {
+            try await backend.register(installation, of: user, context)
+        } else {
+            try await hub.put(installation, channel: channel)
+        }
+    }
+
+    /// Deletes the installations of a session.
+    func remove(_ session: ReaderSession) async throws {
+        if let browser = session.browser { try await remove(browser, of: session) }
+        if let user = session.user { try await backend?.unregister(session.installation, of: user) }
+        // The app backend leaves what is not the user's.
+        try await hub.delete(session.installation, channel: session.channel)
+    }
+
+    /// Deletes the installation of a session's browser.
+    func remove(_ browser: SessionBrowser, of session: ReaderSession) async throws {
+        if let user = session.user { try await backend?.unregister(browser.installation, of: user) }
+        try await hub.delete(browser.installation, channel: nil)
+    }
+}

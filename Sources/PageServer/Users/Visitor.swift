@@ -1,0 +1,91 @@
+import AppBackend
+import HubServer
+import Hummingbird
+import WebPages
+
+/// A reader with a session.
+struct Visitor: Sendable {
+    var session: ReaderSession
+    /// The user who is signed in, as the app backend says now.
+    var caller: Caller?
+}
+
+extension PageRequest {
+    /// The app backend whose users can sign in at this hub's pages; `nil` where nobody can.
+    ///
+    /// - Throws: ``BackendRefusal`` when its database cannot be used now.
+    var backend: AppBackend? { get throws(BackendRefusal) { try pages.backend(of: hub) } }
+
+    var registrar: ReaderRegistrar {
+        get throws(BackendRefusal) { ReaderRegistrar(hub: hub, backend: try backend) }
+    }
+
+    /// The reader; `nil` before a session has begun, after it has expired, and for somebody who came in as a user and is
+    /// not signed in any more.
+    ///
+    /// The app backend is asked each time: a token that was revoked, a new password and the end of an account count at once.
+    var visitor: Visitor? {
+        get async throws {
+            guard let secret = await cookie.secret(in: request.headers),
+                let session = try await pages.store.session(secret, hub: hub.name, at: now)
+            else { return nil }
+            guard session.user != nil else { return try await admitted(Visitor(session: session)) }
+            // Without the app backend of this process nobody is known here, and nobody is signed out.
+            guard let backend = try backend else { return try await admitted(Visitor(session: session)) }
+            if let caller = try await caller(of: session, secret, backend) {
+                return Visitor(session: session, caller: caller)
+            }
+            return try await leave(session)
+        }
+    }
+
+    private func caller(
+        of session: ReaderSession,
+        _ secret: SessionSecret,
+        _ backend: AppBackend
+    ) async throws -> Caller? {
+        guard let token = session.sealedToken.flatMap({ TokenSeal.open($0, with: secret) }) else { return nil }
+        do {
+            let caller = try await backend.caller(token: token, context)
+            return caller.name == session.user ? caller : nil
+        } catch SignInRefusal.wrongToken {
+            return nil
+        }
+    }
+
+    /// Takes the user off a session, with what the hub has for the user.
+    ///
+    /// - Returns: The reader that is left; `nil` if only the user was admitted.
+    func leave(_ session: ReaderSession) async throws -> Visitor? {
+        let registrar = try registrar
+        try await registrar.remove(session)
+        try await pages.store.setSignedOut(session)
+        var session = session
+        (session.user, session.sealedToken) = (nil, nil)
+        guard let visitor = try await admitted(Visitor(session: session)) else { return nil }
+        try await registrar.register(visitor, context)
+        return visitor
+    }
+
+    /// Ends the session of somebody who may not read without an account.
+    private func admitted(_ visitor: Visitor) async throws -> Visitor? {
+        if visitor.session.isInvited || isAtOpenDoor { return visitor }
+        // A user whom the app backend cannot be asked about stays one.
+        guard visitor.session.user == nil else { return nil }
+        try await registrar.remove(visitor.session)
+        try await pages.store.end(visitor.session)
+        return nil
+    }
+
+    /// True for who may read without an account and without an invitation.
+    var isAtOpenDoor: Bool { pages.door.admits(request, peer: context.peer, isProven: false) }
+
+    /// What a page has around it for a reader.
+    func frame(for visitor: Visitor?) -> PageFrame {
+        var frame = frame
+        frame.user = visitor?.caller?.name.text
+        // A database that cannot be used has been logged; pages work without users.
+        if frame.user == nil, (try? backend) != nil { frame.signIn = "\(home)sign-in" }
+        return frame
+    }
+}

@@ -1,0 +1,64 @@
+internal import FoundationEssentials
+package import HubProtocol
+
+/// The devices of the user who is signed in.
+package struct DevicesPage: WebPage {
+    package struct Device: Sendable {
+        let kind: String
+        let id: String
+        let platform: String
+        /// For a sentence.
+        let categories: String
+        /// In ISO 8601.
+        let day: String
+        let note: String?
+        /// True for the page itself.
+        let isOwn: Bool
+        let action: String
+
+        /// Describes a device.
+        ///
+        /// - Parameters:
+        ///   - kind: `installation` or `registration`.
+        ///   - id: The hub's.
+        ///   - platform: `nil` if the hub does not have the device any more.
+        ///   - categories: Those that it has chosen.
+        ///   - changedAt: When it was last registered, to the day.
+        ///   - isConfirmed: False while the outcome of the last call to the hub is unknown.
+        ///   - isOwn: True for the page itself.
+        ///   - home: Address of the hub's pages.
+        package init(
+            kind: String,
+            id: String,
+            platform: Platform?,
+            categories: [Tag],
+            changedAt: Timestamp,
+            isConfirmed: Bool,
+            isOwn: Bool,
+            home: String
+        ) {
+            self.kind = kind
+            self.id = id
+            self.platform = platform.map { PlatformLabel.text($0.rawValue) } ?? "Unknown device"
+            let names = categories.map(\.text).joined(separator: ", ")
+            self.categories = names.isEmpty ? "No categories" : "Categories: \(names)"
+            day = changedAt.date.formatted(.iso8601.year().month().day())
+            note =
+                platform == nil
+                ? "The hub does not have it any more." : isConfirmed ? nil : "The hub has not confirmed it yet."
+            self.isOwn = isOwn
+            action = "\(home)devices/remove"
+        }
+    }
+
+    package let template = "devices"
+    package let frame: PageFrame
+    let devices: [Device]
+    let hasDevices: Bool
+
+    package init(frame: PageFrame, devices: [Device]) {
+        self.frame = frame
+        self.devices = devices
+        hasDevices = !devices.isEmpty
+    }
+}

@@ -1,0 +1,11 @@
+/// The text of a secure message.
+package struct SecurePage: WebPage {
+    package let template = "secure"
+    package let frame: PageFrame
+    let text: String
+
+    package init(frame: PageFrame, text: String) {
+        self.frame = frame
+        self.text = text
+    }
+}

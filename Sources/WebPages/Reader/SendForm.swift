@@ -1,0 +1,73 @@
+/// A form that sends a message to a user by name.
+package struct SendForm: Sendable {
+    package struct Platform: Sendable {
+        let name: String
+        let label: String
+        let isChosen: Bool
+
+        init(name: String, isChosen: Bool) {
+            self.name = name
+            label = PlatformLabel.text(name)
+            self.isChosen = isChosen
+        }
+    }
+
+    /// Where it is sent to.
+    let action: String
+    let platforms: [Platform]
+    /// The name of the addressee.
+    let user: String
+    let text: String
+    /// True until somebody is signed in.
+    let isDisabled: Bool
+    /// Why the form is disabled, or whom the sender may notify.
+    let hint: String?
+    /// Where to sign in.
+    let signIn: String?
+
+    /// A form with all platforms switched on.
+    ///
+    /// - Parameters:
+    ///   - frame: Says who is signed in.
+    ///   - platforms: The names of all platforms.
+    ///   - mayNotifyOthers: False for a user who can notify nobody else.
+    package init(frame: PageFrame, platforms: [String], mayNotifyOthers: Bool) {
+        self.init(
+            frame: frame,
+            platforms: platforms,
+            chosen: platforms,
+            user: mayNotifyOthers ? "" : frame.user ?? "",
+            text: "",
+            mayNotifyOthers: mayNotifyOthers
+        )
+    }
+
+    /// A form with what the sender has filled in.
+    package init(
+        frame: PageFrame,
+        platforms: [String],
+        chosen: [String],
+        user: String,
+        text: String,
+        mayNotifyOthers: Bool
+    ) {
+        action = "\(frame.home)notify"
+        self.platforms = platforms.map { Platform(name: $0, isChosen: chosen.contains($0)) }
+        (self.user, self.text) = (user, text)
+        isDisabled = frame.user == nil
+        signIn = frame.user == nil ? frame.signIn : nil
+        hint =
+            frame.user == nil
+            ? "Sign in to send." : mayNotifyOthers ? nil : "You may notify nobody but yourself."
+    }
+}
+
+/// The names of platforms for people.
+package enum PlatformLabel {
+    private static let labels = [
+        "apns": "Apple (apns)", "gcm": "Android, legacy (gcm)", "fcmv1": "Android (fcmv1)", "wns": "Windows (wns)",
+        "mpns": "Windows Phone (mpns)", "browser": "Browsers (browser)", "stream": "Agents and open pages (stream)",
+    ]
+
+    package static func text(_ name: String) -> String { labels[name.lowercased()] ?? name }
+}

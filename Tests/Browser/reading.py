@@ -1,0 +1,152 @@
+"""Choosing and reading."""
+
+from cases import case, check, equal, live, titles, wait_titles
+from hub import STANDARD
+
+LONG_TITLE = "A very long title that goes on " * 330
+OVERRIDE = "\u202e"
+
+
+@case("a first visit shows the categories and the news of all of them", categories=["Town", "world"])
+def first_visit(t):
+    t.hub.send("Bridge reopens", "World", "The bridge is open.", link="https://example.org/bridge")
+    t.hub.send("Final ends in a draw", "Sports")
+    tab = t.open()
+    equal(tab.js("document.documentElement.lang"), "en")
+    equal(tab.js("[...document.querySelectorAll('[name=category]')].map((i) => i.value)"), [*STANDARD, "Town"])
+    equal(tab.js("document.querySelectorAll('[name=category]:checked').length"), 0)
+    equal(titles(tab), ["Final ends in a draw", "Bridge reopens"])
+    equal(tab.js("document.querySelector('#messages a').href"), "https://example.org/bridge")
+    equal(tab.cookies(), [])
+    t.shot(tab, "first-visit")
+
+
+@case("a hub without news says so")
+def no_news(t):
+    tab = t.open()
+    check(not tab.js("document.getElementById('empty').hidden"))
+    t.shot(tab, "no-news")
+
+
+@case("subscribing keeps the choice, and shows its news alone")
+def subscribe(t):
+    t.hub.send("Draw in the final", "Sports")
+    t.hub.send("Bridge reopens", "World")
+    tab = t.open()
+    t.subscribe(tab, "World", "Politics")
+    live(tab)
+    equal(titles(tab), ["Bridge reopens"])
+    check("You read World, Politics." in tab.js("document.querySelector('#choice').textContent"))
+    cookie = tab.cookies()[0]
+    check(cookie["httpOnly"] and cookie["secure"] and cookie["sameSite"] == "lax", cookie)
+    equal(tab.js("document.cookie"), "")
+    t.shot(tab, "subscribed")
+    t.subscribe(tab, "Sports")
+    live(tab)
+    equal(titles(tab), ["Draw in the final"])
+    t.subscribe(tab)
+    equal(titles(tab), [])
+    t.shot(tab, "nothing-chosen")
+
+
+@case("news arrives by itself, newest first, with no more than fifty")
+def live_news(t):
+    tab = t.reader("World", "Sports")
+    t.hub.send("One", "World", "Text of one", urgency="critical")
+    t.hub.send("Not chosen", "Politics")
+    t.hub.send("Two", "Sports")
+    wait_titles(tab, ["Two", "One"])
+    check(tab.js("document.querySelectorAll('#messages .urgent').length === 1"))
+    equal(tab.js("[...document.querySelectorAll('#messages .category')].map((c) => c.textContent)"), ["Sports", "World"])
+    t.shot(tab, "live-news")
+    for number in range(55):
+        t.hub.send(f"Item {number}")
+    expected = [f"Item {number}" for number in reversed(range(5, 55))]
+    wait_titles(tab, expected)
+    tab.reload()
+    wait_titles(tab, expected)
+
+
+@case("a story is updated, corrected and withdrawn in its place")
+def stories(t):
+    tab = t.reader("World")
+    t.hub.send("Ten hurt in fire", story="fire")
+    t.hub.send("Another story", story="other")
+    t.hub.send("Eleven hurt in fire", story="fire", status="update")
+    wait_titles(tab, ["Eleven hurt in fire", "Another story"])
+    equal(tab.js("document.querySelector('#messages .status').textContent"), "Update")
+    t.hub.send("Nobody hurt in fire", story="fire", status="correction")
+    wait_titles(tab, ["Nobody hurt in fire", "Another story"])
+    equal(tab.js("document.querySelector('#messages .status').textContent"), "Correction")
+    t.shot(tab, "corrected")
+    t.hub.send("There was no fire", story="fire", status="withdrawn")
+    wait_titles(tab, ["There was no fire", "Another story"])
+    check(tab.js("document.querySelector('#messages li').classList.contains('withdrawn')"))
+    t.shot(tab, "withdrawn")
+    t.hub.send("Both stories in one", story="both", replaces="other third")
+    wait_titles(tab, ["Both stories in one", "There was no fire"])
+    before = tab.js("document.getElementById('messages').textContent.includes('Withdrawn')")
+    tab.reload()
+    live(tab)
+    equal((before, titles(tab)), (True, ["Both stories in one", "There was no fire"]))
+
+
+HOSTILE = [
+    ("<img src=x onerror=\"document.title='taken'\">", "https://example.org/?a=\"><script>document.title='taken'</script>"),
+    ("</li></ol><script>document.title='taken'</script>", "javascript:document.title='taken'"),
+    ("{{frame.home}} {{{title}}} $(title) {$x}", "data:text/html,<script>alert(1)</script>"),
+    ("' onmouseover='document.title=\"taken\"' x='", "vbscript:x"),
+    (f"Safe {OVERRIDE}evil{OVERRIDE} text", " \tjava\nscript:document.title='taken'"),
+    ("\u2066\u2067left\u200f", "//evil.example/path"),
+    ("&lt;b&gt; &amp; &#60;script&#62;", "https://user:password@example.org/"),
+    (LONG_TITLE, "https://example.org/" + "a" * 1000),
+]
+
+
+def harmless(tab):
+    equal(tab.js("document.querySelectorAll('#messages script, #messages img, #messages [onerror]').length"), 0)
+    check("taken" not in tab.js("document.title"))
+    links = tab.js("[...document.querySelectorAll('#messages a')].map((a) => a.protocol)")
+    check(all(link in ("https:", "http:") for link in links), links)
+    text = tab.js("document.getElementById('messages').textContent")
+    check(OVERRIDE not in text and "\u2066" not in text and "\u200f" not in text, "a control character is shown")
+    check("<img src=x onerror" in text, "markup is shown as text")
+    lengths = tab.js("['h3', '.text'].map((s) => Math.max(...[...document.querySelectorAll(`#messages ${s}`)].map((e) => e.textContent.length)))")
+    check(lengths[0] <= 500 and lengths[1] <= 4_000, lengths)
+    equal(tab.js("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), True)
+
+
+@case("hostile text, links and names do no harm", categories=["a-very-long-category:name@" + "x" * 90])
+def hostile(t):
+    tab = t.reader("World")
+    for title, link in HOSTILE:
+        t.hub.send(title, "World", title, link=link, story=title[:50], urgency="<b>", status="<i>")
+    tab.wait(f"document.querySelectorAll('#messages li').length === {len(HOSTILE)}")
+    harmless(tab)
+    t.shot(tab, "hostile-live")
+    tab.reload()
+    live(tab)
+    tab.wait(f"document.querySelectorAll('#messages li').length === {len(HOSTILE)}")
+    harmless(tab)
+    tab.resize(320)
+    harmless(tab)
+    t.shot(tab, "hostile-reloaded-320")
+
+
+@case("everything works as plain forms without script", profile="scriptless")
+def without_script(t):
+    t.hub.send("Bridge reopens", "World", link="https://example.org/")
+    t.hub.send("Draw in the final", "Sports")
+    tab = t.open()
+    equal(titles(tab), ["Draw in the final", "Bridge reopens"])
+    tab.click("[name=category][value=World]")
+    tab.click("#choice button")
+    tab.wait("document.querySelector('#choice').textContent.includes('You read World.')")
+    equal(titles(tab), ["Bridge reopens"])
+    check("UTC" in tab.js("document.querySelector('#messages time').textContent"))
+    t.hub.send("Bridge closed again", "World")
+    tab.reload()
+    equal(titles(tab), ["Bridge closed again", "Bridge reopens"])
+    equal(tab.js("document.querySelectorAll('#messages .new').length"), 1)
+    equal(tab.js("document.getElementById('connection').textContent"), "")
+    t.shot(tab, "without-script")

@@ -1,0 +1,145 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import HubClient
+import HubProtocol
+import OutboundHTTP
+import Testing
+import WebPages
+
+@testable import HubServer
+@testable import PageServer
+
+/// The reader's page, its form and its files.
+struct ReaderTests {
+    @Test(
+        arguments: [
+            "username:ann", "USERNAME:ann", "from:ann", "$InstallationId:{x}", "$UserId:{ann}", "vip:ann", "a b", "",
+            "World\nSports", String(repeating: "x", count: 200),
+        ]
+    )
+    func `a tag about a person, or none at all, is not chosen`(tag: String) async throws {
+        let reserved = try ReservedTagPrefixes(["username:", "from:", "vip:"])
+        try await PagesHub.run(.public, configure: { $0.reservedTags = reserved }) { hub in
+            let form = "category=World&category=\(PercentEncoding.encode(tag))"
+            let reply = try await hub.send("POST", "/-/news/categories", form: form)
+            #expect(reply.status == 400 && reply.headers["Set-Cookie"] == nil, "\(reply.status)")
+            #expect(try await hub.sessions().isEmpty)
+            let cookie = try await hub.reader(of: "World")
+            let chosen = try await hub.sessions()
+            let changed = try await hub.send("POST", "/-/news/categories", cookie: cookie, form: form)
+            #expect(changed.status == 400)
+            #expect(try await hub.sessions() == chosen)
+        }
+    }
+
+    @Test func `a reader has so many categories at most`() async throws {
+        try await PagesHub.run(.public) { hub in
+            func form(_ count: Int) -> String { (1...count).map { "category=c\($0)" }.joined(separator: "&") }
+            let most = ReaderChoice.maximumCategories
+            for (count, status) in [(most, 303), (most + 1, 400)] {
+                let reply = try await hub.send("POST", "/-/news/categories", form: form(count))
+                #expect(reply.status == status, "\(count)")
+            }
+            let repeated = try await hub.send("POST", "/-/news/categories", form: form(most) + "&" + form(most))
+            #expect(repeated.status == 303)
+        }
+    }
+
+    @Test func `a cookie is bound to this host wherever nobody can read along`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let reply = try await hub.send("POST", "/-/news/categories", form: "category=World")
+            let setting = try #require(reply.headers["Set-Cookie"])
+            let parts = setting.split(separator: "; ").map(String.init)
+            #expect(parts.first?.hasPrefix("__Host-newswire-news=") == true)
+            let seconds = ReaderSession.lifetime.components.seconds
+            let attributes = ["Max-Age=\(seconds)", "Path=/", "HttpOnly", "SameSite=Lax", "Secure"]
+            #expect(Array(parts.dropFirst()) == attributes)
+            let again = try await hub.send(
+                "POST",
+                "/-/news/categories",
+                cookie: String(setting.prefix { $0 != ";" }),
+                form: "category=Sports"
+            )
+            #expect(again.status == 303 && again.headers["Set-Cookie"] == nil)
+        }
+        let (name, secret) = (try HubName("news"), SessionSecret.random())
+        let plain = SessionCookie(hub: name, isPrivate: false)
+        let setting = plain.setting(secret, for: .seconds(60))
+        #expect(setting == "newswire-news=\(secret.text); Max-Age=60; Path=/; HttpOnly; SameSite=Lax")
+        let several: HTTPFields = [
+            .cookie: "a=b; newswire-newsx=\(SessionSecret.random().text); newswire-news=\(secret.text)"
+        ]
+        #expect(plain.secret(in: several) == secret)
+        #expect(SessionCookie(hub: name, isPrivate: true).secret(in: several) == nil)
+    }
+
+    @Test func `the page marks what came since the last visit`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            func page() async throws -> String { try await hub.send("GET", "/-/news/", cookie: cookie).body }
+            func send(_ title: String, _ tag: String) async throws {
+                let body = Array(#"{"title":"\#(title)","category":"\#(tag)"}"#.utf8)
+                _ = try await hub.client.send(body, tags: tag, idempotencyKey: nil)
+            }
+            let empty = try await page()
+            #expect(empty.contains(#"<p id="empty" class="hint">There is no news"#))
+            try await send("First", "World")
+            try await send("Elsewhere", "Sports")
+            let first = try await page()
+            #expect(first.contains("First") && !first.contains("Elsewhere"))
+            #expect(first.contains(#"<p id="empty" class="hint" hidden>"#))
+            #expect(first.contains(#"class="message new""#))
+            let second = try await page()
+            #expect(second.contains("First") && !second.contains(#"class="message new""#))
+        }
+    }
+
+    @Test func `the manifest is valid and leads to files that exist`() async throws {
+        struct Manifest: Decodable {
+            struct Icon: Decodable { let src, type: String }
+            let name, start_url, scope, display: String
+            let icons: [Icon]
+        }
+        try await PagesHub.run { hub in
+            let reply = try await hub.send("GET", "/-/news/manifest.webmanifest")
+            #expect(reply.headers["Content-Type"] == "application/manifest+json")
+            #expect(reply.headers["Cache-Control"] == "no-cache")
+            let manifest = try JSONDecoder().decode(Manifest.self, from: Data(reply.body.utf8))
+            #expect(manifest.name == "news" && manifest.display == "standalone")
+            #expect(manifest.start_url == "/-/news/" && manifest.scope == "/-/news/")
+            #expect(!manifest.icons.isEmpty)
+            for icon in manifest.icons {
+                let file = try await hub.send("GET", icon.src)
+                #expect(file.status == 200 && file.headers["Content-Type"] == icon.type)
+            }
+        }
+    }
+
+    @Test func `files are kept for a year under names with their hashes`() async throws {
+        try await PagesHub.run { hub in
+            #expect(!WebAsset.all.isEmpty)
+            for asset in WebAsset.all {
+                let reply = try await hub.send("GET", asset.path)
+                #expect(reply.status == 200 && Array(reply.body.utf8) == asset.body, "\(asset.path)")
+                #expect(reply.headers["Cache-Control"] == "public, max-age=31536000, immutable")
+                #expect(reply.headers["Content-Type"] == asset.mediaType)
+                #expect(reply.headers["X-Content-Type-Options"] == "nosniff")
+                let hash = SHA256.hash(data: asset.body).map { String(format: "%02x", $0) }.joined()
+                let name = try #require(asset.path.split(separator: "/").last).split(separator: ".")
+                #expect(name.count == 3 && hash.hasPrefix(name[1]) && name[1].count >= 8, "\(asset.path)")
+                let other = asset.path.replacing(name[1], with: String(repeating: "0", count: name[1].count))
+                let missing = try await hub.send("GET", other)
+                #expect(missing.status == 404)
+            }
+        }
+    }
+
+    @Test func `an old page's form still chooses a category that nobody announces any more`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "Retired")
+            let page = try await hub.send("GET", "/-/news/", cookie: cookie)
+            #expect(page.body.contains(#"value="Retired" checked"#))
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import HTTPTypes
+import HubProtocol
+import Hummingbird
+import OutboundHTTP
+import Testing
+import WebPages
+
+@testable import HubServer
+@testable import PageServer
+
+/// Every route of the table, for everybody whom it must refuse.
+///
+/// A new route takes part in all of these as it is. HEAD is left out: it is GET without the body.
+struct RouteMatrixTests {
+    private static let routes = PageRoutes.all.filter { $0.method != .head }
+    private static let forms = routes.filter { $0.method != .get }
+
+    /// What somebody without a session gets where only the invited read; 401 for any other route.
+    private static let uninvited = [
+        // It asks for the form, which is refused without an invitation.
+        "GET /-/:hub/enter": 200, "POST /-/:hub/enter": 403,
+        // There is no session to end.
+        "POST /-/:hub/leave": 303,
+        // Browsers ask for it without cookies.
+        "GET /-/:hub/manifest.webmanifest": 200,
+        "GET /-/:hub/feeds/:file": 404,
+    ]
+
+    private static func path(_ route: PageRoute, _ hub: String) -> String {
+        route.address.replacing(":hub", with: hub).replacing(":file", with: "World.atom")
+    }
+
+    private static func name(_ route: PageRoute) -> String { "\(route.method.rawValue) \(route.address)" }
+
+    @Test func `the routes of this test exist`() {
+        #expect(Set(Self.uninvited.keys).isSubset(of: Self.routes.map(Self.name)))
+        #expect(Self.forms.count >= 3 && Self.routes.count - Self.forms.count >= 5)
+    }
+
+    @Test func `without a session of this hub only the ways in answer`() async throws {
+        try await PagesHub.run { hub in
+            let (own, other) = (try await hub.reader(of: "World"), try await hub.reader(of: "World", in: "town"))
+            let value = try #require(own.split(separator: "=").last.map(String.init))
+            let foreign = try #require(other.split(separator: "=").last.map(String.init))
+            let parts = value.split(separator: ".")
+            let (name, letters) = ("__Host-newswire-news", String(repeating: "A", count: 32))
+            let before = try await hub.sessions()
+            let cookies: [(String, String?)] = [
+                ("none", nil), ("another hub's", other), ("another hub's under this name", "\(name)=\(foreign)"),
+                ("another secret", "\(name)=\(parts[0]).\(letters)"),
+                ("another name", "\(name)=\(letters).\(parts[1])"), ("longer", "\(name)=\(value)A"),
+                ("no secret", "\(name)=\(parts[0])"), ("empty", "\(name)="),
+                ("this one's under an insecure name", "newswire-news=\(value)"),
+            ]
+            for (label, cookie) in cookies {
+                try await expectUninvited(hub, cookie, label)
+            }
+            let proven = try await hub.send("GET", "/-/news/session", cookie: own)
+            #expect(proven.status == 204)
+            hub.clock.advance(by: ReaderSession.lifetime)
+            try await expectUninvited(hub, own, "expired")
+            #expect(try await hub.sessions() == before)
+        }
+    }
+
+    private func expectUninvited(_ hub: PagesHub, _ cookie: String?, _ label: String) async throws {
+        for route in Self.routes {
+            let reply = try await hub.send(route.method.rawValue, Self.path(route, "news"), cookie: cookie)
+            #expect(reply.status == Self.uninvited[Self.name(route)] ?? 401, "\(label): \(Self.name(route))")
+            #expect(!reply.body.contains("World"), "\(label): \(Self.name(route))")
+        }
+    }
+
+    @Test func `a form of another site does nothing, whatever session it brings`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            let before = try await hub.sessions()
+            let senders: [(String, [(String, String)])] = [
+                ("another site", [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")]),
+                ("a neighbour", [("Sec-Fetch-Site", "same-site")]), ("a bookmark", [("Sec-Fetch-Site", "none")]),
+                ("a lie", [("Sec-Fetch-Site", "cross-site"), ("Origin", "http://\(hub.authority)")]),
+                ("another origin", [("Origin", "http://evil.example")]), ("no origin", [("Origin", "null")]),
+                ("another port", [("Origin", "http://127.0.0.1:1")]),
+                ("a longer name", [("Origin", "http://\(hub.authority).evil.example")]), ("nobody", []),
+            ]
+            for (label, headers) in senders {
+                for route in Self.forms {
+                    let path = Self.path(route, "news")
+                    for cookie in [cookie, nil] {
+                        let reply = try await hub.send(
+                            route.method.rawValue,
+                            path,
+                            cookie: cookie,
+                            headers: headers,
+                            form: "category=Sports"
+                        )
+                        #expect(reply.status == 403, "\(label): \(Self.name(route))")
+                        #expect(reply.headers["Set-Cookie"] == nil)
+                    }
+                }
+            }
+            #expect(try await hub.sessions() == before)
+            // A browser that says nothing of fetch metadata.
+            let origin = [("Origin", "http://\(hub.authority)")]
+            let reply = try await hub.send(
+                "POST",
+                "/-/news/categories",
+                cookie: cookie,
+                headers: origin,
+                form: "category=Sports"
+            )
+            #expect(reply.status == 303)
+        }
+    }
+
+    @Test func `forms that are too large or are not text are refused`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            let before = try await hub.sessions()
+            let large = "category=" + String(repeating: "a", count: FormBody.maximum)
+            for route in Self.forms {
+                for (form, status) in [(large, 413), ("category=%FF", 400), ("%C3%28=x", 400), ("a=%ED%A0%80", 400)] {
+                    let path = Self.path(route, "news")
+                    let reply = try await hub.send(route.method.rawValue, path, cookie: cookie, form: form)
+                    #expect(reply.status == status, "\(Self.name(route)) \(form.prefix(20)): \(reply.body)")
+                }
+            }
+            #expect(try await hub.sessions() == before)
+        }
+    }
+
+    @Test func `a hub that is unknown or disabled, and one without pages, look the same`() async throws {
+        var bodies: Set<String> = []
+        func expectNothing(_ hub: PagesHub, _ names: [String], cookie: String?) async throws {
+            for name in names {
+                for route in Self.routes {
+                    let reply = try await hub.send(route.method.rawValue, Self.path(route, name), cookie: cookie)
+                    #expect(reply.status == 404, "\(name): \(Self.name(route))")
+                    #expect(reply.headers["Set-Cookie"] == nil)
+                    bodies.insert(reply.body)
+                }
+            }
+        }
+        let names = ["unknown", "closed", "CLOSED", "-", "a%2Fb", "%FF", String(repeating: "n", count: 300)]
+        for access in [PageAccess.invited, .public] {
+            try await PagesHub.run(access) { hub in
+                let cookie = try await hub.reader(of: "World")
+                try await expectNothing(hub, names, cookie: cookie)
+                let nothing = try await hub.send("GET", "/-/news/nothing", cookie: cookie)
+                #expect(nothing.status == 404)
+                bodies.insert(nothing.body)
+            }
+        }
+        try await PagesHub.run(.off) { hub in
+            try await expectNothing(hub, ["news", "town", "unknown", "closed"], cookie: nil)
+        }
+        #expect(bodies.count == 1, "\(bodies)")
+        #expect(bodies.allSatisfy { !$0.contains("news<") && !$0.contains("unknown") })
+    }
+
+    @Test func `every answer has the headers that keep it to itself`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            for name in ["news", "unknown"] {
+                for route in Self.routes where !route.address.hasSuffix("/events") {
+                    let form = route.method == .get ? nil : "category=World"
+                    let reply = try await hub.send(
+                        route.method.rawValue,
+                        Self.path(route, name),
+                        cookie: cookie,
+                        form: form
+                    )
+                    let label = "\(name): \(Self.name(route)): \(reply.status)"
+                    let headers = reply.headers
+                    if !route.address.contains("/feeds/") || name == "unknown" {
+                        #expect(headers["X-Content-Type-Options"] == "nosniff", "\(label)")
+                        #expect(headers["Cache-Control"]?.hasPrefix("no-") == true, "\(label)")
+                    }
+                    guard headers["Content-Type"]?.hasPrefix("text/html") == true else { continue }
+                    #expect(headers["Content-Security-Policy"] == PageHeaders.policy, "\(label)")
+                    #expect(headers["Cache-Control"] == "no-store", "\(label)")
+                    #expect(headers["Referrer-Policy"] == "same-origin", "\(label)")
+                    #expect(headers["Cross-Origin-Opener-Policy"] == "same-origin", "\(label)")
+                }
+            }
+        }
+    }
+
+    @Test func `a hub may have the name of the folder of files`() async throws {
+        try await PagesHub.run(.public) { hub in
+            for path in ["/-/assets/", "/-/assets", "/-/Assets/", "/-/assets/manifest.webmanifest"] {
+                let reply = try await hub.send("GET", path)
+                #expect(reply.status == 200 && reply.body.contains("assets"), "\(path)")
+            }
+        }
+        #expect(throws: (any Error).self) { try HubName("-") }
+    }
+}

@@ -1,0 +1,181 @@
+import GRDB
+import HubClient
+import HubProtocol
+import HubTestServer
+import OutboundHTTP
+import Testing
+import WebPages
+
+@testable import PageServer
+
+/// How sessions and invitations begin and end.
+struct SessionTests {
+    private static let noChoice = ReaderChoice(categories: [])
+
+    private let scratch: ScratchFolder
+    private let store: PageStore
+    private let news: HubName
+    private let now: Timestamp = 1_900_000_000_000
+
+    init() throws {
+        scratch = try ScratchFolder()
+        store = try PageStore(path: scratch.file("pages.sqlite"))
+        news = try HubName("news")
+    }
+
+    private func begin(
+        _ hub: HubName? = nil,
+        network: String = "192.0.2.0/24",
+        at time: Timestamp? = nil
+    ) async throws -> SessionSecret {
+        let secret = SessionSecret.random()
+        _ = try await store.begin(secret, hub: hub ?? news, network: network, choice: Self.noChoice, at: time ?? now)
+        return secret
+    }
+
+    @Test func `a network begins so many sessions in an hour, and others are not kept out`() async throws {
+        for _ in 1...PageStore.maximumNewSessions { _ = try await begin() }
+        await #expect(throws: SessionRefusal.tooManyOfNetwork) { try await begin() }
+        await #expect(throws: SessionRefusal.tooManyOfNetwork) { try await begin(try HubName("town")) }
+        _ = try await begin(network: "192.0.3.0/24")
+        await #expect(throws: SessionRefusal.tooManyOfNetwork) { try await begin(at: now + .seconds(3_599)) }
+        _ = try await begin(at: now + .seconds(3_600))
+    }
+
+    @Test func `a hub has so many sessions, and other hubs are not full`() async throws {
+        let count = PageStore.maximumSessions
+        let hub = news.text
+        try await store.write { db in
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ?)
+                    INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt,
+                        seenAt) SELECT value, x'00', ?, 'far away', value, 'x', '[]', 0, 0 FROM number
+                    """,
+                arguments: [count, hub]
+            )
+        }
+        await #expect(throws: SessionRefusal.full) { try await begin() }
+        _ = try await begin(try HubName("town"))
+        try await store.write { try $0.execute(sql: "DELETE FROM session WHERE name = '7'") }
+        _ = try await begin()
+    }
+
+    @Test func `a session lasts from its last visit on`() async throws {
+        let secret = try await begin()
+        let almost = now + ReaderSession.lifetime - .milliseconds(1)
+        let session = try #require(try await store.session(secret, hub: news, at: almost))
+        let position = try #require(StreamPosition(parsing: "e-7"))
+        try await store.noteVisit(session, position: position, at: almost)
+        let later = try await store.session(secret, hub: news, at: now + ReaderSession.lifetime)
+        #expect(later?.position == position)
+        let ended = try await store.session(secret, hub: news, at: almost + ReaderSession.lifetime)
+        #expect(ended == nil)
+        let elsewhere = try await store.session(secret, hub: try HubName("town"), at: now)
+        #expect(elsewhere == nil)
+    }
+
+    @Test func `an expired session ends with its installation, and others stay`() async throws {
+        try await PagesHub.run { hub in
+            let old = try await hub.reader(of: "World", "Sports")
+            let before = try await hub.sessions()
+            let lost = try await hub.reader(of: "World")
+            let gone = try #require(try await hub.sessions().keys.first { before[$0] == nil })
+            // The hub may have dropped it already.
+            try await hub.client.delete(try InstallationID(gone))
+            hub.clock.advance(by: ReaderSession.lifetime - .seconds(1))
+            let new = try await hub.reader(of: "Politics")
+            let all = Set(try await hub.sessions().keys)
+            let kept = try #require(all.subtracting(before.keys).subtracting([gone]).first)
+            hub.clock.advance(by: .seconds(1))
+            try await hub.pages.endExpiredSessions()
+            #expect(try await hub.sessions() == [kept: #"["Politics"]"#])
+            #expect(try await hub.hasInstallation(kept))
+            for id in before.keys { #expect(try await !hub.hasInstallation(id)) }
+            for (cookie, status) in [(old, 401), (lost, 401), (new, 200)] {
+                let reply = try await hub.send("GET", "/-/news/", cookie: cookie)
+                #expect(reply.status == status)
+            }
+        }
+    }
+
+    @Test func `leaving ends the session and its installation at once`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            let id = try #require(try await hub.sessions().keys.first)
+            #expect(try await hub.hasInstallation(id))
+            let reply = try await hub.send("POST", "/-/news/leave", cookie: cookie)
+            #expect(reply.status == 303 && reply.headers["Location"] == "/-/news/")
+            #expect(reply.headers["Set-Cookie"]?.hasPrefix("__Host-newswire-news=; Max-Age=0; ") == true)
+            #expect(try await hub.sessions().isEmpty)
+            #expect(try await !hub.hasInstallation(id))
+            let after = try await hub.send("GET", "/-/news/", cookie: cookie)
+            #expect(after.status == 401)
+        }
+    }
+
+    @Test func `an invitation is for one use, one hub and seven days`() async throws {
+        let town = try HubName("town")
+        let first = try await store.invite(to: news, at: now)
+        let second = try await store.invite(to: news, at: now)
+        #expect(first.code != second.code)
+        let end = now + Invitation.lifetime
+        for (label, code, hub, time, isGood) in [
+            ("another hub", first.code, town, now, false), ("in time", first.code, news, end - .milliseconds(1), true),
+            ("again", first.code, news, now, false), ("too late", second.code, news, end, false),
+            ("empty", "", news, now, false), ("made up", SessionSecret.random().text, news, now, false),
+            ("no secret", String(second.code.prefix(32)), news, now, false),
+            ("the other", second.code, news, now, true),
+        ] {
+            let used = try await store.use(code, hub: hub, at: time)
+            #expect(used == isGood, "\(label)")
+        }
+    }
+
+    @Test func `of many who use one invitation at the same time one gets in`() async throws {
+        let (store, news, now) = (store, news, now)
+        let code = try await store.invite(to: news, at: now).code
+        let entered = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 1...20 { group.addTask { try await store.use(code, hub: news, at: now) } }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(entered == 1)
+    }
+
+    @Test func `the file has no secret of a session or an invitation`() async throws {
+        let secret = try await begin()
+        let invitation = try await store.invite(to: news, at: now)
+        let code = try #require(SessionSecret(invitation.code))
+        for table in ["session", "invitation"] {
+            let rows = try await store.read { try Row.fetchAll($0, sql: "SELECT * FROM \(table)").map(\.description) }
+            #expect(rows.count == 1)
+            #expect(!rows.joined().contains(secret.secret) && !rows.joined().contains(code.secret))
+        }
+    }
+
+    @Test func `a network that has begun too many reads on, and is told when to come back`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let cookie = try await hub.reader(of: "World")
+            try await hub.store.write { db in
+                try db.execute(
+                    sql: """
+                        WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ?)
+                        INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt,
+                            seenAt) SELECT value, x'00', hub, network, value, 'x', '[]', createdAt, seenAt
+                            FROM number, session WHERE length(name) = 32
+                        """,
+                    arguments: [PageStore.maximumNewSessions - 1]
+                )
+            }
+            let refused = try await hub.send("POST", "/-/news/categories", form: "category=World")
+            #expect(refused.status == 429 && refused.headers["Set-Cookie"] == nil, "\(refused.status)")
+            let kept = try await hub.send("POST", "/-/news/categories", cookie: cookie, form: "category=Sports")
+            #expect(kept.status == 303)
+            let visit = try await hub.send("GET", "/-/news/")
+            #expect(visit.status == 200)
+            hub.clock.advance(by: .seconds(3_601))
+            let later = try await hub.send("POST", "/-/news/categories", form: "category=World")
+            #expect(later.status == 303 && later.headers["Set-Cookie"] != nil)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import HubProtocol
+import Testing
+
+@testable import WebPages
+
+/// The pages' files, and what templates make of models.
+struct PageTemplateTests {
+    private static let hostile = "\"><script>x</script>'&{{frame.home}}"
+
+    private static let frame: PageFrame = {
+        var frame = PageFrame(name: hostile, home: "/-/news/")
+        (frame.user, frame.signIn, frame.notice, frame.manifest) = (hostile, hostile, hostile, hostile)
+        return frame
+    }()
+
+    /// A page of each kind, with all that it can show.
+    private static func pages() throws -> [any WebPage] {
+        let told = try telling(7, [.title: hostile, .messageParam: hostile, .story: hostile, .status: "correction"])
+        let linked = try telling(8, [.title: "t", .link: "https://example.org/?a=\"><script>x</script>"])
+        var reader = ReaderPage(
+            frame: frame,
+            categories: [.init(name: hostile, isChosen: true), .init(name: "Sports", isChosen: false)],
+            messages: [told, linked].map { MessageView($0, newAfter: LogSequence(rawValue: 7)) }
+        )
+        reader.feeds = [.init(type: hostile, title: hostile, href: hostile)]
+        (reader.events, reader.position, reader.gap) = (hostile, hostile, hostile)
+        return [
+            reader, ReaderPage(frame: frame, categories: [], messages: []), InvitationPage(frame: frame, code: hostile),
+            NoticePage(frame: frame, heading: hostile, text: hostile),
+        ]
+    }
+
+    /// Names that a template may use: the properties of a model, of its parts, and of their parts.
+    private static func names(in value: Any, depth: Int = 0) -> Set<String> {
+        guard depth < 6 else { return [] }
+        var found: Set<String> = []
+        for child in Mirror(reflecting: value).children {
+            if let label = child.label { found.insert(label) }
+            found.formUnion(names(in: child.value, depth: depth + 1))
+        }
+        return found
+    }
+
+    /// The tags of a template and of all that it includes, without those of sections that only name a part to replace.
+    private static func tags(of template: String, _ seen: inout Set<String>) -> [Substring] {
+        guard seen.insert(template).inserted else { return [] }
+        var found: [Substring] = []
+        for match in WebFiles.text("\(template).mustache").matches(of: /\{\{(.*?)\}\}/) {
+            let tag = match.1
+            switch tag.first {
+            case "<", ">": found += tags(of: String(tag.dropFirst()), &seen)
+            case "#", "^", "/": if !tag.dropFirst().hasPrefix("$") { found.append(tag.dropFirst()) }
+            case "$", "%", "!": break
+            default: found.append(tag)
+            }
+        }
+        return found
+    }
+
+    @Test func `templates name only what their page has`() throws {
+        for page in try Self.pages() {
+            let known = Self.names(in: page)
+            var seen: Set<String> = []
+            // A block's own name ends it, as in '{{/title}}' after '{{$title}}'.
+            let blocks = Set(["title", "head", "content", "layout"])
+            let tags = Self.tags(of: page.template, &seen)
+            #expect(tags.count > 5)
+            for tag in tags where tag != "." && !blocks.contains(String(tag)) {
+                for part in tag.split(separator: ".") {
+                    #expect(known.contains(String(part)), "'\(tag)' in a template of \(page.template)")
+                }
+            }
+        }
+    }
+
+    @Test func `no template writes what it has not escaped`() {
+        for name in WebFiles.names where name.hasSuffix(".mustache") {
+            let text = WebFiles.text(name)
+            #expect(!text.isEmpty && !text.contains("{{{") && !text.contains("{{&"), "\(name)")
+            let markup = text.replacing(/\{\{.*?\}\}/, with: "")
+            #expect(!markup.contains("<style") && !markup.contains(" style="), "\(name)")
+            #expect(!markup.contains(/\son[a-z]+=/), "\(name)")
+            #expect(
+                !markup.replacing(/<script type="module" src=""><\/script>/, with: "").contains("<script"),
+                "\(name)"
+            )
+        }
+    }
+
+    @Test func `hostile texts stay texts on every page`() throws {
+        let templates = try PageTemplates()
+        for page in try Self.pages() {
+            let html = templates.render(page)
+            #expect(html.hasPrefix("<!doctype html>") && html.contains("</html>"), "\(page.template)")
+            #expect(!html.contains("<script>") && !html.contains("\"><script"), "\(page.template)")
+            #expect(html.contains("&lt;script&gt;"), "\(page.template)")
+            // Text is not read as a template, and nothing of a template is left.
+            #expect(!html.replacing("{{frame.home}}", with: "").contains("{{"), "\(page.template)")
+        }
+    }
+
+    @Test func `a page without news says so`() throws {
+        let templates = try PageTemplates()
+        let pages = try Self.pages()
+        let hidden = #"<p id="empty" class="hint" hidden>"#
+        #expect(templates.render(pages[0]).contains(hidden))
+        #expect(!templates.render(pages[1]).contains(hidden))
+    }
+
+    @Test func `the program has each file of the folder, byte for byte`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let folder = root.appending(path: "Sources/CWebFiles/files")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(files == WebFiles.names)
+        for name in files {
+            let bytes = try Data(contentsOf: folder.appending(path: name))
+            #expect(Array(bytes) == WebFiles.bytes(name), "\(name)")
+        }
+    }
+
+    @Test func `page, script and style together stay small`() throws {
+        let messages = try (1...50).map {
+            MessageView(try telling($0, "A title of a usual length, \($0)"), newAfter: nil)
+        }
+        let categories = (1...100).map { ReaderPage.Category(name: "Category \($0)", isChosen: $0 < 20) }
+        let page = ReaderPage(
+            frame: PageFrame(name: "news", home: "/-/news/"),
+            categories: categories,
+            messages: messages
+        )
+        let html = try PageTemplates().render(page).utf8.count
+        let assets = WebAsset.all.reduce(0) { $0 + $1.body.count }
+        #expect(html + assets <= 60_000, "\(html) + \(assets)")
+    }
+}
