@@ -85,7 +85,7 @@ struct OperatorEntryTests {
         }
     }
 
-    @Test func `forms of other sites do nothing`() async throws {
+    @Test func `forms of other sites, and those that cannot be read, do nothing`() async throws {
         try await OperatorHub.run { hub in
             let browser = try await OperatorBrowser(hub)
             let before = try await browser.actions()
@@ -94,6 +94,13 @@ struct OperatorEntryTests {
                     let path = Self.path(route)
                     let reply = try await hub.send("POST", path, cookie: browser.cookie, headers: headers, form: "a=b")
                     #expect(reply.status == 403, "\(route.address)")
+                }
+            }
+            let large = "text=" + String(repeating: "a", count: FormBody.maximum)
+            for route in OperatorRoutes.all where route.method == .post {
+                for (form, status) in [(large, 413), ("text=%FF", 400)] {
+                    let reply = try await hub.send("POST", Self.path(route), cookie: browser.cookie, form: form)
+                    #expect(reply.status == status, "\(route.address)")
                 }
             }
             let after = try await browser.actions()
