@@ -10,6 +10,8 @@ import WebPages
 enum ReaderRoutes {
     /// Messages of the page.
     static let shown = 50
+    /// Feeds that the page links to, of a hub with many categories: each link is 130 bytes.
+    static let linkedFeeds = 20
 
     static let routes = [
         PageRoute(.get, "") { try await page($0) },
@@ -41,7 +43,7 @@ enum ReaderRoutes {
             messages: try await messages(news, for: visitor, newAfter: end, request)
         )
         page.send = try NotifyRoutes.form(frame, visitor, request)
-        page.feeds = known.map { name in
+        page.feeds = known.filter { chosen.isEmpty || chosen.contains($0) }.prefix(linkedFeeds).map { name in
             .init(
                 type: "application/atom+xml",
                 title: name,

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""What the reader's page costs a browser and the hub.
+
+    Benchmarks/pages.py .build/release/newswire [--count 2000] [--messages 50]
+
+1. Bytes of page, script and style, uncompressed, with 50 messages and 100 categories; the time to its first byte and to its last
+   (median of 200); with Chromium here, the time to the first paint (median of 20).
+2. Memory and CPU time of streams of pages beside as many of agents, of the same hub after a new start, each message to all of them.
+3. The time from a send to its event on a page's stream, p50 and p99 of 200.
+
+Everything stays on loopback. Fails above 60 KB, 100 ms to the first byte or paint, 1.2 times what agents cost, or 50 ms p50; and when a stream lacks a message
+or gets one twice.
+"""
+import argparse, base64, hashlib, http.client, json, os, re, selectors, shutil, signal, socket, sqlite3, statistics, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, f"{HERE}/../Tests/Browser")
+sys.dont_write_bytecode = True
+from hub import Hub
+
+SHOWN, CATEGORIES = 50, 100
+BYTES, FIRST_BYTE_MS, SHARE, LATENCY_MS = 60_000, 100, 1.2, 50
+CHANNEL = "A" * 43
+# The agent's own template, which sessions of pages register as well.
+MEMBERS = {"title": "title", "message": "messageParam", "link": "link"} | {
+    name: name for name in ("category", "image", "secureId", "urgency", "story", "status", "replaces")
+}
+TEMPLATE = json.dumps({member: f"$({name})" for member, name in MEMBERS.items()}, separators=(",", ":"))
+
+
+def sessions(hub, count):
+    """Puts sessions into the hub's file, since one network may not begin so many, and gives their cookies."""
+    cookies, rows, now = [], [], int(time.time() * 1000)
+    for number in range(count):
+        name, secret = (base64.urlsafe_b64encode(os.urandom(24)).decode() for _ in range(2))
+        cookies.append(f"__Host-newswire-news={name}.{secret}")
+        digest = hashlib.sha256(secret.encode()).digest()
+        rows.append((name, digest, "news", "bench", f"page-{number}", CHANNEL, '["World"]', now, now))
+    with sqlite3.connect(f"{hub.state}/pages.sqlite", timeout=30) as database:
+        database.executemany(
+            "INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt, seenAt)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows,
+        )
+    return cookies
+
+
+def cost(hub):
+    """Milliseconds of CPU time and bytes resident of the hub so far."""
+    with open(f"/proc/{hub.process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    with open(f"/proc/{hub.process.pid}/status") as file:
+        resident = int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) * 1024
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), resident
+
+
+class Streams:
+    """Open streams, which are read in this thread."""
+
+    def __init__(self, hub, requests):
+        self.selector = selectors.DefaultSelector()
+        self.data = {}
+        # Heads are answered in the order of the requests; so many at once as a server's backlog takes.
+        for begin in range(0, len(requests), 100):
+            opened = []
+            for path, header in requests[begin : begin + 100]:
+                connection = socket.create_connection(("127.0.0.1", hub.port), 30)
+                connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\n{header}\r\n\r\n".encode())
+                self.data[connection] = bytearray()
+                self.selector.register(connection, selectors.EVENT_READ)
+                opened.append(connection)
+            self.read_until(lambda: all(b"\r\n\r\n" in self.data[connection] for connection in opened))
+        refused = [bytes(data[:200]) for data in self.data.values() if not data.startswith(b"HTTP/1.1 200")]
+        if refused:
+            sys.exit(f"a stream is refused: {refused[0]}")
+
+    def read_until(self, is_done, seconds=120):
+        end = time.monotonic() + seconds
+        while not is_done():
+            if time.monotonic() > end:
+                sys.exit("streams lack messages")
+            for key, _ in self.selector.select(0.05):
+                bytes_read = key.fileobj.recv(1 << 18)
+                if not bytes_read:
+                    sys.exit("a stream has ended")
+                self.data[key.fileobj] += bytes_read
+
+    def counts(self, mark):
+        return [data.count(mark) for data in self.data.values()]
+
+    def close(self):
+        self.selector.close()
+        for connection in self.data:
+            connection.close()
+
+
+def measure_streams(hub, name, requests, messages):
+    """What it costs to hold streams open, and to send to all of them."""
+    cost(hub)
+    _, before = cost(hub)
+    streams = Streams(hub, requests)
+    time.sleep(1)
+    idle, resident = cost(hub)
+    for number in range(messages):
+        # Streams begin with what came before them, so that each measure has its own name.
+        mark = f"Message {number} for {name}.".encode()
+        hub.send(f"{mark.decode()} A title of a usual length", text="And a text that says a little more.")
+        # Counting all that has come each time would cost more than reading it.
+        streams.read_until(lambda: all(mark in data[-4096:] for data in streams.data.values()))
+    counts = streams.counts(f" for {name}.".encode())
+    busy, _ = cost(hub)
+    streams.close()
+    if set(counts) != {messages}:
+        sys.exit(f"streams got between {min(counts)} and {max(counts)} of {messages} messages")
+    return busy - idle, (resident - before) / len(requests), len(requests) * messages
+
+
+def page_size(hub, failures):
+    hub.announce([f"Category-{number}" for number in range(CATEGORIES - 6)])
+    for number in range(SHOWN):
+        hub.send(f"A headline of a usual length, number {number}", text="A sentence or two of text. " * 5, link="https://example.org/news")
+    times = []
+    connection = http.client.HTTPConnection("127.0.0.1", hub.port)
+    for _ in range(200):
+        begin = time.perf_counter()
+        connection.request("GET", "/-/news/")
+        reply = connection.getresponse()
+        first = time.perf_counter()
+        page = reply.read().decode()
+        times.append((1000 * (first - begin), 1000 * (time.perf_counter() - begin)))
+    if page.count('<li class="message') != SHOWN + 1 or page.count('role="switch"') != CATEGORIES:
+        sys.exit("the page is not the one to be measured")
+    sizes = {"page": len(page.encode())}
+    for path in re.findall(r'(?:href|src)="(/-/assets/[^"]+)"', page):
+        connection.request("GET", path)
+        sizes[path.split("/")[-1].split(".")[0]] = len(connection.getresponse().read())
+    first, last = (statistics.median(column) for column in zip(*times))
+    print(f"{sum(sizes.values()):,} bytes: " + ", ".join(f"{name} {size:,}" for name, size in sizes.items()))
+    print(f"first byte {first:.1f} ms, last byte {last:.1f} ms (median of {len(times)})")
+    if sum(sizes.values()) > BYTES:
+        failures.append(f"more than {BYTES} bytes")
+    if first > FIRST_BYTE_MS:
+        failures.append(f"more than {FIRST_BYTE_MS} ms to the first byte")
+
+
+def first_paint(hub, failures):
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        print("first paint: no Chromium here")
+        return
+    import browsers
+
+    browser = browsers.chromium()
+    try:
+        visitor, times = browser.new_visitor(), []
+        for _ in range(21):
+            tab = visitor.open(hub.home)
+            tab.activate()
+            tab.wait("performance.getEntriesByName('first-paint').length")
+            times.append(tab.js("performance.getEntriesByName('first-paint')[0].startTime"))
+            tab.close()
+        # Of the first one the browser itself is a part.
+        median = statistics.median(times[1:])
+        print(f"first paint {median:.0f} ms (median of {len(times) - 1}; {min(times):.0f} to {max(times):.0f})")
+        if median > FIRST_BYTE_MS:
+            failures.append(f"more than {FIRST_BYTE_MS} ms to the first paint")
+    finally:
+        browser.close()
+
+
+def latency(hub, cookie, failures):
+    streams, times = Streams(hub, [("/-/news/events", f"Cookie: {cookie}")]), []
+    for number in range(200):
+        mark = f"Mark {number}.".encode()
+        begin = time.perf_counter()
+        hub.send(mark.decode())
+        streams.read_until(lambda: streams.counts(mark) == [1])
+        times.append(1000 * (time.perf_counter() - begin))
+    streams.close()
+    times.sort()
+    print(f"from a send to a page: {times[100]:.1f} ms p50, {times[197]:.1f} ms p99")
+    if times[100] > LATENCY_MS:
+        failures.append(f"more than {LATENCY_MS} ms p50 from a send to a page")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--count", type=int, default=2_000)
+    parser.add_argument("--messages", type=int, default=50)
+    options = parser.parse_args()
+    failures = []
+    # So that the hub and the browser end with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    with tempfile.TemporaryDirectory() as folder:
+        hub = Hub(os.path.abspath(options.program), folder)
+        try:
+            page_size(hub, failures)
+            first_paint(hub, failures)
+            cookies = sessions(hub, options.count)
+            pages = [("/-/news/events", f"Cookie: {cookie}") for cookie in cookies]
+            Streams(hub, pages).close()
+            token = f"Authorization: {hub.token()}\r\nNewswire-Push-Channel: {CHANNEL}"
+            agents = []
+            for number in range(options.count):
+                body = {
+                    "installationId": f"agent-{number}", "platform": "stream", "pushChannel": CHANNEL, "tags": ["World"],
+                    "templates": {"newswire": {"body": TEMPLATE}},
+                }
+                agents.append((f"/news/installations/agent-{number}/stream", token))
+                hub.call("PUT", f"/installations/agent-{number}", body)
+            latency(hub, cookies[0], failures)
+            figures = {}
+            for name, requests in (("agents", agents), ("pages", pages)):
+                hub.stop()
+                hub.start()
+                figures[name] = cpu, memory, count = measure_streams(hub, name, requests, options.messages)
+                print(f"{name}: {1000 * cpu / count:.1f} µs of CPU a message and stream, {memory:,.0f} bytes resident a stream")
+            for place, what in enumerate(("CPU", "memory")):
+                ratio = figures["pages"][place] / figures["agents"][place]
+                print(f"{what}: {ratio:.2f} x agents (aim: ≤ {SHARE})")
+                if ratio > SHARE:
+                    failures.append(f"pages cost {ratio:.2f} times the {what} of agents")
+        finally:
+            hub.stop()
+    sys.exit("; ".join(failures) if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
