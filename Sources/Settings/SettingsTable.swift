@@ -95,7 +95,7 @@ package enum HubSettings {
         )
     package static let pages = OpenSetting(.hub, "pages", .word as SettingFormat<PageAccess>)
         .summary(
-            "Who may read the hub's feeds without an account: nobody (off), requests with a token that has Listen (invited), or everybody (public). Without it: invited, and programs of this machine where 'listen' is its own address and no proxy is named."
+            "Who may read the hub's pages and feeds without an account: nobody (off), requests with a token that has Listen (invited), or everybody (public). Without it: invited, and programs of this machine where 'listen' is its own address and no proxy is named."
         )
     package static let webSubHub = OpenSetting(.hub, "websub-hub", .webSubHub)
         .summary("The WebSub hub that the hub's feeds name, which their readers can subscribe at.")

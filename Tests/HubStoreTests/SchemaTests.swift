@@ -163,6 +163,7 @@ struct SchemaTests {
     private static let deliveries = [
         Hot(name: "open deliveries", sql: DeliveryQuery.open, indexes: ["delivery_open"]),
         Hot(name: "platforms with open deliveries", sql: DeliveryQuery.openPlatforms, indexes: ["delivery_open"]),
+        Hot(name: "push backlog", sql: DeliveryQuery.backlog, indexes: ["delivery_open"]),
         Hot(name: "block", sql: DeliveryQuery.block, indexes: ["sqlite_autoindex_deliveryBlock_1"]),
         Hot(name: "next block", sql: DeliveryQuery.nextBlock, indexes: ["sqlite_autoindex_deliveryBlock_1"]),
         Hot(name: "retries of a block", sql: DeliveryQuery.retrying),

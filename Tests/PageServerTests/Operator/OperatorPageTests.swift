@@ -1,0 +1,124 @@
+import HubClient
+import HubProtocol
+import Testing
+
+@testable import PageServer
+
+/// What the operator's pages show.
+struct OperatorPageTests {
+    private static let handle = String(repeating: "0123456789ABCDEF", count: 4)
+
+    private static func phone(_ id: String) throws -> Installation {
+        Installation(
+            id: try InstallationID(id),
+            userID: try UserID("ann"),
+            platform: .apns,
+            pushChannel: .handle(handle),
+            tags: [try Tag("World")],
+            templates: ["<script>alert(1)</script>": InstallationTemplate(body: #"{"aps":{"alert":"$(title)"}}"#)]
+        )
+    }
+
+    @Test func `devices are found by tag, user, handle and id, with short handles`() async throws {
+        try await OperatorHub.run { hub in
+            let browser = try await OperatorBrowser(hub)
+            try await hub.client.put(try Self.phone("phone-1"))
+            for query in ["by=tag&q=World", "by=user&q=ann", "by=handle&q=\(Self.handle)", ""] {
+                let reply = try await browser.get("devices?\(query)")
+                #expect(reply.status == 200 && reply.body.contains("/-/news/admin/devices/phone-1"), "\(query)")
+                let rows = reply.body.split(separator: "<tbody>").last ?? ""
+                #expect(rows.contains(Self.handle.prefix(16)) && !rows.contains(Self.handle), "\(query)")
+                #expect(!reply.body.contains("<script>"), "\(query)")
+            }
+            let none = try await browser.get("devices?by=tag&q=Sports")
+            #expect(none.status == 200 && none.body.contains("No device was found."))
+            let byID = try await browser.get("devices?by=id&q=phone-1")
+            #expect(byID.status == 303 && byID.location == "/-/news/admin/devices/phone-1")
+            let device = try await browser.get("devices/phone-1")
+            #expect(device.status == 200 && device.body.contains(Self.handle))
+            #expect(device.body.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !device.body.contains("<script>"))
+            for (path, status) in [
+                ("devices/none", 404), ("registrations/none", 404), ("devices?by=tag&q=a%20b", 400),
+                ("devices?from=%26direct", 400),
+            ] {
+                let reply = try await browser.get(path)
+                #expect(reply.status == status, "\(path)")
+            }
+        }
+    }
+
+    @Test func `messages are listed page by page, and explained for a device`() async throws {
+        try await OperatorHub.run { hub in
+            let browser = try await OperatorBrowser(hub)
+            try await hub.client.put(try Self.phone("phone-1"))
+            for _ in 0..<25 {
+                _ = try await hub.client.send(Array(#"{"title":"x"}"#.utf8), tags: "World", idempotencyKey: nil)
+            }
+            let first = try await browser.get("messages?device=phone-1")
+            #expect(first.body.split(separator: "<tr>").count - 2 == 20)
+            let all = try await hub.client.newestMessages(25)
+            let place = try #require(all[19].position)
+            #expect(first.body.contains("messages?before=\(place)&amp;device=phone-1"))
+            let second = try await browser.get("messages?before=\(place)")
+            #expect(second.body.split(separator: "<tr>").count - 2 == 5)
+            for message in all.suffix(5) { #expect(second.body.contains("messages/\(message.id)\"")) }
+            let explained = try await browser.get("messages/\(all[0].id)?device=phone-1")
+            #expect(explained.status == 200 && explained.body.contains("This device"))
+            let strange = try await browser.get("messages/\(all[0].id)?device=%22%3E%3Cscript%3E")
+            #expect(strange.status == 200 && !strange.body.contains("<script>"))
+            for (path, status) in [("messages?before=0", 400), ("messages?before=x", 400), ("messages/!", 404)] {
+                let reply = try await browser.get(path)
+                #expect(reply.status == status, "\(path)")
+            }
+        }
+    }
+
+    @Test func `overview and categories show what the command line tells`() async throws {
+        try await OperatorHub.run { hub in
+            let browser = try await OperatorBrowser(hub)
+            try await hub.client.put(try Self.phone("phone-1"))
+            _ = try await hub.client.setCategories(["World", "Weather"], publisher: "desk")
+            let message = Array(#"{"title":"<i>Storm","messageParam":"x"}"#.utf8)
+            _ = try await hub.client.send(message, tags: "World", idempotencyKey: nil)
+            let overview = try await hub.client.overview()
+            #expect(overview.hub == "news" && overview.accepted == 1)
+            #expect(overview.installations == ["apns": 1] && overview.log.bytes > 0)
+            let page = try await browser.get("")
+            #expect(page.status == 200 && page.body.contains("<dt>Accepted</dt><dd dir=\"auto\">1</dd>"))
+            #expect(page.cacheControl == "no-store")
+            let categories = try await browser.get("categories")
+            #expect(categories.body.contains("by=tag&amp;q=Weather") && categories.body.contains("1 apns"))
+            #expect(categories.body.contains(": Storm") && !categories.body.contains("<i>"))
+            let away = try await browser.get("categories?from=999999999999")
+            #expect(away.status == 200)
+        }
+    }
+
+    @Test func `publishers show their failed feeds first`() async throws {
+        try await OperatorHub.run { hub in
+            let browser = try await OperatorBrowser(hub)
+            var failing = PublisherReport.Feed(category: "World", url: "https://b.example/", state: "failing")
+            failing.error = "<u>404"
+            let well = PublisherReport.Feed(category: "World", url: "https://a.example/", state: "well")
+            let report = PublisherReport(
+                schedule: .watch,
+                lastPass: hub.clock.now.wholeSecond,
+                exitCode: 0,
+                outbox: 0,
+                feeds: [well, failing]
+            )
+            let isTaken = try await hub.client.report(report, publisher: "news desk", timeout: .seconds(600))
+            #expect(isTaken)
+            let list = try await browser.get("publishers")
+            #expect(list.body.contains("/-/news/admin/publishers/news%20desk") && list.body.contains("1 of 2"))
+            let one = try await browser.get("publishers/news%20desk")
+            let (bad, good) = (one.body.firstRange(of: "b.example"), one.body.firstRange(of: "a.example"))
+            #expect(one.body.contains("&lt;u&gt;404") && !one.body.contains("<u>"))
+            let badStart = try #require(bad?.lowerBound)
+            let goodStart = try #require(good?.lowerBound)
+            #expect(badStart < goodStart)
+            let none = try await browser.get("publishers/none")
+            #expect(none.status == 404)
+        }
+    }
+}
