@@ -178,7 +178,8 @@ let package = Package(
             name: "Demonstration",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
-                "FeedPublisher", "SubscriberAgent", "Settings", "AppBackend", "MountedBackend", .hummingbird, .log, .nioCore,
+                "FeedPublisher", "SubscriberAgent", "Settings", "AppBackend", "MountedBackend", .hummingbird, .log,
+                .nioCore,
                 .serviceLifecycle,
             ]
         ),
@@ -297,7 +298,8 @@ let package = Package(
         .testTarget(
             name: "PageServerTests",
             dependencies: [
-                "PageServer", "WebPages", "AppBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer",
+                "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting",
+                "HubServer",
                 "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),

@@ -20,6 +20,7 @@ import browsers
 import lasting  # noqa: F401
 import looks  # noqa: F401
 import reading  # noqa: F401
+import webpush  # noqa: F401
 from cases import CASES, Try
 from hub import Hub
 

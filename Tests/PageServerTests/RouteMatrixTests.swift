@@ -26,10 +26,14 @@ struct RouteMatrixTests {
         // Browsers ask for it without cookies.
         "GET /-/:hub/manifest.webmanifest": 200,
         "GET /-/:hub/feeds/:file": 404,
+        // Nobody can sign in at these hubs.
+        "GET /-/:hub/sign-in": 404, "POST /-/:hub/sign-in": 404, "POST /-/:hub/sign-out": 303,
+        "GET /-/:hub/devices": 404, "POST /-/:hub/devices/remove": 404, "POST /-/:hub/notify": 404,
+        "GET /-/:hub/secure/:id": 404,
     ]
 
     private static func path(_ route: PageRoute, _ hub: String) -> String {
-        route.address.replacing(":hub", with: hub).replacing(":file", with: "World.atom")
+        route.address.replacing(":hub", with: hub).replacing(":file", with: "World.atom").replacing(":id", with: "7")
     }
 
     private static func name(_ route: PageRoute) -> String { "\(route.method.rawValue) \(route.address)" }

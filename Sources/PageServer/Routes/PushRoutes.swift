@@ -19,8 +19,8 @@ enum PushRoutes {
     ]
 
     private static func key(_ request: PageRequest) async throws -> Response {
-        guard try await request.visitor != nil else { return Response(status: .unauthorized) }
-        guard let key = try await request.hub.browserKey() else { return Response(status: .notFound) }
+        guard try await request.visitor != nil else { return ReaderRoutes.status(.unauthorized) }
+        guard let key = try await request.hub.browserKey() else { return ReaderRoutes.status(.notFound) }
         var headers = PageHeaders.common("application/json; charset=utf-8")
         headers[.cacheControl] = "no-store"
         let body = JSONText.object([("publicKey", JSONText.string(key))])
@@ -40,13 +40,13 @@ enum PushRoutes {
 
     private static func subscribe(_ request: PageRequest) async throws -> Response {
         try request.checkOrigin()
-        guard let visitor = try await request.visitor else { return Response(status: .unauthorized) }
+        guard let visitor = try await request.visitor else { return ReaderRoutes.status(.unauthorized) }
         guard let body = try? await request.request.body.collect(upTo: maximumBody) else {
-            return Response(status: .contentTooLarge)
+            return ReaderRoutes.status(.contentTooLarge)
         }
         guard
             let subscription = try? JSONDecoder().decode(Subscription.self, from: Data(body.readableBytesView))
-        else { return Response(status: .badRequest) }
+        else { return ReaderRoutes.status(.badRequest) }
         let channel = BrowserPushChannel(
             endpoint: subscription.endpoint,
             p256dh: subscription.keys.p256dh,
@@ -55,11 +55,11 @@ enum PushRoutes {
         do {
             try await store(channel, of: visitor, request)
         } catch HubClientError.refused(400, _, _, _) {
-            return Response(status: .badRequest)
+            return ReaderRoutes.status(.badRequest)
         } catch let refusal as BackendRefusal where refusal.status.kind == .clientError {
-            return Response(status: refusal.status)
+            return ReaderRoutes.status(refusal.status)
         }
-        return Response(status: .noContent)
+        return ReaderRoutes.status(.noContent)
     }
 
     /// Stores a subscription at the hub, then here.
@@ -87,12 +87,12 @@ enum PushRoutes {
     }
 
     private static func unsubscribe(_ request: PageRequest) async throws -> Response {
-        try request.checkOrigin()
-        guard let visitor = try await request.visitor else { return Response(status: .unauthorized) }
+        _ = try await request.form()
+        guard let visitor = try await request.visitor else { return ReaderRoutes.status(.unauthorized) }
         if let browser = visitor.session.browser {
             try await request.registrar.remove(browser, of: visitor.session)
             try await request.pages.store.setBrowser(nil, of: visitor.session)
         }
-        return Response(status: .noContent)
+        return ReaderRoutes.status(.noContent)
     }
 }

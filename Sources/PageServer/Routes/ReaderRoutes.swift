@@ -137,7 +137,7 @@ enum ReaderRoutes {
     }
 
     /// An answer for the page's script alone.
-    private static func status(_ status: HTTPResponse.Status) -> Response {
+    static func status(_ status: HTTPResponse.Status) -> Response {
         var headers: HTTPFields = [.cacheControl: "no-store"]
         headers[.xContentTypeOptions] = "nosniff"
         return Response(status: status, headers: headers)

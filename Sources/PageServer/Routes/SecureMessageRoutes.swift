@@ -20,7 +20,7 @@ enum SecureMessageRoutes {
         // What is not a number is 0, as in the app backend, and leads through the same steps.
         let id = id(request.context.parameters.get("id")) ?? 0
         guard let user = try await request.signedIn() else {
-            if isScript { return Response(status: .unauthorized) }
+            if isScript { return ReaderRoutes.status(.unauthorized) }
             var page = SignInPage(frame: SignInRoutes.frame(request, try await request.visitor))
             page.secure = "\(id)"
             return request.page(page, status: .unauthorized)
@@ -29,7 +29,7 @@ enum SecureMessageRoutes {
             throw PageRefusal(.forbidden, request.frame, "Read it with https", "Others could read it on its way.")
         }
         guard let text = try await user.backend.securePayload(id, of: user.caller.name, request.context) else {
-            if isScript { return Response(status: .notFound) }
+            if isScript { return ReaderRoutes.status(.notFound) }
             throw PageRefusal(
                 .notFound,
                 request.frame(for: user.visitor),

@@ -6,6 +6,7 @@ import HubProtocol
 import HubRouting
 import HubTestServer
 import Logging
+import MountedBackend
 import OutboundHTTP
 import Synchronization
 import Testing
@@ -25,12 +26,14 @@ struct PagesHub: Sendable {
     let clock: TestClock
     /// Of the hub `news`, with Manage.
     let client: HubClient
+    private let database: String
     private let port: Int
     private let http: OutboundClient
 
-    /// Runs it for the length of `body`.
+    /// Runs it for the length of `body`; `users` can sign in at `news`, each with the name as the password.
     static func run(
         _ access: PageAccess? = .invited,
+        users: [String] = [],
         configure: (inout HubConfiguration) -> Void = { _ in },
         _ body: (PagesHub) async throws -> Void
     ) async throws {
@@ -44,7 +47,15 @@ struct PagesHub: Sendable {
         configure(&configuration)
         let service = try await HubService(configuration, logger: .quiet)
         let store = try PageStore(path: scratch.file("pages.sqlite"))
-        let pages = try PageServer(store: store, on: service, configuration, clock: clock.backend, logger: .quiet)
+        let backend = users.isEmpty ? nil : try await mount(users, in: scratch, on: service)
+        let pages = try PageServer(
+            store: store,
+            on: service,
+            configuration,
+            backend: backend,
+            clock: clock.backend,
+            logger: .quiet
+        )
         let (ports, port) = AsyncStream<Int>.makeStream()
         let running = Task {
             defer { port.finish() }
@@ -61,7 +72,15 @@ struct PagesHub: Sendable {
             let strings = try service.connectionStrings(endpoint: "http://127.0.0.1:\(bound)/")
             let full = try #require(strings.first { $0.keyName == AccessRule.defaultFullName })
             let client = try HubClient(connection: full, hub: name, http: http)
-            let hub = PagesHub(service: service, pages: pages, clock: clock, client: client, port: bound, http: http)
+            let hub = PagesHub(
+                service: service,
+                pages: pages,
+                clock: clock,
+                client: client,
+                database: scratch.file("backend.sqlite"),
+                port: bound,
+                http: http
+            )
             try await hub.disable("closed")
             result = .success(try await body(hub))
         } catch {
@@ -73,7 +92,29 @@ struct PagesHub: Sendable {
         try result.get()
     }
 
+    private static func mount(
+        _ users: [String],
+        in scratch: ScratchFolder,
+        on service: HubService
+    ) async throws -> BackendMount {
+        // One derivation takes microseconds.
+        let hasher = PasswordHasher(parameters: ScryptParameters(rounds: 2, blockSize: 1, parallelism: 1))
+        let files = BackendMount.Files(database: scratch.file("backend.sqlite"), key: scratch.file("backend.key"))
+        let accounts = Accounts(store: try BackendStore(path: scratch.file("backend.sqlite")), hasher: hasher)
+        for user in users {
+            let name = try #require(UserName(user))
+            let password = try #require(Password(user))
+            try await accounts.add(name, password: password, mayNotifyOthers: user == users.first)
+        }
+        var configuration = BackendConfiguration()
+        configuration.hasher = hasher
+        return BackendMount(files, on: service, configuration: configuration, logger: .quiet)
+    }
+
     var store: PageStore { pages.store }
+
+    /// The accounts of the users who can sign in.
+    func accounts() throws -> Accounts { Accounts(store: try BackendStore(path: database)) }
 
     var authority: String { "127.0.0.1:\(port)" }
 

@@ -1,0 +1,211 @@
+import AppBackend
+import GRDB
+import HubProtocol
+import HubTestServer
+import OutboundHTTP
+import Testing
+import WebPages
+
+@testable import PageServer
+
+/// People who sign in at the pages.
+struct UserTests {
+    /// Signs in, and gives the cookie.
+    private func signIn(_ hub: PagesHub, _ user: String, cookie: String? = nil) async throws -> String {
+        let reply = try await hub.send("POST", "/-/news/sign-in", cookie: cookie, form: "user=\(user)&password=\(user)")
+        try #require(reply.status == 303, "\(reply.body)")
+        return String(try #require(reply.headers["Set-Cookie"]).prefix { $0 != ";" })
+    }
+
+    private func page(_ hub: PagesHub, _ cookie: String?) async throws -> Reply {
+        try await hub.send("GET", "/-/news/", cookie: cookie)
+    }
+
+    @Test func `an account is an invitation until its owner signs out`() async throws {
+        try await PagesHub.run(users: ["alice"]) { hub in
+            let before = try await page(hub, nil)
+            #expect(before.status == 401 && before.body.contains("/-/news/sign-in"))
+            let cookie = try await signIn(hub, "alice")
+            let inside = try await page(hub, cookie)
+            #expect(inside.status == 200 && inside.body.contains("Signed in as <strong>alice</strong>"))
+            let left = try await hub.send("POST", "/-/news/sign-out", cookie: cookie)
+            #expect(left.status == 303 && left.headers["Set-Cookie"]?.contains("Max-Age=0") == true)
+            let after = try await page(hub, cookie)
+            #expect(after.status == 401)
+            #expect(try await hub.sessions().isEmpty)
+            let name = try #require(UserName("alice"))
+            let (devices, tokens) = (
+                try await hub.accounts().devices(of: name), try await hub.accounts().tokens(of: name)
+            )
+            #expect(devices.isEmpty && tokens.isEmpty)
+        }
+    }
+
+    @Test func `a sign-in renews the cookie, and the session keeps its choice and its installation`() async throws {
+        try await PagesHub.run(users: ["alice"]) { hub in
+            let old = try await hub.reader(of: "World")
+            let before = try await hub.sessions()
+            let new = try await signIn(hub, "alice", cookie: old)
+            #expect(new != old)
+            #expect(try await hub.sessions() == before)
+            let (stale, fresh) = (try await page(hub, old), try await page(hub, new))
+            #expect(stale.status == 401 && fresh.status == 200)
+            let name = try #require(UserName("alice"))
+            let devices = try await hub.accounts().devices(of: name)
+            #expect(devices.map(\.id) == Array(before.keys))
+            _ = try await hub.send("POST", "/-/news/sign-out", cookie: new)
+            let reader = try await page(hub, new)
+            #expect(reader.status == 200 && !reader.body.contains("Signed in as"))
+            let rest = try await hub.accounts().devices(of: name)
+            #expect(rest.isEmpty)
+            let id = try #require(before.keys.first)
+            #expect(try await hub.hasInstallation(id))
+        }
+    }
+
+    @Test func `a new password, a revoked token and the end of the account sign out at once`() async throws {
+        let ends: [(String, @Sendable (Accounts, UserName) async throws -> Void)] = [
+            ("password", { try await $0.setPassword(of: $1, to: Password(new: "another password")) }),
+            (
+                "token",
+                { accounts, name in
+                    for token in try await accounts.tokens(of: name) {
+                        try await accounts.revokeToken(token.id, of: name)
+                    }
+                }
+            ),
+            ("account", { try await $0.remove($1) }),
+        ]
+        for (label, end) in ends {
+            try await PagesHub.run(users: ["alice", "bob"]) { hub in
+                let cookie = try await signIn(hub, "alice", cookie: try await hub.reader(of: "World"))
+                try await end(try hub.accounts(), try #require(UserName("alice")))
+                let reply = try await page(hub, cookie)
+                #expect(reply.status == 200 && !reply.body.contains("Signed in as"), "\(label)")
+                let users = try await hub.store.read {
+                    try String.fetchAll($0, sql: "SELECT user FROM session WHERE user <> ''")
+                }
+                #expect(users.isEmpty, "\(label)")
+            }
+        }
+    }
+
+    @Test func `wrong passwords are told, and slowed`() async throws {
+        try await PagesHub.run(.public, users: ["alice"]) { hub in
+            var last: Reply?
+            for _ in 1...12 {
+                last = try await hub.send("POST", "/-/news/sign-in", form: "user=alice&password=wrong")
+                if last?.status == 429 { break }
+                #expect(last?.status == 401 && last?.headers["Set-Cookie"] == nil)
+                #expect(last?.body.contains("not right") == true && last?.body.contains(#"value="alice""#) == true)
+            }
+            #expect(last?.status == 429 && last?.headers["Retry-After"] != nil)
+            #expect(try await hub.sessions().isEmpty)
+        }
+    }
+
+    @Test func `the file alone signs nobody in`() throws {
+        let (secret, other) = (SessionSecret.random(), SessionSecret.random())
+        let sealed = try TokenSeal.seal("the token", with: secret)
+        #expect(TokenSeal.open(sealed, with: secret) == "the token")
+        #expect(TokenSeal.open(sealed, with: other) == nil)
+        #expect(!sealed.contains(Array("the token".utf8)))
+    }
+
+    @Test func `devices are listed, and those of others cannot be removed`() async throws {
+        try await PagesHub.run(users: ["alice", "bob"]) { hub in
+            let (alice, second) = (try await signIn(hub, "alice"), try await signIn(hub, "alice"))
+            let bob = try await signIn(hub, "bob")
+            let name = try #require(UserName("alice"))
+            let list = try await hub.send("GET", "/-/news/devices", cookie: alice)
+            #expect(list.status == 200 && list.body.contains("this browser"))
+            #expect(list.body.ranges(of: "stream").count >= 2)
+            let ids = try await hub.accounts().devices(of: name).map(\.id)
+            #expect(ids.count == 2)
+            for id in ids {
+                let form = "kind=installation&id=\(id)"
+                _ = try await hub.send("POST", "/-/news/devices/remove", cookie: bob, form: form)
+            }
+            let kept = try await hub.accounts().devices(of: name).count
+            #expect(kept == 2)
+            // The page itself has no button.
+            let other = try #require(ids.first { list.body.contains($0) })
+            let form = "kind=installation&id=\(other)"
+            _ = try await hub.send("POST", "/-/news/devices/remove", cookie: alice, form: form)
+            let rest = try await hub.accounts().devices(of: name).count
+            #expect(rest == 1)
+            let out = try await page(hub, second)
+            #expect(out.status == 401)
+        }
+    }
+
+    @Test func `a message to a user is sent with a line for each platform, and is on the user's page`() async throws {
+        try await PagesHub.run(users: ["alice", "bob"]) { hub in
+            let (alice, bob) = (try await signIn(hub, "alice"), try await signIn(hub, "bob"))
+            let form = "user=bob&text=lunch%3F&platform=stream&platform=apns"
+            let sent = try await hub.send("POST", "/-/news/notify", cookie: alice, form: form)
+            #expect(sent.status == 200 && sent.body.contains("</span> accepted"))
+            #expect(sent.body.contains("</span> skipped: The hub has no credentials"))
+            let read = try await page(hub, bob)
+            #expect(read.body.contains("From alice: lunch?") && read.body.contains("For you"))
+            let others = try await page(hub, alice)
+            #expect(!others.body.contains("lunch?"))
+            for (label, form) in [
+                ("no right", "user=alice&text=x&platform=stream"), ("no platform", "user=bob&text=x"),
+                ("no text", "user=bob&text=%20&platform=stream"), ("odd platform", "user=bob&text=x&platform=all"),
+                ("odd name", "user=a%20%7C%7C%20b&text=x&platform=stream"),
+            ] {
+                let refused = try await hub.send("POST", "/-/news/notify", cookie: bob, form: form)
+                #expect((400..<500).contains(refused.status) && refused.body.contains("Not sent"), "\(label)")
+            }
+        }
+    }
+
+    @Test func `a secure message asks for a sign-in, and is for its addressee`() async throws {
+        try await PagesHub.run(.public, users: ["alice", "bob"]) { hub in
+            let asked = try await hub.send("GET", "/-/news/secure/7")
+            #expect(asked.status == 401 && asked.body.contains(#"name="secure" value="7""#))
+            let form = "user=alice&password=alice&secure=7"
+            let signedIn = try await hub.send("POST", "/-/news/sign-in", form: form)
+            #expect(signedIn.headers["Location"] == "/-/news/secure/7")
+            let cookie = String(try #require(signedIn.headers["Set-Cookie"]).prefix { $0 != ";" })
+            let missing = try await hub.send("GET", "/-/news/secure/7", cookie: cookie)
+            #expect(missing.status == 404)
+            let odd = try await hub.send("POST", "/-/news/sign-in", form: "user=bob&password=bob&secure=..%2Fx")
+            #expect(odd.headers["Location"] == "/-/news/")
+        }
+    }
+
+    @Test func `a browser's subscription is one installation, and of the newest session`() async throws {
+        try await PagesHub.run { hub in
+            let (first, second) = (try await hub.reader(of: "World"), try await hub.reader(of: "Sports"))
+            let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+            let body =
+                #"{"endpoint":"https://push.example/1","keys":{"p256dh":"\#(key)","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}"#
+            func browsers() async throws -> [String] {
+                try await hub.store.read {
+                    try String.fetchAll($0, sql: "SELECT browser FROM session WHERE browser <> ''")
+                }
+            }
+            for _ in 1...2 {
+                let stored = try await hub.send("PUT", "/-/news/push", cookie: first, form: body)
+                #expect(stored.status == 204, "\(stored.status)")
+            }
+            let own = try await browsers()
+            #expect(own.count == 1)
+            let again = try await hub.send("PUT", "/-/news/push", cookie: second, form: body)
+            #expect(again.status == 204)
+            let now = try await browsers()
+            #expect(now.count == 1 && now != own)
+            #expect(try await !hub.hasInstallation(own[0]))
+            #expect(try await hub.hasInstallation(now[0]))
+            for odd in ["", "{}", "[]", #"{"endpoint":"http://push.example/1","keys":{"p256dh":"x","auth":"y"}}"#] {
+                let refused = try await hub.send("PUT", "/-/news/push", cookie: first, form: odd)
+                #expect(refused.status == 400, "\(odd)")
+            }
+            let ended = try await hub.send("DELETE", "/-/news/push", cookie: second)
+            #expect(ended.status == 204)
+            #expect(try await !hub.hasInstallation(now[0]))
+        }
+    }
+}
