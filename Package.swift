@@ -135,7 +135,7 @@ let package = Package(
             name: "PageServer",
             dependencies: [
                 "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages", "SQLiteFiles",
-                "NetworkAddresses", .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore,
+                "NetworkAddresses", .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
 

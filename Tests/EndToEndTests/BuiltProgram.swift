@@ -209,21 +209,27 @@ final class ScratchFolder {
 }
 
 /// A port that was free a moment ago, for a server that must come back to the same one.
+///
+/// It is below those that the system gives to connections (`ip_local_port_range`), which other tests make meanwhile.
 func freePort() throws -> Int {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+    for _ in 0..<100 {
+        let port = UInt16.random(in: 10_000..<32_000)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) == 0 }
         }
+        if isBound { return Int(port) }
     }
-    try #require(isBound)
-    return Int(UInt16(bigEndian: address.sin_port))
+    throw NoFreePort()
 }
+
+private struct NoFreePort: Error {}
 
 /// A socket that is connected to a port of this machine.
 func connectedSocket(_ port: Int) throws -> Int32 {

@@ -21,7 +21,7 @@ import Testing
 
     @Test func `the catalogue has every code that is declared, once and by its name`() throws {
         let source = try Self.text("Sources/HubProtocol/ProtocolError+Code.swift")
-        let declared = source.matches(of: /static let (\w+) = Code\(([0-9_]+),(?: status: \d+,)? "(\w+)"/)
+        let declared = source.matches(of: /static let (\w+) = Code\(\s*([0-9_]+),(?:\s*status: \d+,)?\s*"(\w+)"/)
         #expect(source.matches(of: /= Code\(/).count == declared.count)
         #expect(declared.map { $0.output.1 } == declared.map { $0.output.3 })
         #expect(declared.map { String($0.output.1) } == ProtocolError.Code.all.map(\.name))

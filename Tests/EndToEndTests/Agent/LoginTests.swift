@@ -70,7 +70,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `a user logs in, is notified by name, reads secure notifications and logs out`() async throws {
-        let hub = try await start(["hub", "--port", "0"])
+        let hub = try await start(["hub", "--port", "0", "--no-app-backend"])
         try await addUser("alice")
         try await addUser("desk", "--may-notify")
         var backend = try await start(["backend", "--port", "0", "--host-names", "localhost"])
@@ -153,7 +153,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `a wrong password, and a login at a place without an app backend, change nothing`() async throws {
-        let hub = try await start(["hub", "--port", "0"])
+        let hub = try await start(["hub", "--port", "0", "--no-app-backend"])
         try await addUser("alice")
         let backend = try await start(["backend", "--port", "0"])
         let plain = ["--backend", "http://127.0.0.1:\(try port(of: backend))"]
