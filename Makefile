@@ -20,6 +20,8 @@ ORACLES := .build/oracles
 # What the tests of the pages need beside Firefox and Chromium, and how often each of them is run.
 BROWSERS := .build/browsers
 ROUNDS ?= 1
+# How often a case may fail before it has failed.
+TRIES ?= 1
 # Prints what failed and the sum; .build/test.log has all of it.
 RUN_TESTS = set -o pipefail; \
 	if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
@@ -57,7 +59,7 @@ test-browser: oracles ## the pages of the built program, in Firefox and Chromium
 	python=python3; [ ! -x $(ORACLES)/bin/python ] || python=$(ORACLES)/bin/python; \
 	.ci/browser/install $(BROWSERS) "$$python" || { status=$$?; [ $$status != 75 ] || exit 0; exit $$status; }; \
 	axe=$(BROWSERS)/axe/axe_playwright_python/axe.min.js; [ ! -f $$axe ] || set -- --axe $$axe; \
-	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Browser/run.py "$$program" "$$@" --rounds $(ROUNDS)
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Browser/run.py "$$program" "$$@" --rounds $(ROUNDS) --tries $(TRIES)
 
 # Without them the tests that need them are skipped.
 oracles: ## what judges encryption and signatures in the tests: a virtual environment of Python in .build/oracles

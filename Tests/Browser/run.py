@@ -67,7 +67,22 @@ class Runner:
         self.browsers.clear()
 
     def attempt(self, case, number):
-        begin, folder = time.monotonic(), tempfile.mkdtemp(prefix="newswire-pages-")
+        for left in reversed(range(self.options.tries)):
+            begin = time.monotonic()
+            reasons = self.play(case)
+            if not reasons:
+                self.passed += 1
+                if self.options.verbose:
+                    print(f"✔ {self.kind}: {case.name} ({time.monotonic() - begin:.1f} s)", flush=True)
+                return
+            again = "; once more" if left else ""
+            lines = [f"✘ {self.kind}, round {number + 1}: {case.name}{again}", *(f"↳ {r}" for r in reasons)]
+            print(*lines, sep="\n", flush=True)
+        self.failed.append(case.name)
+
+    def play(self, case):
+        """Why the case failed; nothing if it passed."""
+        folder = tempfile.mkdtemp(prefix="newswire-pages-")
         hub = trial = None
         reasons = []
         try:
@@ -93,14 +108,7 @@ class Runner:
             if hub:
                 hub.stop()
             shutil.rmtree(folder, ignore_errors=True)
-        seconds = time.monotonic() - begin
-        if reasons:
-            self.failed.append(case.name)
-            print(f"✘ {self.kind}, round {number + 1}: {case.name}", *(f"↳ {r}" for r in reasons), sep="\n", flush=True)
-        else:
-            self.passed += 1
-            if self.options.verbose:
-                print(f"✔ {self.kind}: {case.name} ({seconds:.1f} s)", flush=True)
+        return reasons
 
 
 def main():
@@ -109,6 +117,7 @@ def main():
     parser.add_argument("--browser", choices=["firefox", "chromium"], help="without it: both, at the same time")
     parser.add_argument("--only", default="", help="cases whose names contain this")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--tries", type=int, default=1, help="how often a case may fail before it has failed")
     parser.add_argument("--screenshots", default=f"{ROOT}/.build/screenshots")
     parser.add_argument("--axe", help="axe.min.js; without it accessibility is not judged")
     parser.add_argument("--verbose", action="store_true")

@@ -86,7 +86,7 @@ async function subscribeAgain(event) {
 const offline = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>Not reachable</title></head>
+<meta name="color-scheme" content="light dark"><title>Not reachable</title><link rel="icon" href="data:,"></head>
 <body><h1>The server is not reachable</h1><p>You may be offline. <a href="">Try again</a></p></body>
 </html>`;
 
@@ -97,7 +97,7 @@ self.addEventListener("fetch", (event) => {
       () =>
         new Response(offline, {
           status: 503,
-          headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": "default-src 'none'; base-uri 'none'" },
+          headers: { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": "default-src 'none'; img-src data:; base-uri 'none'" },
         }),
     ),
   );
