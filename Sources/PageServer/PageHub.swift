@@ -16,7 +16,8 @@ struct PageHub: Sendable {
 
     /// `nil` for a hub that is unknown or disabled.
     init?(_ name: HubName, of service: HubService, _ calls: InternalCalls) {
-        guard service.serves(name) else { return nil }
+        // Cookies and sessions go by the name.
+        guard let name = service.served(name) else { return nil }
         self.name = name
         self.service = service
         self.calls = calls

@@ -12,10 +12,12 @@ extension PageServer {
     /// Ends the sessions that have expired, with what they registered.
     func endExpiredSessions() async throws {
         for name in try await store.hubNames() {
-            guard let hub = hub(name) else { continue }
-            let registrar = ReaderRegistrar(hub: hub, backend: try backend(of: hub))
+            let hub = hub(name)
+            // A hub that was deleted took what its readers had registered with it.
+            guard hub != nil || !service.has(name) else { continue }
+            let registrar = try hub.map { ReaderRegistrar(hub: $0, backend: try backend(of: $0)) }
             for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
-                try await registrar.remove(session)
+                try await registrar?.remove(session)
                 try await store.end(session)
             }
         }

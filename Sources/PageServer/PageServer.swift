@@ -18,7 +18,7 @@ package final class PageServer: Sendable {
     let templates: PageTemplates
     /// Tags that say who somebody is.
     let reservedTags: ReservedTagPrefixes
-    private let service: HubService
+    let service: HubService
     private let calls: InternalCalls
     private let backend: BackendMount?
     let logger: Logger
@@ -45,6 +45,9 @@ package final class PageServer: Sendable {
         calls = service.internalCalls
         templates = try PageTemplates()
     }
+
+    /// True if readers on this machine need no invitation.
+    package var isOpenHere: Bool { door.access == .public || door.admitsThisMachine }
 
     /// `nil` for a hub that is unknown or disabled.
     func hub(_ name: HubName) -> PageHub? { PageHub(name, of: service, calls) }

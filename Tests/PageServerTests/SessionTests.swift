@@ -1,3 +1,4 @@
+import AppBackend
 import GRDB
 import HubClient
 import HubProtocol
@@ -111,6 +112,33 @@ struct SessionTests {
             #expect(try await !hub.hasInstallation(id))
             let after = try await hub.send("GET", "/-/news/", cookie: cookie)
             #expect(after.status == 401)
+        }
+    }
+
+    @Test func `a hub's name in other letters is the same hub`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            let reply = try await hub.send("GET", "/-/NEWS/session", cookie: cookie)
+            #expect(reply.status == 204)
+        }
+    }
+
+    @Test func `expired sessions of a hub that was deleted end, too`() async throws {
+        try await PagesHub.run { hub in
+            let (store, gone) = (hub.pages.store, try HubName("gone"))
+            _ = try await store.begin(
+                SessionSecret.random(),
+                hub: gone,
+                network: "192.0.2.0/24",
+                choice: Self.noChoice,
+                at: hub.pages.clock.now()
+            )
+            try await hub.pages.endExpiredSessions()
+            let before = try await store.hubNames()
+            hub.clock.advance(by: ReaderSession.lifetime)
+            try await hub.pages.endExpiredSessions()
+            let after = try await store.hubNames()
+            #expect(before == [gone] && after.isEmpty)
         }
     }
 

@@ -13,10 +13,14 @@ package struct HubNews: Sendable {
 }
 
 extension HubService {
-    /// True for a hub that is there and not disabled.
-    package func serves(_ hub: HubName) -> Bool {
-        (try? directory.hub(named: hub.text))?.status.isDisabled == false
+    /// The name of a hub as it was given at first; `nil` for one that is unknown or disabled.
+    package func served(_ name: HubName) -> HubName? {
+        guard let hub = try? directory.hub(named: name.text), !hub.status.isDisabled else { return nil }
+        return hub.record.name
     }
+
+    /// True for a hub that is there, disabled or not.
+    package func has(_ name: HubName) -> Bool { (try? directory.hub(named: name.text)) != nil }
 
     /// Reads the newest news of some categories that everybody may read.
     ///

@@ -11,7 +11,7 @@ package struct PageDoor: Sendable {
 
     package let access: PageAccess
     /// Requests of this machine need not be invited: nobody has said otherwise, and the hub serves no other.
-    let admitsThisMachine: Bool
+    package let admitsThisMachine: Bool
 
     package init(_ configuration: HubConfiguration) {
         access = configuration.pages ?? .invited

@@ -288,7 +288,7 @@ struct HubServe: AsyncParsableCommand {
             }
             let say = { @Sendable (port: Int, isFirst: Bool) in
                 do {
-                    try announce(service, endpoint, state, listen: listen, port: port, isFirst: isFirst)
+                    try announce(service, endpoint, state, listen: listen, port: port, pages: pages, isFirst: isFirst)
                 } catch {
                     log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
                 }
@@ -322,6 +322,7 @@ struct HubServe: AsyncParsableCommand {
         _ state: StateDirectory,
         listen: String,
         port: Int,
+        pages: PageServer?,
         isFirst: Bool
     ) throws {
         let local = HubEndpoint.localEndpoint(listen: listen, port: port)
@@ -336,6 +337,11 @@ struct HubServe: AsyncParsableCommand {
         for string in try service.connectionStrings(endpoint: shown) {
             let isForAgents = string.keyName == AccessRule.defaultListenName
             Console.notice("\(isForAgents ? "for agents" : "for publishers, keep it secret"): \(string)")
+        }
+        if let pages {
+            let page = "\(local)-/\(service.primaryHubName)/"
+            let isOpen = pages.isOpenHere
+            Console.notice(isOpen ? "for readers on this machine: \(page)" : "for readers: newswire hub invite")
         }
         if emulate {
             let file = state.file(HubFiles.Connection.full.rawValue)
