@@ -1,19 +1,13 @@
-import Foundation
 import HubProtocol
 import HubTestServer
 import Testing
 
 @testable import WebPages
 
-/// The Python that has the libraries.
-private let oraclePython = ProcessInfo.processInfo.environment["NEWSWIRE_ORACLES"].flatMap { $0.isEmpty ? nil : $0 }
-
 /// Feeds, read by a library that others wrote: `.ci/oracles`.
-@Suite(.enabled(if: oraclePython != nil, "'make oracles' installs the libraries"))
+@Suite(.enabled(if: Oracle.python != nil, "'make oracles' installs the libraries"))
 struct FeedOracleTests {
-    private static let script = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: ".ci/oracles/feeds.py")
+    private static let oracle = Oracle("feeds.py")
 
     @Test(arguments: FeedFileType.allCases)
     func `another reader finds the entries as they are`(type: FeedFileType) async throws {
@@ -48,7 +42,7 @@ struct FeedOracleTests {
             (name: "self", value: JSONText.string("https://hub.example/-/news/feeds/World.\(type)")),
             (name: "entries", value: "[\(entries.joined(separator: ","))]"),
         ])
-        let verdict = try await judge(question)
+        let verdict = try await Self.oracle.judge(question)
         #expect(verdict.status == 0, "\(verdict.output)")
     }
 
@@ -60,27 +54,8 @@ struct FeedOracleTests {
             (name: "self", value: JSONText.string("https://h/-/news/feeds/World.rss")),
             (name: "entries", value: #"[{"id":"urn:uuid:other","title":"a"}]"#),
         ])
-        let verdict = try await judge(question)
+        let verdict = try await Self.oracle.judge(question)
         #expect(verdict.status == 1)
         #expect(verdict.output.contains("urn:uuid:other"))
-    }
-
-    private func judge(_ question: String) async throws -> (status: Int32, output: String) {
-        let folder = try ScratchFolder()
-        let (input, output) = (folder.file("input"), folder.file("output"))
-        try Data(question.utf8).write(to: URL(fileURLWithPath: input))
-        _ = FileManager.default.createFile(atPath: output, contents: nil)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(oraclePython))
-        process.arguments = [Self.script.path]
-        process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: input))
-        let end = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
-        process.standardOutput = end
-        process.standardError = end
-        let (ended, continuation) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in continuation.finish() }
-        try process.run()
-        for await _ in ended {}
-        return (process.terminationStatus, (try? String(contentsOfFile: output, encoding: .utf8)) ?? "")
     }
 }

@@ -7,42 +7,13 @@ import Testing
 
 @testable import PushServices
 
-/// The Python that has the libraries.
-private let oraclePython = ProcessInfo.processInfo.environment["NEWSWIRE_ORACLES"].flatMap { $0.isEmpty ? nil : $0 }
-
 /// Encryption and signatures, judged by libraries that others wrote: `.ci/oracles`.
-@Suite(.enabled(if: oraclePython != nil, "'make oracles' installs the libraries"))
+@Suite(.enabled(if: Oracle.python != nil, "'make oracles' installs the libraries"))
 struct OracleTests {
-    private struct Verdict {
-        let status: Int32
-        let output: String
-    }
+    private static let oracle = Oracle("web_push.py")
 
-    private static let script = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: ".ci/oracles/web_push.py")
-
-    private func judge(_ lines: [[String: String]]) async throws -> Verdict {
-        let folder = try ScratchFolder()
-        let (input, output) = (folder.file("input"), folder.file("output"))
-        let text = lines.map { JSONText.object($0) + "\n" }.joined()
-        try Data(text.utf8).write(to: URL(fileURLWithPath: input))
-        _ = FileManager.default.createFile(atPath: output, contents: nil)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(oraclePython))
-        process.arguments = [Self.script.path]
-        process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: input))
-        let end = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
-        process.standardOutput = end
-        process.standardError = end
-        let (ended, continuation) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in continuation.finish() }
-        try process.run()
-        for await _ in ended {}
-        return Verdict(
-            status: process.terminationStatus,
-            output: (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
-        )
+    private func judge(_ lines: [[String: String]]) async throws -> Oracle.Verdict {
+        try await Self.oracle.judge(lines.map { JSONText.object($0) + "\n" }.joined())
     }
 
     private func vapid(_ key: P256.Signing.PrivateKey, _ origin: String) throws -> [String: String] {
