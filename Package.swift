@@ -178,7 +178,8 @@ let package = Package(
             name: "Demonstration",
             dependencies: [
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
-                "FeedPublisher", "SubscriberAgent", "Settings", "AppBackend", "MountedBackend", .hummingbird, .log,
+                "FeedPublisher", "SubscriberAgent", "Settings", "AppBackend", "MountedBackend", "PageServer",
+                .hummingbird, .log,
                 .nioCore,
                 .serviceLifecycle,
             ]

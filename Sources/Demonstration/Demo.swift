@@ -9,6 +9,7 @@ import HubServer
 package import Logging
 import MountedBackend
 package import OutboundHTTP
+import PageServer
 import Settings
 package import SubscriberAgent
 
@@ -28,6 +29,17 @@ package struct DemoEnvironment: Sendable {
         self.reporter = reporter
         self.logger = logger
     }
+}
+
+/// What can be tried while a demo stays up.
+package struct DemoInvitation: Sendable {
+    /// A file with the connection string that may do all.
+    package let connectionFile: String
+    /// The address of the reader's page.
+    package let page: String
+    /// Who can sign in there.
+    package let user: String
+    package let password: String
 }
 
 /// Why a demo did not show what it should have.
@@ -80,12 +92,12 @@ package struct Demo: Sendable {
 
     /// Runs until the samples were delivered, or on until the task is cancelled.
     ///
-    /// `invitation` makes what is printed before the demo stays up, of the path of a file with the connection string that
-    /// may do all; it is `nil` if the demo ends.
-    package func run(thenInvite invitation: (@Sendable (_ connectionFile: String) -> String)?) async throws {
+    /// `invitation` makes what is printed before the demo stays up; it is `nil` if the demo ends.
+    package func run(thenInvite invitation: (@Sendable (DemoInvitation) -> String)?) async throws {
         let hubPort = Signal<Int>()
         let feedPort = Signal<Int>()
-        let hub = try await makeHub()
+        let configuration = try configuration()
+        let hub = try await HubService(configuration, logger: environment.logger("newswire.hub"))
         let people = try await DemoPeople(Self.choices.map(\.user), database: "\(scratch)/\(HubFiles.backend)")
         let backend = BackendMount(
             BackendMount.Files(
@@ -96,8 +108,15 @@ package struct Demo: Sendable {
             configuration: BackendConfiguration(),
             logger: environment.logger("newswire.backend")
         )
+        let pages = try PageServer(
+            store: try PageStore(path: "\(scratch)/\(HubFiles.pages)"),
+            on: hub,
+            configuration,
+            backend: backend,
+            logger: environment.logger("newswire.pages")
+        )
         try await firstToEnd([
-            { try await hub.run(mounting: [backend.application]) { hubPort.send($0) } },
+            { try await hub.run(mounting: [backend.application, pages.application]) { hubPort.send($0) } },
             { try await samples.serve { feedPort.send($0) } },
             {
                 let ports = (hub: try await hubPort.value(), feeds: try await feedPort.value())
@@ -110,7 +129,7 @@ package struct Demo: Sendable {
         _ hub: HubService,
         _ people: DemoPeople,
         _ ports: (hub: Int, feeds: Int),
-        _ invitation: (@Sendable (_ connectionFile: String) -> String)?
+        _ invitation: (@Sendable (DemoInvitation) -> String)?
     ) async throws {
         let endpoint = "http://127.0.0.1:\(ports.hub)/"
         let strings = try hub.connectionStrings(endpoint: endpoint)
@@ -146,10 +165,16 @@ package struct Demo: Sendable {
                     throw DemoError("not everything arrived within \(Self.patience.components.seconds) s")
                 },
             ])
-            guard let invitation else { return }
+            guard let invitation, let reader = people.people.last else { return }
             let file = "\(scratch)/\(HubFiles.Connection.full.rawValue)"
             try PrivateFile.write("\(full)\n", to: file)
-            try environment.print(invitation(file))
+            let shown = DemoInvitation(
+                connectionFile: file,
+                page: "\(endpoint)-/\(HubName.standard)/",
+                user: reader.name,
+                password: reader.password
+            )
+            try environment.print(invitation(shown))
             try await Task.sleep(for: .seconds(Int32.max))
         }
         try await firstToEnd(work)
@@ -157,13 +182,13 @@ package struct Demo: Sendable {
 
     // MARK: - Hub and agents
 
-    private func makeHub() async throws -> HubService {
+    private func configuration() throws -> HubConfiguration {
         var configuration = HubConfiguration(
             databasePath: "\(scratch)/\(HubFiles.database)",
             hubName: try HubName(HubName.standard)
         )
         configuration.port = 0
-        return try await HubService(configuration, logger: environment.logger("newswire.hub"))
+        return configuration
     }
 
     private func subscriber(

@@ -33,7 +33,7 @@ struct DemoCommand: AsyncParsableCommand {
         let scratch = try ScratchDirectory()
         defer { scratch.remove() }
         let isOnce = once
-        let invitation = { @Sendable (file: String) in Self.invitation(file, scratch.path) }
+        let invitation = { @Sendable (shown: DemoInvitation) in Self.invitation(shown, scratch.path) }
         try await untilStopped {
             try await withHTTP { http in
                 let demo = Demo(samples: samples, scratch: scratch.path, http: http, environment: Self.environment)
@@ -44,15 +44,18 @@ struct DemoCommand: AsyncParsableCommand {
 }
 
 extension DemoCommand {
-    private static func invitation(_ connectionFile: String, _ scratch: String) -> String {
+    private static func invitation(_ shown: DemoInvitation, _ scratch: String) -> String {
         let program = CommandLine.arguments.first ?? "newswire"
         return """
 
-            The demo stays up until Ctrl-C. In another terminal, try:
-              export NEWSWIRE_CONNECTION_FILE=\(connectionFile)
+            The demo stays up until Ctrl-C. In a browser, open
+              \(shown.page)
+            and sign in as \(shown.user) with the password \(shown.password)
+            In another terminal, try:
+              export NEWSWIRE_CONNECTION_FILE=\(shown.connectionFile)
               \(program) subscribe --state \(scratch)/me --categories World,Sports
             and in a third one:
-              export NEWSWIRE_CONNECTION_FILE=\(connectionFile)
+              export NEWSWIRE_CONNECTION_FILE=\(shown.connectionFile)
               \(program) send --tags Sports --message "Extra time in the final"
               \(program) categories --state \(scratch)/me
               \(program) inbox --state \(scratch)/me
