@@ -77,8 +77,3 @@ extension PageStore {
         }
     }
 }
-
-extension HubName {
-    /// Equal for names of one hub.
-    var folded: String { text.lowercased() }
-}

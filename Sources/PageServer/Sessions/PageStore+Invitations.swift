@@ -20,7 +20,7 @@ extension PageStore {
             try db.execute(sql: "DELETE FROM invitation WHERE expiresAt <= ?", arguments: [now])
             try db.execute(
                 sql: "INSERT INTO invitation (hash, hub, expiresAt) VALUES (?, ?, ?)",
-                arguments: [Data(secret.digest), hub.text, now + Invitation.lifetime]
+                arguments: [Data(secret.digest), hub.folded, now + Invitation.lifetime]
             )
         }
         return Invitation(code: secret.text)
@@ -35,7 +35,7 @@ extension PageStore {
         return try await write { db in
             try db.execute(
                 sql: "DELETE FROM invitation WHERE hash = ? AND hub = ? AND expiresAt > ?",
-                arguments: [hash, hub.text, now]
+                arguments: [hash, hub.folded, now]
             )
             return db.changesCount == 1
         }

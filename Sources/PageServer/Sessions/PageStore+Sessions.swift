@@ -21,7 +21,7 @@ extension PageStore {
                 db.cachedStatement(
                     sql: "SELECT * FROM session WHERE name = ? AND secretHash = ? AND hub = ? AND seenAt > ?"
                 ),
-                arguments: [secret.name, hash, hub.text, oldest]
+                arguments: [secret.name, hash, hub.folded, oldest]
             )
             return try row.map { try ReaderSession($0) }
         }
@@ -47,7 +47,7 @@ extension PageStore {
                 arguments: [network, now - .seconds(3_600)]
             )
             guard recent ?? 0 < Self.maximumNewSessions else { throw SessionRefusal.tooManyOfNetwork }
-            let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM session WHERE hub = ?", arguments: [hub.text])
+            let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM session WHERE hub = ?", arguments: [hub.folded])
             guard all ?? 0 < Self.maximumSessions else { throw SessionRefusal.full }
             try db.execute(
                 sql: """
@@ -55,7 +55,7 @@ extension PageStore {
                         seenAt, isInvited) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
-                    secret.name, Data(secret.digest), hub.text, network, installation.text, channel.text,
+                    secret.name, Data(secret.digest), hub.folded, network, installation.text, channel.text,
                     choice.categoryText, now, now, isInvited,
                 ]
             )
@@ -107,7 +107,7 @@ extension PageStore {
             let rows = try Row.fetchAll(
                 db,
                 sql: "SELECT * FROM session WHERE hub = ? AND seenAt <= ? ORDER BY seenAt LIMIT ?",
-                arguments: [hub.text, now - ReaderSession.lifetime, limit]
+                arguments: [hub.folded, now - ReaderSession.lifetime, limit]
             )
             return try rows.map { try ReaderSession($0) }
         }

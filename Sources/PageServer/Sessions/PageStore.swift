@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HubProtocol
 import SQLiteFiles
 
 /// The pages' memory: one SQLite file beside the hub's, with sessions, invitations and what operators did.
@@ -95,4 +96,9 @@ package final class PageStore: Sendable {
 /// Why the pages' database cannot be used.
 package struct PageStoreError: Error, Sendable, CustomStringConvertible {
     package let description: String
+}
+
+extension HubName {
+    /// What the file has for a hub: equal for names of one hub.
+    var folded: String { text.lowercased() }
 }

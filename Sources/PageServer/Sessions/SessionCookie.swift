@@ -18,7 +18,8 @@ struct SessionCookie: Sendable {
 
     /// The cookie of an operator, which is set on private connections only.
     init(operatorOf hub: HubName) {
-        name = "__Host-newswire-operator-\(hub)"
+        // A dash would make it the reader's cookie of a hub named `operator-…`.
+        name = "__Host-newswire.operator-\(hub)"
         isSecure = true
         sameSite = "Strict"
     }

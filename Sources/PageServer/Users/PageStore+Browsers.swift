@@ -21,7 +21,7 @@ extension PageStore {
             let rows = try Row.fetchAll(
                 db,
                 sql: "SELECT * FROM session WHERE subscription = ? AND hub = ? AND sessionID <> ?",
-                arguments: [browser.subscription, hub.text, session.id]
+                arguments: [browser.subscription, hub.folded, session.id]
             )
             return try rows.map { try ReaderSession($0) }
         }

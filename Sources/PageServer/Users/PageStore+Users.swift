@@ -49,7 +49,7 @@ extension PageStore {
                     UPDATE session SET token = NULL
                     WHERE hub = ? AND ? IN (lower(installation), lower(browser)) AND lower(user) = ?
                     """,
-                arguments: [hub.text, installation, user.key]
+                arguments: [hub.folded, installation, user.key]
             )
         }
     }

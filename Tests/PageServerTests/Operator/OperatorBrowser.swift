@@ -5,13 +5,13 @@ import Testing
 
 /// A browser with an operator's session.
 struct OperatorBrowser: Sendable {
-    static let cookieName = "__Host-newswire-operator-news"
+    static let cookieName = "__Host-newswire.operator-news"
 
-    let hub: OperatorHub
+    let hub: PagesHub
     let cookie: String
 
     /// Follows a link of `newswire hub invite --operator`.
-    init(_ hub: OperatorHub, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    init(_ hub: PagesHub, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let code = try await hub.store.inviteOperator(of: try HubName("news"), at: hub.clock.now).code
         let reply = try await hub.send("POST", "/-/news/admin/enter", form: "code=\(code)")
         let setting = try #require(reply.cookie, "\(reply.body)", sourceLocation: sourceLocation)
@@ -19,11 +19,11 @@ struct OperatorBrowser: Sendable {
         cookie = String(setting.prefix { $0 != ";" })
     }
 
-    func get(_ path: String) async throws -> OperatorReply {
+    func get(_ path: String) async throws -> Reply {
         try await hub.send("GET", "/-/news/admin/\(path)", cookie: cookie)
     }
 
-    func post(_ path: String, _ form: String = "") async throws -> OperatorReply {
+    func post(_ path: String, _ form: String = "") async throws -> Reply {
         try await hub.send("POST", "/-/news/admin/\(path)", cookie: cookie, form: form)
     }
 

@@ -3,6 +3,7 @@ import HTTPTypes
 import HubProtocol
 import HubTestServer
 import Testing
+import WebPages
 
 @testable import PageServer
 
@@ -16,7 +17,7 @@ struct OperatorEntryTests {
     }
 
     @Test func `a link begins one session of twelve hours`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let code = try await hub.store.inviteOperator(of: try HubName("news"), at: hub.clock.now).code
             let form = try await hub.send("GET", "/-/news/admin/enter?code=\(code)")
             #expect(form.status == 200 && form.field("code") == code)
@@ -39,7 +40,7 @@ struct OperatorEntryTests {
     }
 
     @Test func `a link that is late, of another hub or a reader's begins nothing`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let (news, town) = (try HubName("news"), try HubName("town"))
             let late = try await hub.store.inviteOperator(of: news, at: hub.clock.now).code
             hub.clock.advance(by: OperatorInvitation.lifetime)
@@ -58,13 +59,13 @@ struct OperatorEntryTests {
     }
 
     @Test func `without a session every address is unknown to other machines`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             let value = try #require(browser.cookie.split(separator: "=").last.map(String.init))
             let parts = value.split(separator: ".")
             let cookies: [String?] = [
                 nil, "\(OperatorBrowser.cookieName)=\(parts[0]).\(String(repeating: "A", count: 32))",
-                "\(OperatorBrowser.cookieName)=\(value)A", "newswire-operator-news=\(value)",
+                "\(OperatorBrowser.cookieName)=\(value)A", "newswire.operator-news=\(value)",
                 try await hub.subscribe("World"),
             ]
             let unknown = try await hub.send("GET", "/-/news/nothing", headers: [Self.elsewhere])
@@ -86,7 +87,7 @@ struct OperatorEntryTests {
     }
 
     @Test func `forms of other sites, and those that cannot be read, do nothing`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             let before = try await browser.actions()
             for route in OperatorRoutes.all where route.method == .post {
@@ -111,7 +112,7 @@ struct OperatorEntryTests {
     }
 
     @Test func `leaving ends the session`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             let left = try await browser.post("leave")
             #expect(left.status == 303 && left.cookie?.contains("Max-Age=0") == true)

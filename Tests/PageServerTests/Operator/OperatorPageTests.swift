@@ -1,6 +1,7 @@
 import HubClient
 import HubProtocol
 import Testing
+import WebPages
 
 @testable import PageServer
 
@@ -20,7 +21,7 @@ struct OperatorPageTests {
     }
 
     @Test func `devices are found by tag, user, handle and id, with short handles`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             try await hub.client.put(try Self.phone("phone-1"))
             for query in ["by=tag&q=World", "by=user&q=ann", "by=handle&q=\(Self.handle)", ""] {
@@ -48,7 +49,7 @@ struct OperatorPageTests {
     }
 
     @Test func `messages are listed page by page, and explained for a device`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             try await hub.client.put(try Self.phone("phone-1"))
             for _ in 0..<25 {
@@ -74,7 +75,7 @@ struct OperatorPageTests {
     }
 
     @Test func `overview and categories show what the command line tells`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             try await hub.client.put(try Self.phone("phone-1"))
             _ = try await hub.client.setCategories(["World", "Weather"], publisher: "desk")
@@ -95,7 +96,7 @@ struct OperatorPageTests {
     }
 
     @Test func `publishers show their failed feeds first`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             var failing = PublisherReport.Feed(category: "World", url: "https://b.example/", state: "failing")
             failing.error = "<u>404"

@@ -2,6 +2,7 @@ import Foundation
 import HubClient
 import HubProtocol
 import Testing
+import WebPages
 
 @testable import PageServer
 
@@ -12,7 +13,7 @@ struct OperatorSendTests {
     }
 
     @Test func `the preview counts, and a form that is confirmed twice sends once`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             _ = try await hub.subscribe("World")
             let browser = try await OperatorBrowser(hub)
             let fields = [
@@ -44,7 +45,7 @@ struct OperatorSendTests {
     }
 
     @Test func `what is wrong is said, and nothing is sent`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             let past = ISODateTime.formatSeconds(hub.clock.now.date.addingTimeInterval(-60))
             let wrong: [[(String, String)]] = [
@@ -74,7 +75,7 @@ struct OperatorSendTests {
     }
 
     @Test func `a scheduled message is listed and canceled`() async throws {
-        try await OperatorHub.run { hub in
+        try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)
             let time = ISODateTime.formatSeconds(Date().addingTimeInterval(86_400))
             let fields = [("audience", "everybody"), ("text", "Later"), ("at", time)]
