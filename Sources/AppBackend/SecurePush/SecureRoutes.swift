@@ -49,7 +49,7 @@ enum SecureRoutes {
             throw BackendRefusal.forbidden("A secure notification is fetched with https:// only.")
         }
         // What is not a number is 0 to the tutorials' client, and leads through the same steps.
-        let id = Int64(try request.parameter("id")) ?? 0
+        let id = (try? request.parameter("id")).flatMap { Int64($0) } ?? 0
         guard let fetched = try await request.backend.fetchPayload(id, by: caller.name, request.context.network) else {
             throw BackendRefusal.notFound("There is no notification of this id for you.")
         }

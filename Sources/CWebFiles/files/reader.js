@@ -78,7 +78,7 @@ function show(body, position) {
   const text = secure ? generic : body.title || body.message || "";
   const link = secure ? news.dataset.secure + secure : address(body.localizedLink || body.link || "");
   const label = document.createElement(link ? "a" : "span");
-  if (link) Object.assign(label, { href: link, rel: "noopener noreferrer" });
+  if (link) label.href = link;
   label.dir = "auto";
   fill(label, text);
   heading.replaceChildren(label);

@@ -20,7 +20,9 @@ extension Hub {
     ///
     /// Each message is matched against the row that was in force at its sequence, by the same code as live delivery. One
     /// that is addressed to a user or device by name has to match the identity of today as well: a device that changed
-    /// hands does not get its former user's messages. A gap stands for what was dropped while the stream was on its way, for what a restore lost, and for what cannot be
+    /// hands does not get its former user's messages.
+    ///
+    /// A gap stands for what was dropped while the stream was on its way, for what a restore lost, and for what cannot be
     /// read: it must not keep the stream from what comes after it.
     func page(_ request: StreamPageRequest) async throws -> StreamPage {
         let owed = try await store.owedMessages(
@@ -82,6 +84,7 @@ extension Hub {
         }
         return page.finished()
     }
+
     /// False for a message to a user or device that the recipient is today no longer.
     private func isStillAddressed(_ recipient: Recipient, by message: RoutedMessage, as latest: Recipient?) -> Bool {
         let reserved = configuration.reservedTags

@@ -15,7 +15,7 @@ enum PageHeaders {
         var fields = common("text/html; charset=utf-8")
         fields[.cacheControl] = "no-store"
         fields[.contentSecurityPolicy] = policy
-        // With `no-referrer` browsers send `Origin: null` with forms.
+        // Other sites learn no address of ours. With `no-referrer` browsers send `Origin: null` with forms.
         fields[named: "Referrer-Policy"] = "same-origin"
         fields[named: "Cross-Origin-Opener-Policy"] = "same-origin"
         return fields
