@@ -1,4 +1,4 @@
-/// Something that an operator is told of once when it begins and once when it ends.
+/// A condition that is reported to operators once when it begins and once when it ends.
 package struct Alarm: Sendable, Hashable, Codable {
     package enum Kind: String, Sendable, Codable, CaseIterable {
         /// No message came for a category for longer than ever, or than was set.
@@ -24,7 +24,7 @@ package struct Alarm: Sendable, Hashable, Codable {
     package init(_ kind: Kind, _ subject: String = "") { (self.kind, self.subject) = (kind, subject) }
 }
 
-/// What is to be told.
+/// A change to report.
 package enum AlarmChange: Sendable, Equatable {
     case raised(Alarm)
     case cleared(Alarm)

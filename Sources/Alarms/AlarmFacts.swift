@@ -1,6 +1,6 @@
 package import HubProtocol
 
-/// What alarms are judged by, at one moment.
+/// The observations that alarms are computed from, at one moment.
 package struct AlarmFacts: Sendable, Equatable {
     package struct Feed: Sendable, Equatable {
         package let publisher: String

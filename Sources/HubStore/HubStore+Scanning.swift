@@ -24,7 +24,7 @@ extension HubStore {
     ///   - limit: The most messages to look at.
     ///   - isChosen: Decides by the tag expression, `nil` for a broadcast and for a direct send; called once for each text.
     /// - Returns: What was found.
-    /// - Throws: What SQLite says.
+    /// - Throws: A `DatabaseError`.
     package func scanMessages(
         hub: HubKey,
         after: LogSequence,

@@ -24,7 +24,7 @@ extension HubService {
 
     /// Reads the newest news of some categories that everybody may read.
     ///
-    /// `position` is where a reader was at the last visit. It throws what SQLite says, and 404 for a hub that is gone.
+    /// `position` is where a reader was at the last visit. It throws a `DatabaseError`, and ``HubProtocol/ProtocolError`` 404 for a hub that is gone.
     package func news(of tags: [Tag], in name: HubName, since position: StreamPosition?) async throws -> HubNews {
         let hub = try directory.hub(named: name.text)
         let (head, dropped) = (hub.status.head, hub.status.droppedThrough)

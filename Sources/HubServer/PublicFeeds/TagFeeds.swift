@@ -48,7 +48,7 @@ actor TagFeeds {
     /// The feed of a tag.
     ///
     /// - Returns: `nil` if the tag is not one of the hub's categories.
-    /// - Throws: What SQLite says.
+    /// - Throws: A `DatabaseError`.
     func page(of tag: Tag, as type: FeedFileType, in hub: Hub) async throws -> Page? {
         guard PublicAudience.isPublic(tag, hub.configuration.reservedTags),
             let spelled = try await spelling(of: tag, hub), let identity = try await identity(of: hub)
@@ -71,7 +71,7 @@ actor TagFeeds {
 
     /// The newest stories and withdrawals of some tags, the newest first; of tags that are no categories of the hub, none.
     ///
-    /// - Throws: What SQLite says.
+    /// - Throws: A `DatabaseError`.
     func news(of tags: [Tag], in hub: Hub) async throws -> [Telling] {
         guard let identity = try await identity(of: hub) else { return [] }
         var found: [StoryID: Telling] = [:]

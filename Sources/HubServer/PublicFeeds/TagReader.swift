@@ -35,7 +35,7 @@ struct TagReader: Sendable {
     ///   - dropped: The place before its beginning.
     ///   - limit: The most messages to look at.
     /// - Returns: What is known then.
-    /// - Throws: What SQLite says.
+    /// - Throws: A `DatabaseError`.
     func read(
         on known: TagNews,
         to head: LogSequence,

@@ -16,7 +16,7 @@ package struct Telling: Sendable, Equatable {
     /// When the hub accepted the first telling of the story that is known.
     var first: Timestamp
     let status: MessageStatus?
-    /// Stories whose messages this one takes the place of.
+    /// Stories whose messages this one replaces.
     let replaces: [StoryID]
     let text: NewsText
     /// The story's name as the sender gave it; empty where there is none, or one too long to be one of a publisher's.
