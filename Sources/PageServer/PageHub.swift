@@ -72,7 +72,7 @@ struct PageHub: Sendable {
         var head = try InternalTransport.head(
             of: client.eventRequest(installation: id, channel: channel, after: position)
         )
-        // Quotas count the reader's address, not a proxy's.
+        // For logs and limits that go by the address: the reader's, not a proxy's.
         for name in ["Forwarded", "X-Forwarded-For"] {
             head.headerFields[named: name] = request.request.headers[named: name]
         }

@@ -16,6 +16,8 @@ package final class PageServer: Sendable {
     let proxies: TrustedProxies
     let clock: BackendClock
     let templates: PageTemplates
+    /// Each change of a session is a change of the hub, whose quotas do not count its own pages.
+    let changes: MinuteLimiter<Int64>
     /// Tags that say who somebody is.
     let reservedTags: ReservedTagPrefixes
     let service: HubService
@@ -39,6 +41,7 @@ package final class PageServer: Sendable {
         self.backend = backend
         self.logger = logger
         self.clock = clock
+        changes = MinuteLimiter(Self.changesPerMinute, clock: clock.monotonic)
         door = PageDoor(configuration)
         proxies = TrustedProxies(configuration.trustedProxies)
         reservedTags = configuration.reservedTags
@@ -59,6 +62,9 @@ package final class PageServer: Sendable {
         guard let backend, backend.hubName == hub.name else { return nil }
         return try backend.backend()
     }
+
+    /// A page that lost its stream comes back every two seconds.
+    static let changesPerMinute = 60
 
     /// Makes a responder for all routes, and for no others.
     package func responder() -> RouterResponder<BackendRequestContext> {

@@ -30,7 +30,14 @@ struct SessionTests {
         at time: Timestamp? = nil
     ) async throws -> SessionSecret {
         let secret = SessionSecret.random()
-        _ = try await store.begin(secret, hub: hub ?? news, network: network, choice: Self.noChoice, at: time ?? now)
+        _ = try await store.begin(
+            secret,
+            hub: hub ?? news,
+            network: network,
+            choice: Self.noChoice,
+            isInvited: true,
+            at: time ?? now
+        )
         return secret
     }
 
@@ -41,6 +48,56 @@ struct SessionTests {
         _ = try await begin(network: "192.0.3.0/24")
         await #expect(throws: SessionRefusal.tooManyOfNetwork) { try await begin(at: now + .seconds(3_599)) }
         _ = try await begin(at: now + .seconds(3_600))
+    }
+
+    @Test func `sessions that have ended count for the network that began them`() async throws {
+        for _ in 1...PageStore.maximumNewSessions {
+            let secret = try await begin()
+            try await store.end(try #require(try await store.session(secret, hub: news, at: now)))
+        }
+        await #expect(throws: SessionRefusal.tooManyOfNetwork) { try await begin() }
+    }
+
+    @Test func `a session changes so often in a minute, and others go on`() async throws {
+        try await PagesHub.run { hub in
+            let (cookie, other) = (try await hub.reader(of: "World"), try await hub.reader(of: "World"))
+            var statuses: [Int] = []
+            for _ in 1...PageServer.changesPerMinute {
+                statuses.append(
+                    try await hub.send("POST", "/-/news/categories", cookie: cookie, form: "category=Sports").status
+                )
+            }
+            // The choice that `reader` made was the first change.
+            #expect(statuses.dropLast().allSatisfy { $0 == 303 } && statuses.last == 429)
+            let refused = try await hub.send("GET", "/-/news/events", cookie: cookie)
+            #expect(refused.status == 429 && refused.headers["Retry-After"] != nil)
+            let further = try await hub.send("POST", "/-/news/categories", cookie: other, form: "category=Sports")
+            #expect(further.status == 303)
+        }
+    }
+
+    @Test func `who came in through the open door is not invited`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let reply = try await hub.send("POST", "/-/news/categories", form: "category=World")
+            #expect(reply.status == 303)
+            let invited = try await hub.store.read { try Int.fetchAll($0, sql: "SELECT isInvited FROM session") }
+            #expect(invited == [0])
+        }
+    }
+
+    @Test func `an entry that fails does not use the invitation up`() async throws {
+        try await PagesHub.run { hub in
+            let invitation = try await hub.store.invite(to: try HubName("NEWS"), at: hub.clock.now)
+            let form = "code=\(invitation.code)"
+            try await hub.store.write { try $0.execute(sql: "ALTER TABLE sessionStart RENAME TO away") }
+            let failed = try await hub.send("POST", "/-/news/enter", form: form)
+            #expect(failed.status == 500)
+            try await hub.store.write { try $0.execute(sql: "ALTER TABLE away RENAME TO sessionStart") }
+            let entered = try await hub.send("POST", "/-/news/enter", form: form)
+            #expect(entered.status == 303)
+            let again = try await hub.send("POST", "/-/news/enter", form: form)
+            #expect(again.status == 403)
+        }
     }
 
     @Test func `a hub has so many sessions, and other hubs are not full`() async throws {
@@ -131,6 +188,7 @@ struct SessionTests {
                 hub: gone,
                 network: "192.0.2.0/24",
                 choice: Self.noChoice,
+                isInvited: true,
                 at: hub.pages.clock.now()
             )
             try await hub.pages.endExpiredSessions()
@@ -188,9 +246,8 @@ struct SessionTests {
                 try db.execute(
                     sql: """
                         WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ?)
-                        INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt,
-                            seenAt) SELECT value, x'00', hub, network, value, 'x', '[]', createdAt, seenAt
-                            FROM number, session WHERE length(name) = 32
+                        INSERT INTO sessionStart (network, at)
+                            SELECT network, createdAt FROM number, session WHERE length(name) = 32
                         """,
                     arguments: [PageStore.maximumNewSessions - 1]
                 )

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Limits how often each key may do something within any minute.
-final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
+package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
     static var window: Duration { .seconds(60) }
     /// Keys whose use is remembered.
     static var maximumKeys: Int { 10_000 }
@@ -14,7 +14,7 @@ final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - limit: Uses of a key in a minute, at least 1.
     ///   - clock: A clock that never jumps.
-    init(_ limit: Int, clock: @escaping @Sendable () -> Duration) {
+    package init(_ limit: Int, clock: @escaping @Sendable () -> Duration) {
         self.limit = limit
         self.clock = clock
     }
@@ -22,7 +22,7 @@ final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
     /// Counts one use of a key.
     ///
     /// - Returns: `nil` if the use is within the limit; else the time until the next one is. A refused use does not count.
-    func admit(_ key: Key) -> Duration? {
+    package func admit(_ key: Key) -> Duration? {
         let now = clock()
         return uses.withLock { uses in
             var times = (uses[key] ?? []).filter { now - $0 < Self.window }

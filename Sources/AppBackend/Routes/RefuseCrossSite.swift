@@ -27,7 +27,7 @@ package struct RefuseCrossSite: RouterMiddleware {
     }
 
     /// True if `origin` is the host and port that the request was sent to.
-    static func isOwn(_ origin: String, authority: String) -> Bool {
+    package static func isOwn(_ origin: String, authority: String) -> Bool {
         let text = origin.lowercased()
         for (scheme, port) in [("https://", ":443"), ("http://", ":80")] where text.hasPrefix(scheme) {
             let own = authority.lowercased()

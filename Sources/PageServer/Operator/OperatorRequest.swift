@@ -13,7 +13,7 @@ struct OperatorRequest: Sendable {
     /// What follows the question mark, read as a form is.
     let query: FormBody
 
-    /// - Throws: A refusal for who is no operator; beyond this machine it is that of an unknown address.
+    /// - Throws: ``PageRefusal`` 401 on this machine, 404 elsewhere, for a browser without an operator's session.
     init(_ base: PageRequest) async throws {
         guard let session = try await base.operatorSession else { throw base.noOperator }
         self.base = base
@@ -41,7 +41,7 @@ struct OperatorRequest: Sendable {
         PageRefusal(status, frame, heading, text)
     }
 
-    /// Does something that the audit log tells of, whatever becomes of it.
+    /// Runs an action and records it in the audit log, with its outcome.
     func perform<Value: Sendable>(
         _ action: String,
         _ detail: String,

@@ -75,12 +75,13 @@ enum OperatorRoutes {
         let secret = SessionSecret.random()
         let (store, name) = (request.pages.store, request.hub.name)
         guard
-            let session = try await store.beginOperatorSession(
+            try await store.beginOperatorSession(
                 with: form["code"] ?? "",
                 secret,
+                from: request.context.network.description,
                 hub: name,
                 at: request.now
-            )
+            ) != nil
         else {
             if try await request.operatorSession != nil { return request.seeOther(request.operatorRoot) }
             throw PageRefusal(
@@ -90,9 +91,6 @@ enum OperatorRoutes {
                 "It has been used, or has expired. 'newswire hub invite --operator' prints another one."
             )
         }
-        let network = request.context.network.description
-        let number = try await store.note("enter", "", by: session, from: network, hub: name, at: request.now)
-        try await store.finish(number, outcome: "session until \(session.expiresAt.wholeSecond)")
         return request.seeOther(
             request.operatorRoot,
             cookie: request.operatorCookie.setting(secret, for: OperatorSession.lifetime)

@@ -13,7 +13,7 @@ package struct OperatorAction: Sendable, Equatable {
     package let network: String
     package let action: String
     package let detail: String
-    /// `begun` if the server stopped before the action ended.
+    /// `begun` if the server stopped, or could not write, before the action ended.
     package let outcome: String
 }
 
@@ -34,22 +34,37 @@ extension PageStore {
         hub: HubName,
         at now: Timestamp
     ) async throws -> Int64 {
-        let detail = String(detail.prefix(Self.maximumActionText))
-        return try await write { db in
-            try db.execute(
-                sql: """
-                    INSERT INTO operatorAction (at, hub, operator, network, action, detail, outcome)
-                    VALUES (?, ?, ?, ?, ?, ?, 'begun')
-                    """,
-                arguments: [now, hub.folded, session.shortName, network, action, detail]
-            )
-            let id = db.lastInsertedRowID
-            try db.execute(
-                sql: "DELETE FROM operatorAction WHERE actionID <= ?",
-                arguments: [id - Int64(Self.maximumActions)]
-            )
-            return id
+        try await write { db in
+            try Self.insertAction(action, detail, by: session, from: network, hub: hub, at: now, outcome: "begun", in: db)
         }
+    }
+
+    /// Inserts an action, and deletes those that are too many.
+    static func insertAction(
+        _ action: String,
+        _ detail: String,
+        by session: OperatorSession,
+        from network: String,
+        hub: HubName,
+        at now: Timestamp,
+        outcome: String,
+        in db: Database
+    ) throws -> Int64 {
+        try db.execute(
+            sql: """
+                INSERT INTO operatorAction (at, hub, operator, network, action, detail, outcome)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                now, hub.folded, session.shortName, network, action, String(detail.prefix(maximumActionText)), outcome,
+            ]
+        )
+        let id = db.lastInsertedRowID
+        try db.execute(
+            sql: "DELETE FROM operatorAction WHERE actionID <= ?",
+            arguments: [id - Int64(maximumActions)]
+        )
+        return id
     }
 
     /// Notes what became of an action.
@@ -70,7 +85,7 @@ extension PageStore {
     ///   - before: The number of an action; later ones and itself are left out.
     ///   - limit: The most actions to return.
     /// - Returns: The actions.
-    /// - Throws: What SQLite says.
+    /// - Throws: A `DatabaseError`.
     package func actions(of hub: HubName, before: Int64? = nil, limit: Int) async throws -> [OperatorAction] {
         try await read { db in
             try Row.fetchAll(

@@ -14,6 +14,8 @@ package struct OperatorInvitation: Sendable {
 
 extension PageStore {
     /// Makes a link for an operator that can be used once.
+    ///
+    /// - Throws: A `DatabaseError`.
     package func inviteOperator(of hub: HubName, at now: Timestamp) async throws -> OperatorInvitation {
         let secret = SessionSecret.random()
         try await write { db in
@@ -26,12 +28,13 @@ extension PageStore {
         return OperatorInvitation(code: secret.text)
     }
 
-    /// Uses a link up, and begins the operator's session.
+    /// Uses a link up, and begins the operator's session, which the audit log tells.
     ///
     /// - Returns: `nil` for a link that is unknown, used, expired or of another hub.
     func beginOperatorSession(
         with code: String,
         _ secret: SessionSecret,
+        from network: String,
         hub: HubName,
         at now: Timestamp
     ) async throws -> OperatorSession? {
@@ -51,7 +54,18 @@ extension PageStore {
                     """,
                 arguments: [secret.name, digest, hub.folded, now, expiresAt]
             )
-            return OperatorSession(id: db.lastInsertedRowID, name: secret.name, expiresAt: expiresAt)
+            let session = OperatorSession(id: db.lastInsertedRowID, name: secret.name, expiresAt: expiresAt)
+            _ = try Self.insertAction(
+                "enter",
+                "",
+                by: session,
+                from: network,
+                hub: hub,
+                at: now,
+                outcome: "session until \(expiresAt.wholeSecond)",
+                in: db
+            )
+            return session
         }
     }
 

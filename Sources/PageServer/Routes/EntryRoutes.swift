@@ -19,15 +19,21 @@ enum EntryRoutes {
     private static func enter(_ request: PageRequest) async throws -> Response {
         let form = try await request.form()
         guard try await request.visitor == nil else { return request.seeOther(request.home) }
-        guard try await request.pages.store.use(form["code"] ?? "", hub: request.hub.name, at: request.now) else {
-            throw PageRefusal(
-                .forbidden,
-                request.frame,
-                "This invitation cannot be used",
-                "It has been used, or has expired. Ask the operator for another one."
-            )
+        let (store, code, hub) = (request.pages.store, form["code"] ?? "", request.hub.name)
+        let unusable = PageRefusal(
+            .forbidden,
+            request.frame,
+            "This invitation cannot be used",
+            "It has been used, or has expired. Ask the operator for another one."
+        )
+        guard try await store.isUsable(code, hub: hub, at: request.now) else { throw unusable }
+        let begun = try await begin(ReaderChoice(categories: []), isInvited: true, request)
+        // Last, so that it is not used up by an entry that fails.
+        guard try await store.use(code, hub: hub, at: request.now) else {
+            try await request.registrar.remove(begun.session)
+            try await store.end(begun.session)
+            throw unusable
         }
-        let begun = try await begin(ReaderChoice(categories: []), request)
         return request.seeOther(request.home, cookie: await request.cookie.setting(begun.secret))
     }
 
@@ -43,10 +49,10 @@ enum EntryRoutes {
 
     /// Begins a session, and registers what it reads.
     ///
-    /// `isInvited` is false for somebody who is admitted as a user only.
+    /// `isInvited` is false for a reader who came in through the open door, or as a user.
     static func begin(
         _ choice: ReaderChoice,
-        isInvited: Bool = true,
+        isInvited: Bool,
         _ request: PageRequest
     ) async throws -> (session: ReaderSession, secret: SessionSecret) {
         let secret = SessionSecret.random()

@@ -47,7 +47,9 @@ struct PageErrors: RouterMiddleware {
 
     private func response(_ refusal: PageRefusal, _ request: Request) -> Response {
         let body = ByteBuffer(string: templates.render(refusal.page))
-        let response = Response(status: refusal.status, headers: PageHeaders.html(), body: .init(byteBuffer: body))
+        var headers = PageHeaders.html()
+        headers[.retryAfter] = refusal.retryAfter.map { "\($0)" }
+        let response = Response(status: refusal.status, headers: headers, body: .init(byteBuffer: body))
         return request.method == .head ? response.createHeadResponse() : response
     }
 }

@@ -6,6 +6,8 @@ import WebPages
 struct PageRefusal: Error {
     let status: HTTPResponse.Status
     let page: NoticePage
+    /// Seconds; `nil` where waiting does not help.
+    var retryAfter: Int64?
 
     init(_ status: HTTPResponse.Status, _ frame: PageFrame, _ heading: String, _ text: String) {
         self.status = status

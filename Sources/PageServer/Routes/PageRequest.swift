@@ -59,6 +59,21 @@ struct PageRequest: Sendable {
         }
     }
 
+    /// Counts a change of what a session has at the hub, or a stream that it opens.
+    ///
+    /// - Throws: 429.
+    func admitChange(of session: ReaderSession) throws {
+        guard let wait = pages.changes.admit(session.id) else { return }
+        var refusal = PageRefusal(
+            .tooManyRequests,
+            frame,
+            "Too many changes",
+            "This browser has changed its choice or opened the page very often. Try again in a minute."
+        )
+        refusal.retryAfter = wait.components.seconds + 1
+        throw refusal
+    }
+
     /// The form that one of our own pages has sent.
     ///
     /// - Throws: 403 for a form of another site, 413 and 400 for what is no form of ours.

@@ -41,6 +41,7 @@ enum PushRoutes {
     private static func subscribe(_ request: PageRequest) async throws -> Response {
         try request.checkOrigin()
         guard let visitor = try await request.visitor else { return ReaderRoutes.status(.unauthorized) }
+        try request.admitChange(of: visitor.session)
         guard let body = try? await request.request.body.collect(upTo: maximumBody) else {
             return ReaderRoutes.status(.contentTooLarge)
         }

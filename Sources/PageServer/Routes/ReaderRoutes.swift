@@ -13,6 +13,9 @@ enum ReaderRoutes {
     /// Feeds that the page links to, of a hub with many categories: each link is 130 bytes.
     static let linkedFeeds = 20
 
+    /// Categories whose news somebody without a choice sees: each is read on its own, and the hub remembers so many.
+    private static let categoriesAtOnce = 100
+
     static let routes = [
         PageRoute(.get, "") { try await page($0) },
         PageRoute(.post, "/categories") { try await choose($0) },
@@ -32,7 +35,7 @@ enum ReaderRoutes {
         let chosen = session?.choice.categories.map(\.text) ?? []
         // A category that nobody announces any more is still chosen.
         let names = known + chosen.filter { !known.contains($0) }
-        let tags = session?.choice.categories ?? known.compactMap { try? Tag($0) }
+        let tags = session?.choice.categories ?? known.prefix(categoriesAtOnce).compactMap { try? Tag($0) }
         let news = try await request.hub.news(of: tags, since: session?.position)
         var frame = request.frame(for: visitor)
         frame.manifest = "\(request.home)manifest.webmanifest"
@@ -110,18 +113,20 @@ enum ReaderRoutes {
         }
         let choice = ReaderChoice(categories: categories)
         if var visitor {
+            try request.admitChange(of: visitor.session)
             visitor.session.choice = choice
             try await request.registrar.register(visitor, request.context)
             try await request.pages.store.set(choice, of: visitor.session)
             return request.seeOther(request.home)
         }
-        let begun = try await EntryRoutes.begin(choice, request)
+        let begun = try await EntryRoutes.begin(choice, isInvited: false, request)
         return request.seeOther(request.home, cookie: await request.cookie.setting(begun.secret))
     }
 
     private static func events(_ request: PageRequest) async throws -> Response {
         guard let visitor = try await request.visitor else { return status(.unauthorized) }
         let session = visitor.session
+        try request.admitChange(of: session)
         let query = request.request.uri.queryParameters.get("lastEventId")
         let position = request.request.headers[named: "Last-Event-ID"] ?? query
         // The hub may have been restored, or have dropped the installation.

@@ -1,3 +1,4 @@
+import AppBackend
 import HTTPTypes
 
 /// Tells forms of our own pages from those of other sites, whose requests would bring the reader's cookie.
@@ -7,9 +8,7 @@ enum SameOrigin {
     /// True if a page of our own has sent the request; `authority` is the host and port that it was sent to.
     static func isOwn(_ headers: HTTPFields, authority: String?) -> Bool {
         if let site = headers[named: "Sec-Fetch-Site"] { return site == "same-origin" }
-        guard let origin = headers[.origin]?.lowercased(), let authority = authority?.lowercased() else { return false }
-        return ["https://", "http://"].contains { scheme in
-            origin.hasPrefix(scheme) && origin.dropFirst(scheme.count) == authority
-        }
+        guard let origin = headers[.origin], let authority else { return false }
+        return RefuseCrossSite.isOwn(origin, authority: authority)
     }
 }

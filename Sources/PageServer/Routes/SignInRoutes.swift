@@ -83,7 +83,7 @@ enum SignInRoutes {
             if let left = try await request.leave(visitor.session) { return left.session }
         }
         let choice = ReaderChoice(categories: [])
-        return try await EntryRoutes.begin(choice, isInvited: request.isAtOpenDoor, request).session
+        return try await EntryRoutes.begin(choice, isInvited: false, request).session
     }
 
     private static func refuse(

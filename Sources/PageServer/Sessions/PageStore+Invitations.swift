@@ -14,6 +14,8 @@ package struct Invitation: Sendable {
 
 extension PageStore {
     /// Makes an invitation that can be used once.
+    ///
+    /// - Throws: A `DatabaseError`.
     package func invite(to hub: HubName, at now: Timestamp) async throws -> Invitation {
         let secret = SessionSecret.random()
         try await write { db in
@@ -24,6 +26,20 @@ extension PageStore {
             )
         }
         return Invitation(code: secret.text)
+    }
+
+    /// False for an invitation that is unknown, used, expired or of another hub.
+    func isUsable(_ code: String, hub: HubName, at now: Timestamp) async throws -> Bool {
+        guard let secret = SessionSecret(code) else { return false }
+        let hash = Data(secret.digest)
+        return try await read { db in
+            let found = try Bool.fetchOne(
+                db,
+                sql: "SELECT EXISTS (SELECT 1 FROM invitation WHERE hash = ? AND hub = ? AND expiresAt > ?)",
+                arguments: [hash, hub.folded, now]
+            )
+            return found == true
+        }
     }
 
     /// Uses an invitation up.

@@ -35,20 +35,23 @@ extension PageStore {
         hub: HubName,
         network: String,
         choice: ReaderChoice,
-        isInvited: Bool = true,
+        isInvited: Bool,
         at now: Timestamp
     ) async throws -> ReaderSession {
         let installation = try InstallationID("page-\(UUID().uuidString.lowercased())")
         let channel = PushChannelSecret.random()
         return try await write { db in
+            // Sessions that have ended count as well.
+            try db.execute(sql: "DELETE FROM sessionStart WHERE at <= ?", arguments: [now - .seconds(3_600)])
             let recent = try Int.fetchOne(
                 db,
-                sql: "SELECT count(*) FROM session WHERE network = ? AND createdAt > ?",
-                arguments: [network, now - .seconds(3_600)]
+                sql: "SELECT count(*) FROM sessionStart WHERE network = ?",
+                arguments: [network]
             )
             guard recent ?? 0 < Self.maximumNewSessions else { throw SessionRefusal.tooManyOfNetwork }
             let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM session WHERE hub = ?", arguments: [hub.folded])
             guard all ?? 0 < Self.maximumSessions else { throw SessionRefusal.full }
+            try db.execute(sql: "INSERT INTO sessionStart (network, at) VALUES (?, ?)", arguments: [network, now])
             try db.execute(
                 sql: """
                     INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt,

@@ -52,7 +52,13 @@ package final class PageStore: Sendable {
                         seenAt INTEGER NOT NULL
                     ) STRICT;
                     CREATE INDEX sessionBySeenAt ON session (seenAt);
-                    CREATE INDEX sessionByNetwork ON session (network, createdAt);
+                    CREATE INDEX sessionByHub ON session (hub, seenAt);
+                    CREATE TABLE sessionStart (
+                        network TEXT NOT NULL,
+                        at INTEGER NOT NULL
+                    ) STRICT;
+                    CREATE INDEX sessionStartByNetwork ON sessionStart (network);
+                    CREATE INDEX sessionStartByTime ON sessionStart (at);
                     CREATE TABLE invitation (
                         invitationID INTEGER PRIMARY KEY,
                         hash BLOB NOT NULL UNIQUE,

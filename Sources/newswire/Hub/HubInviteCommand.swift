@@ -4,6 +4,7 @@ import HostSystem
 import HubProtocol
 import PageServer
 import Settings
+import WebPages
 
 struct HubInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,7 +12,7 @@ struct HubInviteCommand: AsyncParsableCommand {
         abstract: "Print a link that lets one browser read the hub's pages, or manage the hub.",
         discussion: """
             Readers on other machines need an invitation unless the setting 'pages' is 'public'. The link works once, \
-            for seven days. The hub must run: its address is in the link.
+            for seven days. The hub must have run: its address is in the link.
 
             With --operator the link opens the operator's view instead. It works for an hour, and its session for 12 \
             hours. Whoever has the link can send messages: do not pass it on.
@@ -35,6 +36,13 @@ struct HubInviteCommand: AsyncParsableCommand {
         let settings = try stateOptions.configuration.load()
         let state = try stateOptions.directory(settings)
         let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
+        guard settings.value(HubSettings.pages) != .off else {
+            throw Failure(
+                .badConfiguration,
+                "cannot invite to '\(hub)': the setting 'pages' is 'off'",
+                hint: "set it to 'invited' or 'public', and restart the hub"
+            )
+        }
         guard let endpoint = try? PrivateFile.read(state.file(HubFiles.endpoint), limit: 4_096),
             let url = URLComponents(string: endpoint.trimmingCharacters(in: .whitespacesAndNewlines)),
             let host = url.host

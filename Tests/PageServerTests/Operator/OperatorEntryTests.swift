@@ -138,7 +138,13 @@ struct OperatorEntryTests {
         }
         let store = try PageStore(path: path)
         let link = try await store.inviteOperator(of: name, at: 1_000)
-        let session = try await store.beginOperatorSession(with: link.code, .random(), hub: name, at: 2_000)
+        let session = try await store.beginOperatorSession(
+            with: link.code,
+            .random(),
+            from: "192.0.2.0/24",
+            hub: name,
+            at: 2_000
+        )
         #expect(session != nil)
         let isKept = try await store.use(code, hub: name, at: 2_000)
         #expect(isKept)
