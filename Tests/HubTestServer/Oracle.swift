@@ -8,7 +8,8 @@ package struct Oracle: Sendable {
     }
 
     /// The Python that has the libraries; `nil` where `make oracles` has not installed them.
-    package static let python = ProcessInfo.processInfo.environment["NEWSWIRE_ORACLES"].flatMap { $0.isEmpty ? nil : $0 }
+    package static let python = ProcessInfo.processInfo.environment["NEWSWIRE_ORACLES"]
+        .flatMap { $0.isEmpty ? nil : $0 }
 
     private let script: URL
 

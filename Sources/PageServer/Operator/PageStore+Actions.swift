@@ -35,7 +35,16 @@ extension PageStore {
         at now: Timestamp
     ) async throws -> Int64 {
         try await write { db in
-            try Self.insertAction(action, detail, by: session, from: network, hub: hub, at: now, outcome: "begun", in: db)
+            try Self.insertAction(
+                action,
+                detail,
+                by: session,
+                from: network,
+                hub: hub,
+                at: now,
+                outcome: "begun",
+                in: db
+            )
         }
     }
 
