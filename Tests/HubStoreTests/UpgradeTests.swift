@@ -90,6 +90,24 @@ struct UpgradeTests {
         #expect(try await store.progress(ordinal: 1)?.resumedFrom == "a-3")
     }
 
+    @Test func `a file that got the later tables of deliveries with the first goes on`() async throws {
+        let scratch = try Scratch()
+        let queue = try DatabaseQueue(path: scratch.path)
+        let deliveries = try #require(Schema.migrator.migrations.first { $0.hasPrefix("12 ") })
+        try Schema.migrator.migrate(queue, upTo: deliveries)
+        try await queue.write { db in
+            try Schema.version13(db)
+            try db.execute(sql: Schema.version14)
+            try Schema.version15(db)
+            try db.execute(sql: Schema.version16)
+            try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('13 reports of publishers')")
+        }
+        try queue.close()
+        _ = try HubStore(path: scratch.path)
+        let applied = try await scratch.read { try Schema.migrator.appliedMigrations($0) }
+        #expect(applied == Schema.migrator.migrations)
+    }
+
     @Test func `a value of a wrong type stops an upgrade, which leaves the file as it was`() async throws {
         let scratch = try Scratch()
         let queue = try DatabaseQueue(path: scratch.path)

@@ -1,3 +1,5 @@
+import GRDB
+
 extension Schema {
     /// Messages on their way to push services.
     ///
@@ -26,7 +28,6 @@ extension Schema {
             endedAt INTEGER,
             endedAs TEXT,
             failures INTEGER NOT NULL DEFAULT 0,
-            endReason TEXT,
             PRIMARY KEY (sequence, platform)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX delivery_open ON delivery (hubID, platform, sequence) WHERE endedAt IS NULL;
@@ -69,15 +70,39 @@ extension Schema {
             outcome TEXT NOT NULL,
             reason TEXT NOT NULL,
             at INTEGER NOT NULL,
-            hubID INTEGER,
-            handle TEXT,
             PRIMARY KEY (sequence, platform, ordinal),
             FOREIGN KEY (sequence, platform) REFERENCES delivery ON DELETE CASCADE
         ) STRICT, WITHOUT ROWID;
-        CREATE INDEX deliveryFailure_dead ON deliveryFailure (hubID, at) WHERE handle IS NOT NULL;
-        CREATE TABLE testAnswer (
+        """
+
+    /// `endReason` says what `endedAs` leaves open; NULL where that says all.
+    ///
+    /// Versions 13 to 15 were part of 12 for a day: files that were made then have what they add.
+    static func version13(_ db: Database) throws { try add("endReason TEXT", to: "delivery", db) }
+
+    /// What a sender was answered to a test send that had an idempotency key.
+    static let version14 = """
+        CREATE TABLE IF NOT EXISTS testAnswer (
             sequence INTEGER PRIMARY KEY REFERENCES log ON DELETE CASCADE,
             answer TEXT NOT NULL
         ) STRICT;
         """
+
+    /// Handles that push services have reported dead.
+    static func version15(_ db: Database) throws {
+        try add("hubID INTEGER", to: "deliveryFailure", db)
+        try add("handle TEXT", to: "deliveryFailure", db)
+        try db.execute(
+            sql: """
+                CREATE INDEX IF NOT EXISTS deliveryFailure_dead ON deliveryFailure (hubID, at) WHERE handle IS NOT NULL
+                """
+        )
+    }
+
+    /// Adds a column that may be there.
+    private static func add(_ column: String, to table: String, _ db: Database) throws {
+        let name = column.prefix { $0 != " " }
+        guard try !db.columns(in: table).contains(where: { $0.name == name }) else { return }
+        try db.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(column)")
+    }
 }

@@ -2,7 +2,7 @@ extension Schema {
     /// What publishers last reported of themselves.
     ///
     /// `summary` and `report` are JSON: the first is what lists show, the second may be large.
-    static let version13 = """
+    static let version16 = """
         CREATE TABLE publisherReport (
             hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,
             publisher TEXT NOT NULL,
