@@ -269,6 +269,9 @@ extension BackendStore {
         guard let removedAt else { return }
         let end = removedAt + Accounts.nameRetention
         if now < end { throw AccountError.retained(name, until: end) }
+        // They would get what is sent to the new user.
+        let sql = "SELECT EXISTS (SELECT 1 FROM removedAccount WHERE key = ? AND \(Self.hasDevices))"
+        if try Bool.fetchOne(db, sql: sql, arguments: [name.key]) == true { throw AccountError.devicesLeft(name) }
     }
 }
 

@@ -11,15 +11,24 @@ extension BackendStore {
                 CREATE TABLE payload (
                     addressee TEXT NOT NULL,
                     id INTEGER NOT NULL UNIQUE CHECK (id BETWEEN 1 AND 2147483647),
-                    sender TEXT NOT NULL,
                     isRead INTEGER NOT NULL,
                     expiresAt INTEGER NOT NULL,
                     sealed BLOB NOT NULL,
                     PRIMARY KEY (addressee, id)
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX payloadByState ON payload (addressee, isRead, expiresAt);
-                CREATE INDEX payloadBySender ON payload (sender, expiresAt);
                 CREATE INDEX payloadByExpiry ON payload (expiresAt);
+                """
+        )
+    }
+
+    static func addSenders(_ db: Database) throws {
+        // For a day the first schema had it.
+        guard try !db.columns(in: "payload").contains(where: { $0.name == "sender" }) else { return }
+        try db.execute(
+            sql: """
+                ALTER TABLE payload ADD COLUMN sender TEXT NOT NULL DEFAULT '';
+                CREATE INDEX payloadBySender ON payload (sender, expiresAt);
                 """
         )
     }

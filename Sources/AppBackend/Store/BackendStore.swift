@@ -54,6 +54,7 @@ package final class BackendStore: Sendable {
         migrator.registerMigration("2") { db in
             try addForeignIdentities(db)
             try addLateCalls(db)
+            try addSenders(db)
         }
         return migrator
     }

@@ -51,7 +51,10 @@ import Testing
             )
         }
         try first.close()
-        let accounts = try await BackendStore(path: path).accounts()
+        let store = try BackendStore(path: path)
+        let accounts = try await store.accounts()
+        let senders = try await store.read { try Int.fetchOne($0, sql: "SELECT count(sender) FROM payload") }
+        #expect(senders == 0)
         #expect(accounts.map(\.name.text) == ["Alice"] && accounts.allSatisfy(\.mayNotifyOthers))
     }
 }
