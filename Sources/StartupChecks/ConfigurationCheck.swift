@@ -45,6 +45,7 @@ package struct ConfigurationCheck {
             key: settings.value(HubSettings.tlsKey),
             names: settings.value(HubSettings.hostNames)
         ) + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
+            + (settings.value(HubSettings.appBackend) ? IdentitySettings(settings).problems() : [])
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)
                     + (LocalCertificates.problem(in: directory).map { ["\($0)"] } ?? [])

@@ -22,6 +22,8 @@ package enum AccountError: Error, Equatable, CustomStringConvertible {
     case taken(UserName)
     /// The name of an account that was removed not long ago.
     case retained(UserName, until: Timestamp)
+    /// The name of a removed account whose devices could not be deleted yet.
+    case devicesLeft(UserName)
     case noToken(Int64, of: UserName)
     case tooManyRoles(UserName)
     /// A name that only users of another party have.
@@ -37,6 +39,8 @@ package enum AccountError: Error, Equatable, CustomStringConvertible {
         case .taken(let name): "cannot add user '\(name)': the name is taken"
         case .retained(let name, let end):
             "cannot add user '\(name)': the name of a removed user stays taken until \(end.wholeSecond)"
+        case .devicesLeft(let name):
+            "cannot add user '\(name)': the hub still has devices of the removed user of this name"
         case .noToken(let id, let name): "user '\(name)' has no token \(id)"
         case .tooManyRoles(let name): "cannot change user '\(name)': a user has at most \(Role.maximumPerAccount) roles"
         case .reserved(let name, let suffix):

@@ -118,6 +118,8 @@ final class ProviderKeys: Sendable {
             state.withLock { $0.keys = keys }
             note(nil)
         } catch {
+            // The same file may be read the next time.
+            state.withLock { $0.stamp = nil }
             note(error)
         }
     }

@@ -131,5 +131,7 @@ struct LateCalls: Sendable, Equatable {
     }
 
     /// `nil` when none of them can be done any more.
-    func pending(at now: Timestamp) -> LateCalls? { now < until ? self : nil }
+    ///
+    /// After the clock was set back, `until` may be far away: it is no later than ``longest`` from any true time.
+    func pending(at now: Timestamp) -> LateCalls? { now < until && until - now <= Self.longest ? self : nil }
 }

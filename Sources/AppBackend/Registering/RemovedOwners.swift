@@ -46,7 +46,7 @@ struct RemovedOwners: Service {
         guard let failure else { return false }
         if saying, !Task.isCancelled {
             logger.warning(
-                "devices of removed users are still registered at the hub, and deleting them is tried again",
+                "devices of removed users are still registered at the hub; retrying every minute",
                 metadata: ["error.reason": "\(BackendStore.reason(failure))"]
             )
         }

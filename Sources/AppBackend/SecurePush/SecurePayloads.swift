@@ -30,7 +30,7 @@ package struct SecurePayloads: Sendable {
     private let clock: BackendClock
     private let logger: Logger
     private let misses: MinuteLimiter<UserName>
-    /// A disk that is full fails every fetch.
+    /// A disk that is full, and a key that is lost, fail every fetch.
     private let warnings: MinuteLimiter<Bool>
 
     init(
@@ -52,7 +52,8 @@ package struct SecurePayloads: Sendable {
     /// Stores a payload.
     ///
     /// - Returns: Its id, random in ``PayloadTable/ids``.
-    /// - Throws: 413 for one that is too large, 429 when too many wait for the addressee or are the sender's, 503 when the store is full.
+    /// - Throws: 413 for one that is too large, 429 when too many wait for the addressee or are the sender's, 503 when
+    ///   the store is full.
     func put(_ text: String, for addressee: UserName, from sender: UserName) async throws -> Int64 {
         guard text.utf8.count <= Self.maximumBytes else {
             throw BackendRefusal.tooLarge("The payload is larger than \(Self.maximumBytes) bytes.")
@@ -121,6 +122,12 @@ package struct SecurePayloads: Sendable {
             }
             return true
         }
+    }
+
+    /// Logs, once a minute, that payloads cannot be decrypted.
+    func noteUnreadable(_ problem: Unreadable) {
+        guard warnings.admit(false) == nil else { return }
+        logger.error("a secure notification cannot be delivered", metadata: ["error.reason": "\(problem)"])
     }
 
     /// Deletes a payload whose id reached nobody.

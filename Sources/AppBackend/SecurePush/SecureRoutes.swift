@@ -68,7 +68,14 @@ extension AppBackend {
         by user: UserName,
         _ network: ClientNetwork
     ) async throws -> SecurePayloads.Fetched? {
-        let fetched = try await payloads.fetch(id, by: user)
+        let fetched: SecurePayloads.Fetched?
+        do {
+            fetched = try await payloads.fetch(id, by: user)
+        } catch let problem as SecurePayloads.Unreadable {
+            // It is gone for good: a client that were told to come back would ask for it until it expires.
+            payloads.noteUnreadable(problem)
+            fetched = nil
+        }
         audit.note(AuditEvent(user, .payloadFetched, fetched == nil ? .refused : .done, network))
         return fetched
     }

@@ -148,7 +148,9 @@ struct HubRestoreCommand: AsyncParsableCommand {
     }
 }
 
-/// The app backend's part of a restore, which nobody else may use the files of meanwhile.
+/// The app backend's part of a restore.
+///
+/// It holds the app backend's lock, so that no server uses the files.
 private struct AccountsRestore {
     private let state: StateDirectory
     /// `nil` for a database that was put back by other means.

@@ -18,8 +18,8 @@ struct LoginCommand: AsyncParsableCommand {
             --backend names another. Its certificate is checked with --ca-file; without it with the hub's authority if \
             both have the same host name, else with the system's.
 
-            Who logs in after another user gets nothing that still waits at the hub for this agent: it may be for the \
-            other.
+            A login under another name drops the messages that still wait at the hub for this agent, since they may be \
+            for the previous user.
 
             EXAMPLES
               newswire login --user alice

@@ -12,8 +12,8 @@ struct NotifyCommand: AsyncParsableCommand {
         abstract: "Notify a user by name, on all of their devices.",
         discussion: """
             You must have logged in with 'newswire login', and need the right to notify others unless it is yourself. A \
-            line is printed for each platform: accepted, skipped or failed, with the reason. It is never said if the \
-            user exists or has devices.
+            line is printed for each platform: accepted, skipped or failed, with the reason. The output never shows \
+            whether the user exists or has devices.
 
             With --secure only an id passes through push services, and the user's devices fetch the text. Pass '-' to \
             read a confidential text from standard input: arguments can be seen by others on this machine.
@@ -52,7 +52,7 @@ struct NotifyCommand: AsyncParsableCommand {
     /// Bytes; an app backend takes no more.
     private static let maximumText = 65_536
     private static let everyPlatform = "all"
-    private static let platforms = ["apns", "gcm", "fcmv1", "wns", "browser", "stream"]
+    private static let platforms = AppBackend.platformNames
 
     func validate() throws {
         if secure, pns != nil { throw ValidationError("--secure and --pns exclude each other") }
@@ -140,7 +140,7 @@ struct NotifyCommand: AsyncParsableCommand {
             if !chosen.contains(word) { chosen.append(word) }
         }
         guard !chosen.isEmpty else {
-            throw Failure(.usage, "--pns is empty", hint: "leave --pns away for all platforms")
+            throw Failure(.usage, "--pns is empty", hint: "omit --pns for all platforms")
         }
         return chosen.contains(Self.everyPlatform) ? [Self.everyPlatform] : chosen
     }

@@ -88,6 +88,7 @@ struct SendCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let category { return try await send(toCategories: category) }
+        if feeds != nil { throw Failure(.usage, "--feeds needs --category") }
         let outgoing = try outgoing()
         let time = try time()
         let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)

@@ -7,7 +7,7 @@ import HubProtocol
 struct PublishersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publishers",
-        abstract: "Tell how the publishers do that report to a hub: feeds, last pass, outbox.",
+        abstract: "Show the state of the publishers that report to a hub: feeds, last pass, outbox.",
         discussion: """
             'newswire publish' reports at the end of a pass if something has changed, and every ten minutes; a publisher \
             that has not reported for seven days is forgotten. With a name, its feeds are listed.
