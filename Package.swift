@@ -237,7 +237,7 @@ let package = Package(
         .testTarget(name: "AlarmsTests", dependencies: ["Alarms", "HubProtocol"]),
         .testTarget(
             name: "WebPagesTests",
-            dependencies: ["WebPages", "HubProtocol", "Feeds", "HubTestServer"]
+            dependencies: ["WebPages", "HubProtocol", "Feeds", "HubTestServer", .mustache]
         ),
         .testTarget(
             name: "OutboundHTTPTests",

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import Mustache
 import Testing
 
 @testable import WebPages
@@ -89,6 +90,24 @@ struct PageTemplateTests {
             }
         }
         return found
+    }
+
+    @Test func `a message gives a template each of its members`() throws {
+        let told = try telling(8, [.title: "t", .link: "https://example.org/", .messageParam: "m", .story: "s"])
+        var message = MessageView(told, newAfter: nil)
+        message.secure = "7"
+        let models: [any MustacheParent] = [message, ReaderPage.Category(name: "World", isChosen: true)]
+        for model in models {
+            for child in Mirror(reflecting: model).children {
+                let name = try #require(child.label)
+                #expect(model.child(named: name).map { "\($0)" } == Self.text(child.value), "\(name)")
+            }
+        }
+    }
+
+    private static func text(_ value: Any) -> String? {
+        if let optional = value as? String? { return optional }
+        return "\(value)"
     }
 
     @Test func `templates name only what their page has`() throws {

@@ -63,7 +63,11 @@ enum ReaderRoutes {
         // The cookie lasts as long as the session, from this visit on.
         let cookie = await request.cookie
         let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
-        return request.page(page, cookie: secret.map { cookie.setting($0) })
+        var response = request.page(page, cookie: secret.map { cookie.setting($0) })
+        // A browser starts another process for it, which takes longer than the rest of the first paint. The page keeps
+        // nothing from a window that has opened it.
+        response.headers[named: "Cross-Origin-Opener-Policy"] = nil
+        return response
     }
 
     /// The news with what was sent to the reader by name, the newest first.

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 package import HubProtocol
+import Mustache
 
 /// A telling of a story as pages show it.
 package struct MessageView: Sendable, Equatable {
@@ -40,6 +41,28 @@ package struct MessageView: Sendable, Equatable {
         isWithdrawn: false,
         isNew: false
     )
+}
+
+/// A page has fifty of them: looked up by reflection, as others are, their members would take most of its time.
+extension MessageView: MustacheParent {
+    package func child(named name: String) -> Any? {
+        switch name {
+        case "sequence": sequence
+        case "story": story
+        case "category": category
+        case "status": status
+        case "title": title
+        case "link": link
+        case "text": text
+        case "sent": sent
+        case "sentText": sentText
+        case "isUrgent": isUrgent
+        case "isWithdrawn": isWithdrawn
+        case "isNew": isNew
+        case "secure": secure
+        default: nil
+        }
+    }
 }
 
 extension MessageView {

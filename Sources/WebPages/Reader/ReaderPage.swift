@@ -1,14 +1,24 @@
+import Mustache
+
 /// The reader's page: the choice of categories, and the news.
 ///
 /// The template sees stored properties only.
 package struct ReaderPage: WebPage {
-    package struct Category: Sendable {
+    package struct Category: MustacheParent, Sendable {
         let name: String
         let isChosen: Bool
 
         package init(name: String, isChosen: Bool) {
             self.name = name
             self.isChosen = isChosen
+        }
+
+        package func child(named name: String) -> Any? {
+            switch name {
+            case "name": self.name
+            case "isChosen": isChosen
+            default: nil
+            }
         }
     }
 
