@@ -78,6 +78,7 @@ extension PublishPass {
             url: ReportText.line(health.address.publicText),
             state: health.state.rawValue
         )
+        feed.language = health.language?.text
         feed.title = health.title.map(ReportText.line)
         feed.lastSuccess = health.lastSuccess.map(ISODateTime.formatSeconds)
         feed.nextPoll = health.nextDue.map(ISODateTime.formatSeconds)

@@ -4,6 +4,7 @@ import HubProtocol
 import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 struct HealthReportTests {
@@ -118,6 +119,30 @@ struct HealthReportTests {
         let encoded = try JSONEncoder().encode(report)
         #expect(encoded.count < PublisherReport.maximumBytes)
         #expect(throws: Never.self) { try PublisherReport(json: Array(encoded)) }
+    }
+
+    @Test func `a report names the language of feeds whose list has one`() async throws {
+        let room = try Newsroom()
+        room.site.set("/a", document("one"))
+        let text = """
+            category: World
+            language: English
+            feeds:
+              - url: \(room.site.url("/a"))
+                local: true
+              - url: \(room.site.url("/b"))
+                local: true
+                language: French
+            """
+        let store = try room.store()
+        defer { try? store.close() }
+        let pass = try room.prepared(FeedLists.parse([(file: "feeds/World.yaml", text: text)]), store: store)
+        let report = try await pass.run()
+        await pass.reportHealth(after: report)
+        let sent = try #require(room.hub.reports.first)
+        #expect(sent.feeds.map(\.language) == ["English", "French"])
+        let summary = PublisherSummary(sent, of: "desk", at: 0)
+        #expect(summary.languages == ["World": ["English", "French"]])
     }
 
     private func judgedEntry(_ title: String) throws -> JudgedEntry {

@@ -28,6 +28,8 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         /// Without credentials and query.
         package let url: String
         package var title: String?
+        /// The language of its entries, as its list names it.
+        package var language: String?
         /// `well`, `failing`, `gone` or `new`.
         package let state: String
         package var lastSuccess: String?
@@ -124,7 +126,7 @@ extension PublisherReport {
 
     private var texts: [String] {
         [version].compactMap(\.self)
-            + feeds.flatMap { [$0.category, $0.url, $0.state] + [$0.title, $0.error].compactMap(\.self) }
+            + feeds.flatMap { [$0.category, $0.url, $0.state] + [$0.title, $0.language, $0.error].compactMap(\.self) }
             + entries.flatMap { [$0.title, $0.state, $0.reason] + [$0.message].compactMap(\.self) }
     }
 }
@@ -148,6 +150,8 @@ package struct PublisherSummary: Sendable, Equatable, Codable {
     package let outboxOldest: String?
     package let feedCount: Int
     package let failedFeeds: Int
+    /// The languages of each category's feeds, where lists name them.
+    package let languages: [String: [String]]?
 
     package init(_ report: PublisherReport, of publisher: String, at time: Timestamp) {
         self.publisher = publisher
@@ -156,6 +160,9 @@ package struct PublisherSummary: Sendable, Equatable, Codable {
         (exitCode, outbox, outboxOldest) = (report.exitCode, report.outbox, report.outboxOldest)
         feedCount = report.feeds.count + (report.omittedFeeds ?? 0)
         failedFeeds = report.feeds.count(where: \.isFailing)
+        let spoken = Dictionary(grouping: report.feeds.filter { $0.language != nil }, by: \.category)
+            .mapValues { Set($0.compactMap(\.language)).sorted() }
+        languages = spoken.isEmpty ? nil : spoken
     }
 }
 

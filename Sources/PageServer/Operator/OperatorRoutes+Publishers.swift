@@ -100,6 +100,7 @@ extension OperatorRoutes {
             OperatorFact("State", feed.state, isBad: feed.isFailing),
             OperatorFact("Last success", feed.lastSuccess.map(OperatorText.time) ?? "never"),
         ]
+        if let language = feed.language { facts.append(OperatorFact("Language", language)) }
         if let next = feed.nextPoll { facts.append(OperatorFact("Next poll", OperatorText.time(next))) }
         if let since = feed.failingSince { facts.append(OperatorFact("Failing since", OperatorText.time(since))) }
         if let error = feed.error { facts.append(OperatorFact("Last error", error, isBad: true)) }

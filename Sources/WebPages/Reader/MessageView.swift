@@ -22,6 +22,8 @@ package struct MessageView: Sendable, Equatable {
     let isWithdrawn: Bool
     /// True for what came since the last visit.
     let isNew: Bool
+    /// The tag of the language of title and text, where it is known.
+    var lang: String?
     /// The id of a secure message; `nil` for any other.
     var secure: String?
 
@@ -87,7 +89,8 @@ extension MessageView {
             sentText: Self.text(telling.at),
             isUrgent: telling.isUrgent,
             isWithdrawn: telling.isWithdrawal,
-            isNew: end.map { telling.sequence > $0 } ?? false
+            isNew: end.map { telling.sequence > $0 } ?? false,
+            lang: telling.text.language.flatMap { LanguageLabel($0).code }
         )
     }
 
