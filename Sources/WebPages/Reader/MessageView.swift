@@ -23,6 +23,8 @@ package struct MessageView: Sendable, Equatable {
     let isWithdrawn: Bool
     /// True for what came since the last visit.
     let isNew: Bool
+    /// The tag of the language of title and text, where it is known.
+    var lang: String?
     /// The id of a secure message; `nil` for any other.
     var secure: String?
 
@@ -60,6 +62,7 @@ extension MessageView: MustacheParent {
         case "isWithdrawn": isWithdrawn
         case "isNew": isNew
         case "secure": secure
+        case "lang": lang
         default: nil
         }
     }
@@ -110,7 +113,8 @@ extension MessageView {
             sentText: Self.text(telling.at),
             isUrgent: telling.isUrgent,
             isWithdrawn: telling.isWithdrawal,
-            isNew: end.map { telling.sequence > $0 } ?? false
+            isNew: end.map { telling.sequence > $0 } ?? false,
+            lang: telling.text.language.flatMap { LanguageLabel($0).code }
         )
     }
 
