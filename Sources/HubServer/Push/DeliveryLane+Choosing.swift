@@ -176,7 +176,9 @@ extension DeliveryLane {
         let count = try await hub.perform { transaction, _ in
             (try transaction.end(key, as: outcome, at: at), [])
         }
-        hub.counters.push.add(count, outcome, platform)
+        var counts: [PushCounters.Outcome: Int] = [:]
+        counts.add(count, outcome, platform)
+        hub.counters.push.add(counts)
     }
 
     /// Takes targets that were given back, then targets that have not been read yet.

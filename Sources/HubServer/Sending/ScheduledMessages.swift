@@ -56,9 +56,11 @@ struct ScheduledMessages {
             var releases: [Release] = []
             for message in due { releases.append(try release(message, at: now, transaction, view)) }
             let nextDue = try transaction.nextDue(hub: hub.record.id)
-            return (releases, [.unscheduled(due, nextDue: nextDue)] + releases.flatMap { [$0.effect] + $0.deliveries })
+            let effects = releases.flatMap { [$0.effect] + $0.deliveries.effects }
+            return (releases, [.unscheduled(due, nextDue: nextDue)] + effects)
         }
         for release in releases {
+            hub.counters.push.add(release.deliveries.outcomes)
             switch release.effect {
             case .message(_, let matched): hub.counters.accept(matched.counts)
             case .unreadable(let sequence): release.failure.map { hub.noteUnreadable(sequence, $0) }
@@ -70,7 +72,7 @@ struct ScheduledMessages {
 
     private struct Release: Sendable {
         let effect: HubEffect
-        var deliveries: [HubEffect] = []
+        var deliveries = MessageIntake.Deliveries()
         /// Why the message cannot be read.
         var failure: (any Error)?
     }
@@ -95,7 +97,7 @@ struct ScheduledMessages {
             matched: matched?.counts
         )
         try transaction.forgetScheduled(scheduled)
-        var deliveries: [HubEffect] = []
+        var deliveries = MessageIntake.Deliveries()
         if let message = try? record.message, let targets = Result(catching: { try record.targets }).value {
             deliveries = try hub.messages.insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
         }

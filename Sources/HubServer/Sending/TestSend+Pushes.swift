@@ -140,6 +140,9 @@ extension TestSend {
                 DeliveryFailure(ordinal: ordinal, outcome: verdict.outcome, reason: String(verdict.reason.prefix(300)))
             )
         }
+        var counts: [PushCounters.Outcome: Int] = [:]
+        for (key, progress) in progress { counts.add(progress, ended: progress.done.count, key.platform) }
+        self.hub.counters.push.add(counts)
         let (all, hub, at) = (progress, hub.record.id, hub.configuration.timestamp)
         do {
             try await self.hub.perform {

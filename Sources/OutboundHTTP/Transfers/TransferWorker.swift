@@ -39,6 +39,8 @@ final class TransferWorker {
         corks = sharesConnections ? SocketCorks() : nil
         if sharesConnections {
             ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limits.multiplexedConnectionsPerOrigin)
+            // Idle connections count too: a new one to another host closes the oldest of them.
+            ccurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.maximumConnections)
         }
         setKeptConnections()
     }

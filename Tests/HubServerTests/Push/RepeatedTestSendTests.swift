@@ -129,6 +129,12 @@ struct RepeatedTestSendTests {
             let details = try await hub.details(id)
             #expect(details.state == .completed)
             #expect(details.outcomes == [.apns: [.success: 1, .wrongToken: 1, .expiredChannel: 1]])
+            #expect(
+                hub.hub.counters.push.all == [
+                    .init(platform: "apns", outcome: .success): 1, .init(platform: "apns", outcome: .wrongToken): 1,
+                    .init(platform: "apns", outcome: .expiredChannel): 1,
+                ]
+            )
             let failures = try await hub.failures(id)
             #expect(failures.map(\.reason) == ["APNs: DeviceTokenNotForTopic", "APNs: Unregistered"])
             #expect(failures.map { $0.registration?.text } == ["2-1-1", "3-1-1"])
