@@ -40,7 +40,7 @@ struct FailureReasonTests {
             Case(
                 platform: .apns,
                 format: "apple",
-                reason: "the body has 4208 bytes, and platform 'apns' takes at most 4096",
+                reason: "the body has 4208 bytes, and platform 'apns' accepts at most 4096",
                 body: #"{"a":""# + String(repeating: "x", count: 4_200) + #""}"#,
                 outcome: .invalidNotificationSize
             ),

@@ -40,7 +40,7 @@ struct RepeatedTestSendTests {
             try await register(hub)
             let first = try await send(hub)
             #expect(first.status == 201 && first.body.contains("<Success>1</Success><Failure>1</Failure>"))
-            #expect(first.body.contains("The push service cannot take it now: APNs: 503"))
+            #expect(first.body.contains("The push service cannot accept the notification now: APNs: 503"))
             // Neither the service nor the registrations are as they were.
             service.answer { _ in .accepted(id: nil) }
             let gone = try await hub.send("DELETE", "registrations/1-1-1", as: hub.full, headers: ["If-Match": "*"])
