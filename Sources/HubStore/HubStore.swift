@@ -24,7 +24,8 @@ package final class HubStore: Sendable {
     ///     on a full disk.
     ///   - reservedTags: Prefixes of tags that a migration must not give to anybody.
     ///   - secrets: Encrypts credentials; `nil` leaves them unencrypted, and those that are encrypted unread.
-    ///   - rehearses: Each member of a commit runs twice, the first time in vain, to show that it can be repeated.
+    ///   - rehearses: Each member of a commit runs twice, the first time in vain, to show that it can be repeated, and
+    ///     each statement that writes must be deterministic.
     /// - Throws: ``HubStoreError`` when the file is newer than this program or cannot be made durable, else a
     ///   `DatabaseError`.
     package init(
@@ -55,8 +56,6 @@ package final class HubStore: Sendable {
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
-        // What an older version has written.
-        if secrets != nil { try pool.write { try $0.execute(sql: HubQuery.sealAll) } }
     }
 
     /// Hubs whose credentials another key has encrypted.
@@ -96,9 +95,10 @@ package final class HubStore: Sendable {
             var results: [Result<Output, any Error>] = []
             results.reserveCapacity(members.count)
             try db.inTransaction(.immediate) {
+                let recorder = rehearses ? StatementRecorder() : nil
                 for member in members {
-                    if rehearses { _ = try Self.run(member, in: db, isRehearsal: true) }
-                    results.append(try Self.run(member, in: db))
+                    if rehearses { _ = try Self.run(member, in: db, recorder, isRehearsal: true) }
+                    results.append(try Self.run(member, in: db, recorder))
                 }
                 return .commit
             }
@@ -109,20 +109,26 @@ package final class HubStore: Sendable {
     private static func run<Output>(
         _ member: (Transaction) throws -> Output,
         in db: Database,
+        _ recorder: StatementRecorder?,
         isRehearsal: Bool = false
     ) throws -> Result<Output, any Error> {
+        let recorded = recorder?.statements.count ?? 0
         // Statements that are kept: GRDB's own savepoints are compiled anew each time.
         try db.cachedStatement(sql: "SAVEPOINT member").execute()
         let result: Result<Output, any Error>
         do {
-            let output = try member(Transaction(db))
-            if isRehearsal { try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute() }
+            let output = try member(Transaction(db, recorder: recorder))
+            if isRehearsal {
+                try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute()
+                recorder?.removeStatements(after: recorded)
+            }
             result = .success(output)
         } catch let error as DatabaseError where error.resultCode != .SQLITE_CONSTRAINT {
             // A full or failing disk may have ended the whole transaction: no member may believe in it.
             throw error
         } catch {
             try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute()
+            recorder?.removeStatements(after: recorded)
             result = .failure(error)
         }
         try db.cachedStatement(sql: "RELEASE SAVEPOINT member").execute()
@@ -135,6 +141,8 @@ package enum HubStoreError: Error, CustomStringConvertible {
     case newerSchema(path: String)
     case notDurable(path: String)
     case unreadableRecord
+    /// A fault of this program: another node could not repeat the statement.
+    case notDeterministic(sql: String, reason: String)
 
     package var description: String {
         switch self {
@@ -142,6 +150,7 @@ package enum HubStoreError: Error, CustomStringConvertible {
             "cannot use '\(path)': a newer version of newswire has written it; install that version or restore a backup"
         case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
         case .unreadableRecord: "its record is not what this program writes"
+        case .notDeterministic(let sql, let reason): "cannot record '\(sql)': \(reason)"
         }
     }
 }

@@ -6,9 +6,26 @@ package import HubRouting
 /// What a member of a commit may change; it must not be kept beyond the member's call.
 package struct Transaction {
     let db: Database
+    /// Takes the statements that write; `nil` where nobody reads them.
+    private let recorder: StatementRecorder?
 
-    init(_ db: Database) {
+    init(_ db: Database, recorder: StatementRecorder? = nil) {
         self.db = db
+        self.recorder = recorder
+    }
+
+    /// Runs a statement that writes.
+    ///
+    /// All of the hub's changes pass here. What a statement does may depend on its values and on replicated tables only
+    /// (``DeterministicSQL``).
+    func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
+        try executeLocally(sql, values)
+        try recorder?.add(sql, values, changes: db.changesCount)
+    }
+
+    /// Runs a statement that writes what each node keeps for itself (``DeterministicSQL/nodeLocalTables``).
+    func executeLocally(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
+        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
     }
 }
 
@@ -37,7 +54,7 @@ extension Transaction {
     }
 
     package func noteClock(_ at: Timestamp) throws {
-        try execute("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
+        try executeLocally("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
     }
 
     package func extent() throws -> LogExtent {
@@ -347,7 +364,7 @@ extension Transaction {
     package func note(_ newer: StreamProgress) throws {
         let known = try HubStore.progress(db, ordinal: newer.ordinal)
         guard let progress = StreamProgress.merged(known, newer) else { return }
-        try execute(
+        try executeLocally(
             """
             INSERT OR REPLACE INTO streamProgress
                 (ordinal, written, resumedFrom, connectedAt, disconnectedAt, replacedAt, revokedAt)
@@ -367,9 +384,5 @@ extension Transaction {
         for (position, name) in names.enumerated() {
             try execute("INSERT INTO category VALUES (?, ?, ?, ?)", [hub, publisher, position, name])
         }
-    }
-
-    func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
-        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
     }
 }

@@ -213,6 +213,7 @@ package final class HubService: Sendable {
         let results = try await store.commit([
             { @Sendable transaction -> Start in
                 if isNew { try transaction.noteClock(at) }
+                try transaction.sealSecrets()
                 if isNew, configuration.makesFirstHub {
                     _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
                 }
