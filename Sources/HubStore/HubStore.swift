@@ -108,6 +108,14 @@ package final class HubStore: Sendable {
             return try follower.commit(group, db, foreign)
         }
     }
+
+    /// Repeats what other nodes have written; does nothing with an embedded log.
+    ///
+    /// `foreign` takes the effects of each entry, on the database's thread.
+    package func follow(_ foreign: @escaping LogFollower.Foreign) async throws {
+        guard let follower else { return }
+        try await pool.writeWithoutTransaction { db in try follower.catchUp(db, foreign) }
+    }
 }
 
 /// Why the hub's file cannot be used.

@@ -3,7 +3,9 @@
 /// Another node repeats recorded statements, so nothing in them may come from chance, from a clock, from the node, or from
 /// the order in which SQLite happens to visit rows.
 enum DeterministicSQL {
-    /// Tables that each node writes for itself. Recorded statements must not name them.
+    /// Tables that each node writes for itself.
+    ///
+    /// Recorded statements must not name them.
     static let nodeLocalTables: Set = ["clock", "generation", "logPlace", "streamProgress"]
 
     /// Functions whose results differ from call to call, or from node to node.

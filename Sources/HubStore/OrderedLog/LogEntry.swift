@@ -5,7 +5,9 @@ import GRDB
 package struct LogEntry: Sendable, Equatable {
     /// Random, so that two entries with equal statements differ.
     package let id: EntryID
-    /// The entry before this one. A log whose chain of ids breaks is not the one that a node has followed.
+    /// The entry before this one.
+    ///
+    /// A log whose chain of ids breaks is not the one that a node has followed.
     package let previous: EntryID
     /// Number of migrations of the database that the statements were written for.
     package let schema: Int

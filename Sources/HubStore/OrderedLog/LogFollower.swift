@@ -91,8 +91,14 @@ package final class LogFollower: Sendable {
         try follow(db, foreign)
     }
 
+    /// Learns the fate of an entry without an answer, and repeats what the log has after this node's place.
+    func catchUp(_ db: Database, _ foreign: Foreign) throws {
+        try settle(db, foreign)
+        try follow(db, foreign)
+    }
+
     /// Repeats what the log has after this node's place.
-    func follow(_ db: Database, _ foreign: Foreign) throws {
+    private func follow(_ db: Database, _ foreign: Foreign) throws {
         let end = try log.end()
         var place = try Transaction(db).logPlace()
         guard end >= place.number else { throw OrderedLogError.truncated(number: place.number) }

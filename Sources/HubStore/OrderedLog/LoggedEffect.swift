@@ -182,7 +182,7 @@ extension LoggedInstallation {
             sequence: sequence,
             targets: targets,
             replaced: replaced,
-            endsStream: try reader.byte() == 1
+            endsStream: try reader.flag()
         )
     }
 }
@@ -209,7 +209,13 @@ extension EntryWriter {
 extension EntryReader {
     fileprivate mutating func sequence() throws(LogEntryError) -> LogSequence { LogSequence(rawValue: try signed()) }
 
-    fileprivate mutating func optional() throws(LogEntryError) -> Int64? { try byte() == 0 ? nil : try signed() }
+    fileprivate mutating func optional() throws(LogEntryError) -> Int64? { try flag() ? try signed() : nil }
+
+    fileprivate mutating func flag() throws(LogEntryError) -> Bool {
+        let byte = try byte()
+        guard byte <= 1 else { throw .damaged("a flag is neither 0 nor 1") }
+        return byte == 1
+    }
 
     fileprivate mutating func ordinals() throws(LogEntryError) -> [Ordinal] {
         try list { reader throws(LogEntryError) in Ordinal(rawValue: try reader.signed()) }
