@@ -134,6 +134,13 @@ extension Transaction {
         }
     }
 
+    /// Hubs whose credentials another key has encrypted.
+    package func hubsWithLostSecrets() throws -> [HubRecord] {
+        try Row.fetchAll(db, sql: HubQuery.lostSecrets).map { row in
+            HubRecord(id: row["hubID"], name: try HubName(row["name"]))
+        }
+    }
+
     /// True if a hub has credentials that another key has encrypted.
     private func hasLostSecrets(_ hub: HubKey) throws -> Bool {
         try Bool.fetchOne(try db.cachedStatement(sql: HubQuery.hasLostSecrets), arguments: [hub]) ?? false

@@ -38,7 +38,7 @@ package final class HubStore: Sendable {
         rehearses: Bool = false
     ) throws {
         self.rehearses = rehearses
-        follower = log.node.map { LogFollower(log, node: $0) }
+        follower = log.identity.map { LogFollower(log, as: $0) }
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.label = "hub"
@@ -63,11 +63,7 @@ package final class HubStore: Sendable {
 
     /// Hubs whose credentials another key has encrypted.
     package func hubsWithLostSecrets() async throws -> [HubRecord] {
-        try await pool.read { db in
-            try Row.fetchAll(db, sql: HubQuery.lostSecrets).map { row in
-                HubRecord(id: row["hubID"], name: try HubName(row["name"]))
-            }
-        }
+        try await pool.read { db in try Transaction(db).hubsWithLostSecrets() }
     }
 
     /// Looks at a hub's file without changing it.
@@ -108,6 +104,9 @@ package final class HubStore: Sendable {
             return try follower.commit(group, db, foreign)
         }
     }
+
+    /// The name of the log that this node shares with others; `nil` with an embedded log.
+    package var incarnation: String? { follower?.identity.incarnation }
 
     /// Repeats what other nodes have written; does nothing with an embedded log.
     ///

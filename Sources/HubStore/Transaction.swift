@@ -35,11 +35,24 @@ extension Transaction {
     /// Starts of the hub whose cursors are known.
     package static let maximumEpochs = 10_000
 
-    /// Notes a start of the hub: cursors from now on name this epoch.
+    /// True if no hub has ever started with this database, nor any other node of its log.
+    package func isNew() throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM epoch)") ?? true && hubs().isEmpty
+    }
+
+    /// Begins an epoch, which cursors name from now on, or goes on with the current one of this name.
     ///
     /// Epochs that end below what the log still holds are forgotten: a cursor of theirs is a gap in any case. So are
     /// the oldest beyond ``maximumEpochs``, should a hub start over and over.
     package func beginEpoch(named name: String, at: Timestamp) throws -> Epoch {
+        if let current = try Row.fetchOne(
+            db,
+            sql: "SELECT name, firstSequence FROM epoch ORDER BY number DESC LIMIT 1"
+        ),
+            current["name"] == name
+        {
+            return Epoch(name: name, firstSequence: current["firstSequence"])
+        }
         let first = try top().next
         try execute("INSERT INTO epoch (name, firstSequence, startedAt) VALUES (?, ?, ?)", [name, first, at])
         try execute(

@@ -15,13 +15,13 @@ package final class LogFollower: Sendable {
     private static let page = 64
 
     private let log: any OrderedLog
-    private let node: String
+    let identity: LogIdentity
     /// An entry that the log has not answered: it may be in the log or not.
     private let unanswered = Mutex<(entry: LogEntry, place: LogPlace)?>(nil)
 
-    init(_ log: any OrderedLog, node: String) {
+    init(_ log: any OrderedLog, as identity: LogIdentity) {
         self.log = log
-        self.node = node
+        self.identity = identity
     }
 
     /// Commits changes once the log has accepted them.
@@ -60,7 +60,7 @@ package final class LogFollower: Sendable {
         let entry = LogEntry(
             previous: place.entry,
             schema: Schema.version,
-            node: node,
+            node: identity.node,
             statements: statements,
             effects: effects.map(LoggedEffect.init)
         )

@@ -3,8 +3,8 @@
 /// A commit is staged in a transaction, appended to the log, and committed only when the log has accepted it: the log decides
 /// which of two nodes was first.
 package protocol OrderedLog: Sendable {
-    /// The name of this node in its entries; `nil` for a log that nobody reads, for which nothing is recorded.
-    var node: String? { get }
+    /// This node, and the log; `nil` for a log that nobody reads, for which nothing is recorded.
+    var identity: LogIdentity? { get }
 
     /// Appends an entry if the last one of the log is at `place`.
     ///
@@ -21,6 +21,19 @@ package protocol OrderedLog: Sendable {
 
     /// An element after each entry that another node may have appended; neighbouring ones may become one.
     func wakeUps() -> AsyncStream<Void>
+}
+
+/// A node of a log.
+package struct LogIdentity: Sendable, Equatable {
+    /// The node's name in its entries.
+    package let node: String
+    /// The name of the log since it was last begun anew: the epoch of cursors at all nodes.
+    package let incarnation: String
+
+    package init(node: String, incarnation: String) {
+        self.node = node
+        self.incarnation = incarnation
+    }
 }
 
 /// What a log has done with an entry.
@@ -61,7 +74,7 @@ package struct PlacedEntry: Sendable, Equatable {
 package struct EmbeddedLog: OrderedLog {
     package init() {}
 
-    package var node: String? { nil }
+    package var identity: LogIdentity? { nil }
 
     package func append(_ entry: LogEntry, after place: LogPlace) -> LogAnswer { .accepted(place.number) }
     package func read(after place: LogPlace, limit: Int) -> [PlacedEntry] { [] }

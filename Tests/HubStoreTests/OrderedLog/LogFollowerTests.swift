@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HubProtocol
 import HubRouting
+import SharedLog
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HubProtocol
 import HubRouting
+import SharedLog
 import Testing
 
 @testable import HubStore

@@ -1,37 +1,41 @@
-import HubRouting
+package import HubStore
 import Synchronization
 
-@testable import HubStore
-
 /// An ordered log in memory that several nodes share; it keeps entries as they travel.
-final class MemoryLog: Sendable {
-    /// A fault of the next call of `append`.
-    enum Fault: Sendable {
+package final class MemoryLog: Sendable {
+    /// A fault of one call of `append`.
+    package enum Fault: Sendable {
         /// The entry does not reach the log, and nobody answers.
         case loseEntry
         /// The entry is appended, and nobody answers.
         case loseAnswer
     }
 
-    struct NoAnswer: Error {}
+    package struct NoAnswer: Error {}
 
     private struct State {
         var entries: [[UInt8]] = []
         var faults: [Fault] = []
     }
 
+    private let incarnation: String
     private let state = Mutex(State())
 
-    func node(_ name: String) -> Node { Node(log: self, name: name) }
+    package init(incarnation: String = "memory") { self.incarnation = incarnation }
 
-    func fail(_ faults: Fault...) { state.withLock { $0.faults += faults } }
+    package func node(_ name: String) -> Node {
+        Node(log: self, identity: LogIdentity(node: name, incarnation: incarnation))
+    }
 
-    var entries: [LogEntry] {
+    /// Each of the next calls of `append` meets one fault.
+    package func fail(_ faults: Fault...) { state.withLock { $0.faults += faults } }
+
+    package var entries: [LogEntry] {
         get throws { try state.withLock { $0.entries }.map { try LogEntry(encoded: $0) } }
     }
 
-    /// Replaces what is kept.
-    func change(_ change: (inout [[UInt8]]) -> Void) { state.withLock { change(&$0.entries) } }
+    /// Changes what is kept.
+    package func change(_ change: (inout [[UInt8]]) -> Void) { state.withLock { change(&$0.entries) } }
 
     private func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
         try state.withLock { state in
@@ -47,23 +51,22 @@ final class MemoryLog: Sendable {
         }
     }
 
-    struct Node: OrderedLog {
-        let log: MemoryLog
-        let name: String
+    /// The log as one node has it.
+    package struct Node: OrderedLog {
+        fileprivate let log: MemoryLog
+        package let identity: LogIdentity?
 
-        var node: String? { name }
-
-        func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
+        package func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
             try log.append(entry, after: place)
         }
 
-        func read(after place: LogPlace, limit: Int) throws -> [PlacedEntry] {
+        package func read(after place: LogPlace, limit: Int) throws -> [PlacedEntry] {
             let entries = try log.entries.enumerated().dropFirst(Int(place.number)).prefix(limit)
             return entries.map { PlacedEntry(number: UInt64($0.offset) + 1, entry: $0.element) }
         }
 
-        func end() -> UInt64 { log.state.withLock { UInt64($0.entries.count) } }
+        package func end() -> UInt64 { log.state.withLock { UInt64($0.entries.count) } }
 
-        func wakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+        package func wakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
     }
 }
