@@ -30,6 +30,9 @@ package final class MemoryLog: Sendable {
     /// Each of the next calls of `append` meets one fault.
     package func fail(_ faults: Fault...) { state.withLock { $0.faults += faults } }
 
+    /// No call meets a fault any more.
+    package func heal() { state.withLock { $0.faults = [] } }
+
     package var entries: [LogEntry] {
         get throws { try state.withLock { $0.entries }.map { try LogEntry(encoded: $0) } }
     }

@@ -20,7 +20,11 @@ struct EffectReader {
     /// Reads what the entry's statements have written.
     mutating func effects(after transaction: Transaction) throws -> [NamespaceEffect] {
         let written = try transaction.targets(logged.flatMap(\.targets))
-        return try logged.compactMap { try effect($0, written, transaction) }
+        var effects: [NamespaceEffect] = []
+        for logged in logged {
+            if let effect = try effect(logged, written, transaction) { effects.append(effect) }
+        }
+        return effects
     }
 
     /// - Returns: `nil` if what the effect is about went with a later change of the same entry.

@@ -26,6 +26,9 @@ package final class LogFollower: Sendable {
 
     /// Commits changes once the log has accepted them.
     ///
+    /// Members that all fail, or change nothing that nodes share, are no entry: they have seen what this node knows, which
+    /// the log may be ahead of.
+    ///
     /// A commit that fails after that leaves this node behind its own entry, which it then follows as a foreign one.
     func commit<Output>(
         _ group: GroupCommit<Output>,

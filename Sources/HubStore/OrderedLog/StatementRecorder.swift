@@ -15,9 +15,12 @@ package struct RecordedStatement: Sendable, Equatable {
 final class StatementRecorder {
     private(set) var statements: [RecordedStatement] = []
 
+    /// Adds a statement, unless it changed nothing: it changes nothing elsewhere either.
+    ///
     /// - Throws: ``HubStoreError/notDeterministic(sql:reason:)``.
     func add(_ sql: String, _ values: [(any DatabaseValueConvertible)?], changes: Int) throws {
         try Self.check(sql)
+        guard changes > 0 else { return }
         statements.append(
             RecordedStatement(sql: sql, values: values.map { $0?.databaseValue ?? .null }, changes: changes)
         )

@@ -8,6 +8,15 @@ import Testing
 
 @testable import HubStore
 
+/// Values that closures on any thread have added.
+private final class Kept<Value: Sendable>: Sendable {
+    private let kept = Mutex<[Value]>([])
+
+    var values: [Value] { kept.withLock { $0 } }
+
+    func add(_ values: [Value]) { kept.withLock { $0 += values } }
+}
+
 struct LogFollowerTests {
     /// Two nodes with the same hub, of which both know.
     private struct Nodes {
@@ -66,24 +75,24 @@ struct LogFollowerTests {
     @Test func `a node that another was ahead of repeats the entry and stages again`() async throws {
         let nodes = try await Nodes()
         try await send(texts[0], nodes.stores[0], nodes.hub)
-        let seen = Mutex<[LoggedEffect]>([])
-        let runs = Mutex(0)
+        let seen = Kept<LoggedEffect>()
+        let runs = Kept<Void>()
         let hub = nodes.hub
         let (append, text) = (Self.append(texts[1], to: hub), texts[1])
         let results = try await nodes.stores[1].commit(
             [
                 { @Sendable transaction in
-                    runs.withLock { $0 += 1 }
+                    runs.add([()])
                     return try append(transaction)
                 }
             ],
             effects: { [$0] },
-            foreign: { effects in seen.withLock { $0 += effects.map(LoggedEffect.init) } }
+            foreign: { effects in seen.add(effects.map(LoggedEffect.init)) }
         )
         let effect = LoggedEffect(try results[0].get())
         #expect(effect == .message(hub, 2), "its place is after the other's")
-        #expect(runs.withLock { $0 } == 2)
-        #expect(seen.withLock { $0 } == [.message(hub, 1)])
+        #expect(runs.values.count == 2)
+        #expect(seen.values == [.message(hub, 1)])
         #expect(try await bodies(nodes.stores[1], hub) == [texts[0], text])
         try await nodes.expectEqual()
     }
@@ -96,11 +105,11 @@ struct LogFollowerTests {
         nodes.log.fail(fault)
         await #expect(throws: MemoryLog.NoAnswer.self) { try await send(texts[0], nodes.stores[0], nodes.hub) }
         #expect(try await bodies(nodes.stores[0], nodes.hub) == [], "nothing is kept that may not be in the log")
-        let seen = Mutex<[LoggedEffect]>([])
+        let seen = Kept<LoggedEffect>()
         try await send(texts[1], nodes.stores[0], nodes.hub) { effects in
-            seen.withLock { $0 += effects.map(LoggedEffect.init) }
+            seen.add(effects.map(LoggedEffect.init))
         }
-        #expect(seen.withLock { $0 } == [.message(nodes.hub, 1)])
+        #expect(seen.values == [.message(nodes.hub, 1)])
         #expect(try await bodies(nodes.stores[0], nodes.hub) == Array(texts.prefix(2)))
         try await nodes.expectEqual()
     }
@@ -167,10 +176,10 @@ struct LogFollowerTests {
             ],
             effects: { $0 }
         )
-        let seen = Mutex<[NamespaceEffect]>([])
-        try await nodes.stores[1].follow { effects in seen.withLock { $0 += effects } }
+        let seen = Kept<NamespaceEffect>()
+        try await nodes.stores[1].follow { effects in seen.add(effects) }
         let expected = try made[0].get() + updated[0].get()
-        #expect(seen.withLock { $0.map(Self.described) } == expected.map(Self.described))
+        #expect(seen.values.map(Self.described) == expected.map(Self.described))
     }
 
     private static func effect(_ write: InstallationWrite, _ hub: HubKey) -> NamespaceEffect {
