@@ -211,6 +211,7 @@ let package = Package(
             dependencies: ["HubProtocol", "HubStreams", "ServerSentEvents", .nioCore],
             path: "Tests/StreamProbe"
         ),
+        .target(name: "SharedLog", dependencies: ["HubStore"], path: "Tests/SharedLog"),
         .target(
             name: "DesktopTestServer",
             dependencies: ["CSystemd", "HubTestServer"],
@@ -266,7 +267,7 @@ let package = Package(
         .testTarget(name: "HubRoutingTests", dependencies: ["HubRouting", "HubProtocol"]),
         .testTarget(
             name: "HubStoreTests",
-            dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", .grdb]
+            dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", "SharedLog", .grdb]
         ),
         .testTarget(
             name: "HubStreamsTests",
@@ -289,7 +290,7 @@ let package = Package(
             dependencies: [
                 "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices", "PushEmulator",
                 "ServerSentEvents", "Feeds", "WebPages",
-                "StreamProbe", "HubTestServer",
+                "StreamProbe", "SharedLog", "HubTestServer",
                 "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .cryptoExtras, .grdb, .httpTypes,
                 .hummingbirdCore, .log,
                 .nioCore, .nioPosix,
