@@ -91,7 +91,7 @@ extension BackendStore {
 
     /// The account with an id, unless its password has changed since it had this version.
     func account(_ id: Int64, version: Int64) async throws -> Account? {
-        try await read { db in try Self.account(id, version: version, in: db) }
+        try await readShortly { db in try Self.account(id, version: version, in: db) }
     }
 
     /// Every account, by name.

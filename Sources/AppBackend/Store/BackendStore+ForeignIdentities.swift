@@ -7,7 +7,7 @@ import SQLiteFiles
 extension BackendStore {
     /// The account of a user of another party.
     func account(of identity: ForeignIdentity) async throws -> Account? {
-        try await read { db in try Self.account(of: identity, in: db) }
+        try await readShortly { db in try Self.account(of: identity, in: db) }
     }
 
     /// Makes an account for a user of another party, under the first name that is free, or finds the one that there is.
