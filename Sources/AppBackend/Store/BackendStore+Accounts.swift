@@ -242,8 +242,10 @@ extension BackendStore {
 
     /// A condition on rows of `removedAccount`.
     static let hasDevices = """
-        EXISTS (SELECT 1 FROM device WHERE user = removedAccount.key)
-        OR EXISTS (SELECT 1 FROM device WHERE wantedUser = removedAccount.key)
+        (
+            EXISTS (SELECT 1 FROM device WHERE user = removedAccount.key)
+            OR EXISTS (SELECT 1 FROM device WHERE wantedUser = removedAccount.key)
+        )
         """
 
     static func account(_ id: Int64, version: Int64, in db: Database) throws -> Account? {
