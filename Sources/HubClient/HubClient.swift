@@ -68,7 +68,7 @@ extension HubClient {
 extension HubClient {
     /// Creates or overwrites an installation.
     ///
-    /// `channel` is the secret of the `stream` installation that is there, if one is (design §6); without it an
+    /// `channel` is the secret of the `stream` installation that is there, if one is (protocol §11.1); without it an
     /// overwrite is refused with 409.
     package func put(
         _ installation: Installation,

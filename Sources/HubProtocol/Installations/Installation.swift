@@ -76,7 +76,7 @@ extension Installation {
 
     /// Puts back tags of an earlier state that this one omits, each where it was, if that place still exists.
     ///
-    /// Meant for the reserved ones, which only a bearer of Manage may take off (design §6).
+    /// Meant for the reserved ones, which only a bearer of Manage may take off (protocol §11.3).
     package mutating func keepTags(of earlier: Installation, where isKept: (Tag) -> Bool) {
         Self.keep(earlier.tags, in: &tags, where: isKept)
         Self.keep(earlier.templates, in: &templates, where: isKept)

@@ -1,7 +1,7 @@
 extension Installation {
     /// Notes everything about this installation that a hub must refuse, whether a PUT or a PATCH brought it about.
     ///
-    /// Source: protocol §3.8, §4.2; design §6 for platform `stream`.
+    /// Source: protocol §3.8, §4.2; §11.1 for platform `stream`.
     ///
     /// A channel is not required where only its digest is kept, outside this record.
     func checkRules(_ problems: inout ProblemList, maximumTags: Int, requiresPushChannel: Bool = true) {

@@ -1,6 +1,6 @@
 /// What the hub asks of a push channel on one platform, whether an installation or a registration brings it.
 ///
-/// Source: protocol §3.8, §4.2; design §6 for platform `stream`.
+/// Source: protocol §3.8, §4.2; §11.1 for platform `stream`.
 struct PlatformRules {
     let platform: Platform
 

@@ -1,4 +1,4 @@
-/// The categories that a publisher announces, or that a hub knows of (design §6).
+/// The categories that a publisher announces, or that a hub knows of (protocol §11.5).
 package struct CategoryList: Sendable, Equatable, Codable {
     /// The six of the tutorial, in its spelling and order (protocol §10).
     package static let standard = ["World", "Politics", "Business", "Technology", "Science", "Sports"]

@@ -1,4 +1,4 @@
-/// What became of a message: the answer of our own route `GET /{hub}/deliveries/{message}` (design §6).
+/// What became of a message: the answer of our own route `GET /{hub}/deliveries/{message}` (protocol §11.5).
 ///
 /// Instants are ISO 8601 in UTC. Positions are those of the hub's log.
 package struct MessageReport: Sendable, Equatable, Codable {

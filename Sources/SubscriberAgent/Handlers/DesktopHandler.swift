@@ -6,7 +6,7 @@ import NetworkAddresses
 ///
 /// The desktop is no handler of its own: a row that it does not take has not failed, it is printed instead.
 actor DesktopHandler {
-    /// Rows that are shown one by one when many are waiting: the newest (design §8).
+    /// Rows that are shown one by one when many are waiting: the newest.
     static let newest = 5
 
     private let notifier: DesktopNotifier

@@ -20,11 +20,11 @@ package enum InboxHandler: Sendable, Equatable {
 
 /// Bounds of one row's handling.
 package struct HandlerLimits: Sendable {
-    /// For one try (design §10).
+    /// Time for one try.
     package var timeout = Duration.seconds(30)
     /// The waits between tries; one more try than waits.
     package var waits = [Duration.seconds(1), .seconds(5)]
-    /// How long a stop waits for the handler in progress before it is ended and left to be redelivered (design §10).
+    /// How long a stop waits for the handler in progress before it is ended and left to be redelivered.
     package var drain = Duration.seconds(10)
 
     package var tries: Int { waits.count + 1 }
