@@ -26,7 +26,7 @@ extension PublishPass {
         do {
             try await tell(hub, report, schedule)
         } catch {
-            logger.debug("the hub was not told how the publisher does", metadata: ["error.reason": "\(error)"])
+            logger.debug("the publisher's report was not sent to the hub", metadata: ["error.reason": "\(error)"])
         }
     }
 
@@ -89,7 +89,7 @@ extension PublishPass {
         return TextClip.clip(String(String.UnicodeScalarView(scalars)), characters: maximumText, bytes: maximumText)
     }
 
-    /// Of what a report says beside times that go on by themselves.
+    /// A digest of a report without the times that change in every pass.
     private static func digest(of report: PublisherReport) -> String {
         var report = report
         report.lastPass = ""

@@ -24,7 +24,9 @@ package struct Installation: Sendable, Equatable, Codable {
     package enum Direction: Sendable {
         /// A PUT: complete and within every limit. Server-assigned tags are refused.
         case request
-        /// What a hub answers. It may leave the push channel out, and is believed beyond its types.
+        /// A reply of a hub.
+        ///
+        /// It may leave the push channel out, and only its types are checked.
         case reply
     }
 

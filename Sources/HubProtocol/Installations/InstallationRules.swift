@@ -7,7 +7,7 @@ extension Installation {
     func checkRules(_ problems: inout ProblemList, maximumTags: Int, requiresPushChannel: Bool = true) {
         guard platform.isKnown else {
             let names = Platform.known.map(\.rawValue).joined(separator: ", ")
-            problems.add("platform '\(platform.rawValue.excerpt)' is none of \(names)")
+            problems.add("platform '\(platform.rawValue.excerpt)' is not one of \(names)")
             return
         }
         let rules = TargetRules(platform: platform, maximumTags: maximumTags)
@@ -48,7 +48,7 @@ extension Installation {
     }
 }
 
-/// What is asked of an installation's own channel and of each secondary tile.
+/// Rules for an installation's own channel and for each secondary tile.
 private struct TargetRules {
     let platform: Platform
     let maximumTags: Int

@@ -12,7 +12,7 @@ package struct CategoryList: Sendable, Equatable, Codable {
 package struct RecipientQuery: Sendable, Equatable, Codable {
     /// A tag expression; empty for everybody, as on a send.
     package let tags: String
-    /// Of the message; absent for templates.
+    /// The format of the message; absent for templates.
     package let format: MessageFormat?
 
     package init(tags: String, format: MessageFormat? = nil) {

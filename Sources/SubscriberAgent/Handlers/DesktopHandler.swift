@@ -11,7 +11,7 @@ actor DesktopHandler {
 
     private let notifier: DesktopNotifier
     private let reporter: AgentReporter
-    /// What becomes of rows that are not shown, as the end of a sentence.
+    /// The fate of rows that are not shown, as the end of a sentence.
     private let fallback: String
     private var isAway = false
     /// Older rows that were not shown, since newer ones are waiting.
