@@ -339,7 +339,7 @@ let package = Package(
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
                 "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
-                "NetworkAddresses", "PushEmulator", .crypto, .cryptoExtras,
+                "NetworkAddresses", "PushEmulator", .argumentParser, .crypto, .cryptoExtras,
             ]
         ),
     ]
