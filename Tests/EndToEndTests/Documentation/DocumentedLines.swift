@@ -28,7 +28,7 @@ enum DocumentedLines {
         var lines: [Line] = []
         var block: Substring?
         for (index, line) in try text(of: page).split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            func add(_ text: some StringProtocol, on machine: some StringProtocol = "") {
+            func add(_ text: Substring, on machine: Substring = "") {
                 lines.append(Line(page: page, number: index + 1, machine: String(machine), text: String(text)))
             }
             if line.hasPrefix("```") {
