@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """usage: .ci/check-wording.py [MODULE…]
 
-Checks doc comments and string literals of Sources against the phrases in .ci/wording/phrases. .ci/wording/exceptions names the modules that are
-not yet checked and the lines that may stay; a module that is named on the command line is checked in any case."""
+Checks doc comments and string literals of Sources, and the text of README.md and docs/, against the phrases in .ci/wording/phrases.
+.ci/wording/exceptions names the modules that are not yet checked and the texts that may stay; a module that is named on the command line is
+checked in any case."""
 
 import pathlib
 import re
@@ -50,6 +51,33 @@ def literals(text):
             yield text.count("\n", 0, match.start()) + 1, re.sub(r"\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "…", literal)
 
 
+def covers(phrase, words, match):
+    """True if an exception's phrase is in the text at the place of the match."""
+    return any(at.start() <= match.start() and match.end() <= at.end() for at in re.finditer(re.escape(phrase), words))
+
+
+def prose(text):
+    """The text of a page without its code; lines stay."""
+    return re.sub(r"^```.*?^```|`[^`]*`", lambda match: re.sub(r"[^\n]", "·", match.group()), text, flags=re.S | re.M)
+
+
+def texts(wanted, unchecked):
+    """The texts to check: for each file its name, its path, and kind, line and words of its texts."""
+    for path in sorted((ROOT / "Sources").rglob("*.swift")):
+        module = path.relative_to(ROOT / "Sources").parts[0]
+        if module in wanted or (not wanted and module not in unchecked):
+            text = path.read_text()
+            found = [("doc", *summary) for summary in doc_summaries(text)] + [("text", *literal) for literal in literals(text)]
+            yield str(path.relative_to(ROOT / "Sources")), str(path.relative_to(ROOT)), found
+    for path in [] if wanted else [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        name = str(path.relative_to(ROOT))
+        paragraphs = prose(path.read_text())
+        yield name, name, [
+            ("text", paragraphs.count("\n", 0, match.start()) + 1, match.group())
+            for match in re.finditer(r"(?:[^\n]+\n?)+", paragraphs)
+        ]
+
+
 def main(wanted):
     unchecked, allowed = set(), []
     for line in lines_of("exceptions"):
@@ -60,21 +88,16 @@ def main(wanted):
             allowed.append((path, phrase))
     rules = list(phrases())
     unused, problems = set(allowed), 0
-    for path in sorted((ROOT / "Sources").rglob("*.swift")):
-        module = path.relative_to(ROOT / "Sources").parts[0]
-        if module in wanted or (not wanted and module not in unchecked):
-            text = path.read_text()
-            found = [("doc", *summary) for summary in doc_summaries(text)] + [("text", *literal) for literal in literals(text)]
-            for kind, number, words in found:
-                for rule, pattern, advice in rules:
-                    for match in pattern.finditer(words) if rule == kind else []:
+    for name, path, found in texts(wanted, unchecked):
+        for kind, number, words in found:
+            for rule, pattern, advice in rules:
+                for match in pattern.finditer(words) if rule == kind else []:
+                    exceptions = [entry for entry in allowed if entry[0] == name and covers(entry[1], words, match)]
+                    unused.difference_update(exceptions)
+                    if not exceptions:
+                        problems += 1
                         line = number + words.count("\n", 0, match.start())
-                        name = str(path.relative_to(ROOT / "Sources"))
-                        exceptions = [entry for entry in allowed if entry[0] == name and entry[1] in words]
-                        unused.difference_update(exceptions)
-                        if not exceptions:
-                            problems += 1
-                            print(f"Sources/{name}:{line}: error: '{match.group().strip()}': {advice}")
+                        print(f"{path}:{line}: error: '{' '.join(match.group().split())}': {advice}")
     if not wanted:
         for path, phrase in sorted(unused):
             problems += 1
