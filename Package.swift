@@ -1,6 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The commit that the Makefile names.
+///
+/// `Context.gitInformation` would be that of the last change of the manifest, since SwiftPM caches what a manifest says. The environment
+/// is part of the cache's key.
+let commit: String = {
+    guard let name = Context.environment["NEWSWIRE_COMMIT"] else { return "unknown" }
+    let hash = name.hasSuffix("-dirty") ? name.dropLast(6) : name[...]
+    return !hash.isEmpty && hash.allSatisfy(\.isHexDigit) ? name : "unknown"
+}()
+
 // A target imports only targets above it; `make lint` compares every import with these dependencies.
 let package = Package(
     name: "newswire",
@@ -186,10 +196,11 @@ let package = Package(
         ),
 
         // The program.
+        .target(name: "CCommit", cSettings: [.define("NEWSWIRE_COMMIT", to: commit)]),
         .executableTarget(
             name: "newswire",
             dependencies: [
-                "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
+                "CCommit", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
                 "PageServer", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle,
@@ -329,7 +340,7 @@ let package = Package(
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
                 "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
-                "NetworkAddresses", "PushEmulator", .crypto, .cryptoExtras,
+                "NetworkAddresses", "PushEmulator", .argumentParser, .crypto, .cryptoExtras,
             ]
         ),
     ]

@@ -25,7 +25,7 @@ extension PublishPass {
         do {
             try await tell(hub, report, schedule)
         } catch {
-            logger.debug("the hub was not told how the publisher does", metadata: ["error.reason": "\(error)"])
+            logger.debug("the publisher's report was not sent to the hub", metadata: ["error.reason": "\(error)"])
         }
     }
 
@@ -87,7 +87,7 @@ extension PublishPass {
         return feed
     }
 
-    /// Of what a report says beside entries, and times that go on by themselves.
+    /// A digest of what a report says beside entries, without the times that change in every pass.
     private static func digest(of report: PublisherReport) -> String {
         var report = report
         report.lastPass = ""

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the system refused us: what was tried, on what, why, and what helps.
+/// A refusal by the system: the operation, its object, the reason, and what helps.
 package struct HostError: Error, Sendable, Equatable {
     /// In the form "cannot open".
     package let attempt: String

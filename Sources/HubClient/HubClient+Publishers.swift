@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import HubProtocol
 
-/// What publishers report of themselves: our own routes, absent elsewhere.
+/// Reports of publishers: our own routes, absent at other hubs.
 extension HubClient {
     /// Replaces what the hub knows of a publisher.
     ///

@@ -68,7 +68,7 @@ extension HubClient {
 extension HubClient {
     /// Creates or overwrites an installation.
     ///
-    /// `channel` is the secret of the `stream` installation that is there, if one is (design §6); without it an
+    /// `channel` is the secret of the `stream` installation that is there, if one is (protocol §11.1); without it an
     /// overwrite is refused with 409.
     package func put(
         _ installation: Installation,
@@ -140,8 +140,9 @@ extension HubClient {
         return try decode(RecipientCounts.self, from: reply, as: "the count of recipients")
     }
 
-    /// What became of a message; with `device`, an installation's id or a push handle, also why that device got it or did
-    /// not.
+    /// Reports the outcome of a message.
+    ///
+    /// With `device`, an installation's id or a push handle, also why that device got it or did not.
     ///
     /// Needs Manage.
     ///
@@ -170,7 +171,7 @@ extension HubClient {
         return try decode(FailedTargets.self, from: try await succeed(call), as: "the list of failed targets")
     }
 
-    /// What an emulated push service would have shown on a device, as JSON.
+    /// The notifications that an emulated push service would have shown on a device, as JSON.
     ///
     /// Needs Manage.
     ///
@@ -181,7 +182,7 @@ extension HubClient {
         return try await succeed(call).body
     }
 
-    /// How the hub's credentials for push services do; with `asking`, each service is asked.
+    /// Reports the state of the hub's credentials for push services; with `asking`, each service is asked.
     ///
     /// Needs Manage.
     package func credentials(asking: Bool) async throws(HubClientError) -> CredentialReport {

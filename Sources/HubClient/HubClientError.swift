@@ -18,7 +18,7 @@ package enum HubClientError: Error, Sendable, Equatable {
     /// The calling task was cancelled, or the HTTP client shut down.
     case cancelled
 
-    /// Whether the same call would be refused again: false for what passes by itself, such as load and absence.
+    /// True if the same call would be refused again: false for failures that pass, such as overload and absence.
     ///
     /// A 403 with a time to wait is throttling (protocol §2).
     package var isPermanent: Bool {

@@ -1,9 +1,9 @@
 import HubProtocol
 package import OutboundHTTP
 
-/// What may help after a call to a hub that failed; the command line puts it into words.
+/// Hints after a failed call to a hub; the command line puts them into words.
 package enum HubHint: Sendable, Equatable {
-    /// What is wrong with the hub's certificate.
+    /// The problem with the hub's certificate.
     case certificate(DistrustCause)
     /// The key is for those who listen.
     case listenersKey

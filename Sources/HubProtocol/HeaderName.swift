@@ -1,6 +1,6 @@
 /// Names of the headers that carry protocol meaning; HTTP compares them ignoring case.
 ///
-/// Source: protocol §2, §4.1, §5.1; design §6 for our own.
+/// Source: protocol §2, §4.1, §5.1; §11 for our own.
 package enum HeaderName {
     package static let format = "ServiceBusNotification-Format"
     package static let tags = "ServiceBusNotification-Tags"

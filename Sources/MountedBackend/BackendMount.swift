@@ -74,7 +74,7 @@ package final class BackendMount: Sendable {
         self.configuration = configuration
     }
 
-    /// What the hub mounts.
+    /// The application that the hub mounts.
     package var application: MountedApplication {
         MountedApplication(
             "app backend",

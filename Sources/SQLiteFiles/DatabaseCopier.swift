@@ -53,7 +53,10 @@ package struct DatabaseCopier: Sendable {
         try entering(.destination)
         try Self.refuseOverlap(source, destination)
         guard Self.isReplaceable(destination) else {
-            throw DatabaseCopyError.notWritten(path: destination, reason: "it is there, and is no copy of a database")
+            throw DatabaseCopyError.notWritten(
+                path: destination,
+                reason: "the file exists and is not a copy of a database"
+            )
         }
         let part = destination + ".part"
         for leftover in Self.files(of: part) { unlink(leftover) }

@@ -1,7 +1,7 @@
 package import GRDB
 
 extension DatabaseError {
-    /// What SQLite reports, for people.
+    /// SQLite's report, for people.
     ///
     /// Never the statement or its arguments, which may hold a secret.
     package var reason: String {
@@ -15,7 +15,7 @@ extension DatabaseError {
         }
     }
 
-    /// Whether the same statement may work later: a full or failing disk, or another process in the way.
+    /// True if the same statement may work later: after a full or failing disk, or another process in the way.
     package var isTemporary: Bool {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM].contains(resultCode)
     }

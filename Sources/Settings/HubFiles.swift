@@ -24,7 +24,7 @@ package enum HubFiles {
     package static let generation = "generation"
     /// Tokens for APNs, encrypted.
     package static let apnsTokens = "apns.tokens"
-    /// What stands in connection strings for others.
+    /// The file with the endpoint in connection strings for other machines.
     package static let endpoint = "endpoint"
 
     /// Connection strings that a hub leaves for programs of the same user.
@@ -82,14 +82,14 @@ package enum HubFiles {
         }
     }
 
-    /// What SDKs and other machines call, as of the last start.
+    /// The endpoint that SDKs and other machines call, as of the last start.
     package static func endpoint(in directory: String) throws(HostError) -> String {
         let path = "\(directory)/\(endpoint)"
         guard HostFile.exists(path) else { return "sb://localhost:8787/" }
         return try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// What programs of this machine call, as of the last start.
+    /// The endpoint that programs of this machine call, as of the last start.
     package static func localEndpoint(in state: StateDirectory) throws -> String {
         for file in [Connection.namespace, .listen, .full] {
             let path = state.file(file.rawValue)

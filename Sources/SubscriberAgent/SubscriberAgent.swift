@@ -281,7 +281,7 @@ package final class SubscriberAgent: Sendable {
         try await stored(store.record).categories
     }
 
-    /// What the hub makes of messages for this agent.
+    /// The form in which the hub sends messages to this agent.
     package func template() async throws(AgentError) -> TemplateChoice {
         try await stored(store.record).template
     }

@@ -49,7 +49,7 @@ extension Program {
     }
 }
 
-/// How a command finds its hub.
+/// Options by which a command finds its hub.
 ///
 /// The connection string is a secret: a file or the environment, never an argument.
 struct ConnectionOptions: ParsableArguments {
@@ -65,7 +65,7 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(PublisherSettings.connection.allowPlainHTTP)
     var allowPlainHttp: Bool?
 
-    /// What is in force for this command: its flags over what is configured for its program.
+    /// The settings in force for this command: its flags override the configuration of its program.
     ///
     /// `hubState` is the hub's state directory where a flag names it.
     func resolved(
@@ -97,15 +97,15 @@ extension HubName {
     }
 }
 
-/// How a command reaches its hub, once flags, environment and file are read.
+/// The connection of a command to its hub, from flags, environment and file.
 struct HubConnection: Sendable {
     let hub: HubName
-    /// Whether it is more than the default.
+    /// True if the name is more than the default.
     let isHubNamed: Bool
     let fileFlag: String?
-    /// Of the environment or the file.
+    /// The connection file from the environment or the configuration file.
     let file: String?
-    /// What the hub's certificate is checked with; `nil` for the system's authorities.
+    /// The authorities that the hub's certificate is checked with; `nil` for the system's.
     let authorityFile: String?
     /// `nil` when nothing was said about it.
     let allowPlainHTTP: Bool?
@@ -182,7 +182,7 @@ struct HubConnection: Sendable {
         guard !path.contains("SharedAccessKey") else {
             throw Failure(
                 .badConfiguration,
-                "a connection string was given in the place of a file's path",
+                "a connection string was given instead of a file's path",
                 hint: "secrets in arguments can be read by everybody on this machine: put it into a file"
             )
         }

@@ -25,7 +25,7 @@ struct Failure: Error {
     }
 }
 
-/// What errors of the libraries mean at the command line: exit code, line and hint, each by its case or code.
+/// The meaning of library errors at the command line: exit code, line and hint, for each case or code.
 extension Failure {
     init(_ error: any Error) {
         switch error {

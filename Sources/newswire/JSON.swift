@@ -1,6 +1,6 @@
 import Foundation
 
-/// How the program prints JSON: one line, keys in order, dates in ISO 8601.
+/// The form of JSON output: one line, keys in order, dates in ISO 8601.
 enum JSON {
     static func line(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()

@@ -79,7 +79,7 @@ import Testing
         ("category: username:eve\nfeeds: []", "is a reserved tag"),
         ("category: World\ntemplate: $(title\nfeeds: []", "line 2: template:"),
         ("category: World\nlanguage: en-GB\nfeeds: []", "language 'en-GB' must be letters"),
-        ("category: World\ncategory: Sports\nfeeds: []", "stands twice"),
+        ("category: World\ncategory: Sports\nfeeds: []", "appears twice"),
         ("category: [World\nfeeds: []", "is not YAML"),
         ("- just\n- a list", "must hold 'category:' and 'feeds:'"),
         ("", "must hold 'category:' and 'feeds:'"),

@@ -186,7 +186,7 @@ struct RestoreTests {
         let error = #expect(throws: DatabaseCopyError.self) {
             try HubBackup.copy(database, to: scratch.file("ca-key.pem"))
         }
-        #expect(error?.description.contains("is no copy of a database") == true)
+        #expect(error?.description.contains("is not a copy of a database") == true)
     }
 
     @Test func `a copy is not put in the place of what is copied`() async throws {

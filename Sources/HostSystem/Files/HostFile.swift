@@ -18,7 +18,7 @@ package enum HostFile {
         guard unlink(path) == 0 || errno == ENOENT else { throw HostError("cannot remove", path, code: errno) }
     }
 
-    /// What a file is to hold.
+    /// The content and mode of a file that is to be written.
     package struct Content: Sendable {
         package let path: String
         package let text: String

@@ -80,7 +80,7 @@ package struct BackendClient: Sendable {
 
     // MARK: - Notifications
 
-    /// What became of a notification on one platform.
+    /// The outcome of a notification on one platform.
     package struct PlatformOutcome: Sendable, Equatable, Codable {
         /// Values of ``outcome``; another app backend may have more.
         package enum Name {

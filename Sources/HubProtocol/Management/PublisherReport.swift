@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// How a publisher does: the body of our own route `PUT /{hub}/publishers/{publisher}`.
+/// The state of a publisher: the body of our own route `PUT /{hub}/publishers/{publisher}`.
 ///
 /// Times are ISO 8601 in UTC, as in all reports.
 package struct PublisherReport: Sendable, Equatable, Codable {
@@ -12,10 +12,10 @@ package struct PublisherReport: Sendable, Equatable, Codable {
     package static let maximumEntries = 20
     /// Bytes of a text in it.
     package static let maximumText = 2_000
-    /// How long a report is kept; a publisher reports every ten minutes.
+    /// Time that a report is kept; a publisher reports every ten minutes.
     package static let lifetime = Duration.seconds(7 * 86_400)
 
-    /// What runs the passes.
+    /// The scheduler that runs the passes.
     package enum Schedule: String, Sendable, Codable {
         /// Something outside of the program: cron, a timer, a person.
         case pass
@@ -71,11 +71,11 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         }
     }
 
-    /// Of the program.
+    /// The version of the program.
     package var version: String?
     package let schedule: Schedule
     package var lastPass: String
-    /// Of the pass.
+    /// The exit code of the pass.
     package let exitCode: Int
     /// Messages that wait for the hub.
     package let outbox: Int

@@ -25,7 +25,7 @@ package struct SendRequest: Sendable, Equatable {
     /// To be delivered to a few, who are reported at once.
     package let isTest: Bool
     package let idempotencyKey: String?
-    /// What a repeat under one key must be equal in.
+    /// The hash that a repeat under the same key must have.
     package let contentHash: [UInt8]
 
     /// Reads a request; `query` is without its question mark, and `now` for headers whose time of day is not clear.
@@ -86,7 +86,7 @@ package struct SendRequest: Sendable, Equatable {
         let format = MessageFormat(rawValue: String(header.trimmed))
         guard let known = MessageFormat.known.first(where: { $0 == format }) else {
             let names = MessageFormat.known.map(\.rawValue).joined(separator: ", ")
-            throw .badRequest("The format '\(header.excerpt)' in \(HeaderName.format) is none of \(names).")
+            throw .badRequest("The format '\(header.excerpt)' in \(HeaderName.format) is not one of \(names).")
         }
         return known
     }

@@ -118,7 +118,7 @@ private struct RegistrationReader {
             let what =
                 root == RegistrationType.base && stated == nil
                 ? "'\(root)' has no i:type that says of which kind it is"
-                : "'\((stated ?? root).excerpt)' is no registration description"
+                : "'\((stated ?? root).excerpt)' is not a registration description"
             throw .badRequest("\(what); known are \(names), and each with 'Template' before 'RegistrationDescription'")
         }
         self.type = type

@@ -3,7 +3,7 @@ import Glibc
 import HostSystem
 import HubProtocol
 
-/// What arrived, and what handlers have done with it.
+/// The inbox: messages that arrived, and what handlers did with them.
 extension AgentStore {
     // MARK: Arrivals
 
@@ -92,7 +92,7 @@ extension AgentStore {
 
     // MARK: Handling
 
-    /// What a handler made of a row.
+    /// A handler's result for a row.
     enum Settlement: Sendable, Equatable {
         case done(Int64)
         /// Given up, with the reason.

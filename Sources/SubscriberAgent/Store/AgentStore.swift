@@ -11,7 +11,7 @@ import HubProtocol
 final class AgentStore: Sendable {
     /// Bounds of what is kept.
     ///
-    /// All count rows, none looks at the clock: a wrong clock at boot must not delete news (design §10).
+    /// All count rows, and none uses the clock: a wrong clock at boot must not delete news.
     struct Bounds: Sendable {
         /// Rows waiting for a handler before the agent stops reading its stream; the hub's log holds the rest.
         var unsettled = 10_000

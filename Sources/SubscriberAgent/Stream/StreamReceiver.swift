@@ -26,7 +26,7 @@ struct StreamReceiver {
     private var backoff = Backoff()
     private var presence = HubPresence()
     private var mustRegister: Bool
-    /// What the hub asked for before this receiver began.
+    /// The pause that the hub asked for before this receiver began.
     private var firstWait: Duration?
     private var wasRevoked = false
     private var unknownInRow = 0
@@ -44,7 +44,7 @@ struct StreamReceiver {
     private var sincePurge = 0
     private var loginSeenAt: Duration?
 
-    /// What this start has found out about the hub before.
+    /// Results of earlier calls to the hub in this start.
     enum Beginning: Sendable, Equatable {
         case unknown
         case registered

@@ -8,7 +8,7 @@ struct FeedsExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write the feed lists as OPML, for feed readers and for 'newswire feeds import'.",
         discussion: """
-            A folder for each category, with its feeds. What OPML has no attribute for stands in attributes of our own, so \
+            A folder for each category, with its feeds. What OPML has no attribute for is in attributes of our own, so \
             that an import gives the same lists. Feeds that are 'local' stay out and are named on standard error.
 
             EXAMPLES

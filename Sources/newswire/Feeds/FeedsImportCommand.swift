@@ -13,9 +13,9 @@ struct FeedsImportCommand: AsyncParsableCommand {
         discussion: """
             Each folder is a category; characters that a tag cannot hold become '_'. Feeds go to the end of their category's \
             list, whose comments and order stay as they are, or into a new file. Feeds that are in a list already are \
-            skipped. Files and addresses of a private network are refused: a document never makes a feed 'local'. What says \
-            how often others' servers are asked, and which entries are told again or take others back ('every', \
-            'by-agreement', 'updates', 'corrections', 'retractions'), is taken from your own export only, with --trust.
+            skipped. Files and addresses of a private network are refused: a document never makes a feed 'local'. The keys \
+            that say how often feeds are polled, and which entries update or withdraw others ('every', \
+            'by-agreement', 'updates', 'corrections', 'retractions'), are taken from your own export only, with --trust.
 
             All lists are written, or none. Ends with 1 if a feed was refused or the document is cut; the others are taken nevertheless.
 

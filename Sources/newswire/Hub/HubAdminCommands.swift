@@ -6,7 +6,7 @@ import HubProtocol
 import OutboundHTTP
 import Settings
 
-/// How a command finds the namespace whose hubs it manages.
+/// Options by which a command finds the namespace whose hubs it manages.
 struct NamespaceOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -27,9 +27,9 @@ struct NamespaceOptions: ParsableArguments {
     @Flag(help: "Send the key over plain HTTP to a hub on another machine.")
     var allowPlainHttp = false
 
-    /// What stands in connection strings.
+    /// The endpoints in connection strings.
     struct Endpoints {
-        /// What this command calls.
+        /// The endpoint that this command calls.
         let own: String
         /// For SDKs and other machines.
         let others: String

@@ -76,7 +76,7 @@ struct HubBackupCommand: AsyncParsableCommand {
 struct HubRestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Put a copy in the place of the hub's database; the hub must not run.",
+        abstract: "Replace the hub's database with a copy; the hub must not run.",
         discussion: """
             The replaced database is kept beside it. Messages that the hub accepted after the copy was made are lost: \
             every agent is sent a gap in their place, and registers again on its own.

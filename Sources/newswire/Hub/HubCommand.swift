@@ -129,7 +129,7 @@ struct HubServe: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What stands for all push services, for tests: an https address of this machine.",
+            "The address that replaces all push services, for tests: an https address of this machine.",
             visibility: .private
         )
     )
@@ -347,7 +347,7 @@ struct HubServe: AsyncParsableCommand {
             let file = state.file(HubFiles.Connection.full.rawValue)
             return Console.notice("programs of yours on this machine find it with NEWSWIRE_CONNECTION_FILE=\(file)")
         }
-        Console.notice("programs of yours on this machine need neither; others must trust 'newswire hub certificate'")
+        Console.notice("clients on other machines must trust the hub's certificate: see 'newswire hub certificate'")
     }
 }
 

@@ -1,7 +1,7 @@
-/// How a kind of client is made to trust an authority.
+/// Commands that make a kind of client trust an authority.
 struct TrustCommand: Encodable {
     let client: String
-    /// What else has to be known.
+    /// A note for the reader.
     let note: String?
     let lines: [String]
 

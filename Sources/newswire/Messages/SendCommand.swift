@@ -16,7 +16,7 @@ struct SendCommand: AsyncParsableCommand {
             baidu, browser, xiaomi, and stream, which is for agents.
 
             --category sends breaking news: each category gets a message of its own, whose text comes from the template of \
-            the category's feed list, else "Breaking $(category) News : $(title)". 'all' stands for every category that \
+            the category's feed list, else "Breaking $(category) News : $(title)". 'all' means every category that \
             the hub knows. One line is printed for each category.
 
             EXAMPLES

@@ -148,7 +148,7 @@ import Testing
         ("windows", ["X-WNS-Type": "wns/toast"], "<tile/>", "the body's root element is 'tile'"),
         ("windows", ["X-WNS-Type": "toast"], "<toast/>", "none of wns/toast, wns/tile, wns/badge, wns/raw"),
         ("windows", [:], "words", "The header X-WNS-Type is missing"),
-        ("windows", [:], "<x/>", "the root element 'x' does not tell it"),
+        ("windows", [:], "<x/>", "the root element 'x' does not show it"),
         ("windowsphone", ["X-WindowsPhone-Target": "toast"], "words", "not well-formed XML"),
         ("windowsphone", ["X-WindowsPhone-Target": "toast"], "<toast/>", "the root element is 'toast'"),
     ])

@@ -257,7 +257,7 @@ import Testing
             + "XiaomiRegistrationDescription, and each with 'Template' before 'RegistrationDescription'"
         #expect(
             Texts.problems("FaxRegistrationDescription", "")
-                == "400 'FaxRegistrationDescription' is no registration description; \(known)"
+                == "400 'FaxRegistrationDescription' is not a registration description; \(known)"
         )
         #expect(
             Texts.problems("RegistrationDescription", "")
@@ -265,7 +265,8 @@ import Testing
         )
         let typed = "<RegistrationDescription i:type=\"x:FaxDescription\"\(Texts.namespaces)/>"
         #expect(
-            Texts.problems(Texts.entry(typed).bytes) == "400 'FaxDescription' is no registration description; \(known)"
+            Texts.problems(Texts.entry(typed).bytes)
+                == "400 'FaxDescription' is not a registration description; \(known)"
         )
     }
 

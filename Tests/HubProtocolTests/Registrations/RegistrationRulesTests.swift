@@ -31,7 +31,7 @@ import Testing
         ("AppleRegistrationDescription", "<DeviceToken><a/></DeviceToken>", "DeviceToken holds an element"),
         (
             "AppleRegistrationDescription", "<DeviceToken>62BC</DeviceToken><DeviceToken>62BD</DeviceToken>",
-            "DeviceToken stands twice"
+            "DeviceToken appears twice"
         ),
         (
             "AppleRegistrationDescription", "<DeviceToken xmlns=\"urn:x\">62BC</DeviceToken>",
