@@ -38,8 +38,10 @@ package struct HTMLTokenizer {
     private var position: Int
     /// From here on no `>` stands any more: looked for once, or a text of `<a` would take quadratic time.
     private let lastBracket: Int
-    /// Elements whose end tag was looked for to the end of the text in vain.
+    /// Elements whose end tag does not follow: searched for once each, or a text of `<script>` would take quadratic time.
     private var neverEnded: Set<String> = []
+    /// Content of an element whose start tag was just returned, if tags do not count in it.
+    private var rawText: Range<Int>?
 
     package init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
@@ -49,6 +51,11 @@ package struct HTMLTokenizer {
     }
 
     package mutating func next() -> Token? {
+        if let text = rawText {
+            rawText = nil
+            position = text.upperBound
+            if !text.isEmpty { return .text(bytes[text]) }
+        }
         while position < end {
             guard bytes[position] == 0x3C, position < lastBracket else { return takeText() }
             switch byte(1) {
@@ -128,7 +135,29 @@ package struct HTMLTokenizer {
         }
         // A quotation mark that never ends: the tag ends at the first bracket.
         position = index < end ? index + 1 : behind(0x3E, from: start)
+        if HTMLVocabulary.holdsRawText(name) { rawText = content(of: name) }
         return .start(Tag(name: name, source: bytes[start..<position], rest: bytes[min(rest, position)..<position]))
+    }
+
+    /// What follows up to the end tag of `name`; `nil`, so that it is read like any other text, when there is none.
+    ///
+    /// The double escapes of scripts (HTML §13.2.5.27) are not followed: they would hide text that follows a script
+    /// with `<!--<script>` in it.
+    private mutating func content(of name: String) -> Range<Int>? {
+        guard !neverEnded.contains(name) else { return nil }
+        let length = name.utf8.count
+        var index = position
+        while index <= lastBracket - length - 2, let bracket = bytes[index..<lastBracket].firstIndex(of: 0x3C) {
+            index = bracket + 1
+            guard index < lastBracket - length, bytes[index] == 0x2F else { continue }
+            let found = bytes[index + 1..<index + 1 + length]
+            guard XMLRepairInput.endsName(bytes[index + 1 + length]),
+                zip(found, name.utf8).allSatisfy({ $0 | 0x20 == $1 })
+            else { continue }
+            return position..<bracket
+        }
+        neverEnded.insert(name)
+        return nil
     }
 
     private func takeName(at start: Int) -> String {

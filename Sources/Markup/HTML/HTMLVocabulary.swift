@@ -10,6 +10,9 @@ enum HTMLVocabulary {
         "script", "style", "noscript", "iframe", "object", "applet", "template", "head",
     ]
 
+    /// Elements in which tags are text (HTML §13.2.6.4): references count in `textarea` and `title` only.
+    private static let raw: Set<String> = ["iframe", "noscript", "script", "style", "textarea", "title"]
+
     /// Elements that part the words on both sides.
     private static let block: Set<String> = [
         "address", "article", "aside", "blockquote", "br", "dd", "details", "dialog", "div", "dl", "dt", "fieldset",
@@ -35,6 +38,9 @@ enum HTMLVocabulary {
     }()
 
     static func isVoid(_ name: String) -> Bool { void.contains(name) }
+
+    /// True if the content of an element, given in lower case, ends only at its end tag.
+    static func holdsRawText(_ name: String) -> Bool { raw.contains(name) }
 
     /// What kind of element this is, given in lower case; `nil` when HTML has none of this name.
     static func kind(of name: String) -> Kind? { kinds[name] }
