@@ -12,9 +12,9 @@ package enum XMLScanner {
         if let fault = XMLCrowdedTag.fault(in: utf8) {
             return repairedTree(of: utf8, vocabulary: vocabulary, fault: fault)
         }
-        if let sections = CDATASections(utf8) {
+        if let long = XMLLongTexts(utf8) {
             var builder = XMLTreeBuilder(vocabulary, policy: .strict)
-            builder.parse(sections.document, sections: sections.texts.map { utf8[$0] })
+            builder.parse(long.document, texts: long.texts, of: utf8)
             // A fault is looked for again in the document itself, for the sake of its line.
             if builder.fault == nil, builder.namespaceFault == nil, !builder.needsDeclarations {
                 return builder.tree(fault: nil, isComplete: true)
