@@ -49,7 +49,7 @@ struct AtomEntryReader {
         let links = fields.all(.link).map(\.element)
         let media = MediaRSS(element, context: context)
         let content = fields[.content]
-        let contentText = text(content)
+        let contentText = AtomText.content(content, isOld: isOld)
         let summaryText = text(fields[.summary])
         var entry = Entry()
         entry.id = FeedText.trimmed(fields[.id]?.text)
