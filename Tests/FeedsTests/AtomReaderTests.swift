@@ -49,6 +49,8 @@ struct AtomReaderTests {
         ("<title>a <b>b</b></title>", "a b"),
         ("<title type='string'>a &lt;b&gt; &amp;amp; c</title>", "a <b> &amp; c"),
         ("<title type='application/x-news'>Breaking</title>", "Breaking"),
+        ("<title type='application/x-news'>Breaking: a</title>", "Breaking: a"),
+        ("<title type='application/octet-stream'>aMOkIGI=</title>", "hä b"),
         ("<title type='application/atom+xml'>a<b>b</b></title>", "ab"),
     ])
     func `text constructs mean what their type says`(markup: String, expected: String) throws {

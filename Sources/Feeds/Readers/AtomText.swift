@@ -7,33 +7,28 @@ enum AtomText {
     ///
     /// What has an unknown type is text: publishers write `plain`, `string` or the media type of the whole feed.
     static func text(_ element: XMLElement?, isOld: Bool) -> FeedText? {
-        element.flatMap { text($0, type(of: $0), isOld: isOld) }
+        guard let element else { return nil }
+        let text = content(element, isOld: isOld)
+        return text ?? (isOld ? nil : characters(element, .plain))
     }
 
     /// The text of an entry's content; `nil` when there is none, or it is a picture, say.
     static func content(_ element: XMLElement?, isOld: Bool) -> FeedText? {
         guard let element else { return nil }
-        let type = type(of: element)
-        let isText = !type.contains("/") || type.hasPrefix("text/") || type.hasSuffix("xml")
-        return isText || isOld && element.attribute("mode") != nil
-            ? text(element, type, isOld: isOld) : decoded(element, .plain)
-    }
-
-    private static func type(of element: XMLElement) -> String {
-        FeedText.trimmed(element.attribute("type"))?.lowercased() ?? "text"
-    }
-
-    private static func text(_ element: XMLElement, _ type: String, isOld: Bool) -> FeedText? {
+        let type = FeedText.trimmed(element.attribute("type"))?.lowercased() ?? "text"
         let mode = isOld ? element.attribute("mode")?.lowercased() : nil
         switch (type, mode) {
         case (_, "base64"): return decoded(element, kind(of: type))
         case (_, "escaped"): return characters(element, type == "text/plain" || type == "text" ? .undecided : .html)
+        case ("xhtml", _), ("application/xhtml+xml", _): return inner(element)
         case ("html", _), ("text/html", _):
             return element.hasChildElements ? inner(element) : characters(element, .html)
         case ("text", _) where isOld && element.attribute("mode") == nil && !element.hasChildElements:
             return characters(element, .undecided)
-        case let (type, _) where type == "xhtml" || type.hasSuffix("xml") && !type.hasPrefix("text/"):
-            return inner(element)
+        case ("text/plain", _): return element.hasChildElements ? inner(element) : characters(element, .plain)
+        case let (type, _) where type.hasPrefix("text/"): return characters(element, .plain)
+        case let (type, _) where type.hasSuffix("xml"): return inner(element)
+        case let (type, _) where type.contains("/") && !element.hasChildElements: return decoded(element, .plain)
         default: return element.hasChildElements ? inner(element) : characters(element, .plain)
         }
     }

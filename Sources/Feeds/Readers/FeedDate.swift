@@ -20,7 +20,7 @@ enum FeedDate {
         }
         guard let days = scanner.week.flatMap(days(ofWeek:)) ?? scanner.date.flatMap(days(ofDate:)) else { return nil }
         let time = scanner.time
-        guard 0...24 ~= time.hour, 0...59 ~= time.minute, 0...60 ~= time.second else { return nil }
+        guard 0...24 ~= time.hour, 0...59 ~= time.minute else { return nil }
         let local = days * 86_400 + time.hour * 3_600 + time.minute * 60 + min(time.second, 59)
         let seconds = local - scanner.offset - (scanner.isAmerican ? summerTime(at: local, scanner.date?.year) : 0)
         return Date(timeIntervalSince1970: Double(seconds))
