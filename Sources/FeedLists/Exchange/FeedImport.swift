@@ -72,9 +72,22 @@ package struct FeedImport: Sendable {
             for child in outline.children { take(child, path: path, category: category) }
             return
         }
+        if let type = outline.unsupportedType {
+            refuse(
+                outline,
+                "has the unsupported type '\(type.prefix(Self.shownCharacters))': its address is not a feed"
+            )
+            for child in outline.children { take(child, path: path, category: category) }
+            return
+        }
         let name = outline[.text] ?? outline[.title] ?? ""
         guard !outline.children.isEmpty || OutlineKeys.category(of: outline) != nil else {
             return refuse(outline, "is no feed: it has no 'xmlUrl'")
+        }
+        guard !outline.isNamelessFolder else {
+            // Its feeds belong to the folder around it, else to `--category`.
+            for child in outline.children { take(child, path: path, category: category) }
+            return
         }
         let wanted = OutlineKeys.category(of: outline) ?? outline.title ?? name
         let isList = outline.holdsFeeds || OutlineKeys.category(of: outline) != nil
@@ -264,6 +277,13 @@ package struct FeedImport: Sendable {
 }
 
 extension OPMLOutline {
-    /// True if a feed stands directly in this folder.
-    fileprivate var holdsFeeds: Bool { children.contains { $0.feedAddress != nil } }
+    /// True if a feed is directly in this folder, or in one without a name.
+    fileprivate var holdsFeeds: Bool {
+        children.contains { $0.feedAddress != nil || $0.isNamelessFolder && $0.holdsFeeds }
+    }
+
+    fileprivate var isNamelessFolder: Bool {
+        feedAddress == nil && !children.isEmpty && OutlineKeys.category(of: self) == nil && title == nil
+            && (self[.text] ?? self[.title] ?? "").allSatisfy(\.isWhitespace)
+    }
 }

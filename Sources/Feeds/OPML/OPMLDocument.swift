@@ -48,8 +48,9 @@ package struct OPMLOutline: Sendable, Equatable {
     /// The address of its feed, without what readers put around addresses: white space, `feed:`, and ampersands that
     /// were escaped twice.
     ///
-    /// `nil` for folders, notes, links to pages and inclusions.
+    /// `nil` for folders, notes, links to pages and inclusions, and for what has an ``unsupportedType``.
     package var feedAddress: String? {
+        guard unsupportedType == nil else { return nil }
         let isReference = ["link", "include"].contains(self[.type]?.lowercased())
         guard let given = FeedText.trimmed(self[.xmlURL]) ?? (isReference ? nil : FeedText.trimmed(self[.url])) else {
             return nil
@@ -58,6 +59,18 @@ package struct OPMLOutline: Sendable, Equatable {
         guard address.prefix(5).lowercased() == "feed:" else { return address }
         guard let rest = FeedText.trimmed(String(address.dropFirst(5))) else { return nil }
         return rest.hasPrefix("//") ? "http:\(rest)" : rest
+    }
+}
+
+extension OPMLOutline {
+    /// The type of an outline that says how to make entries of a page or another document that is no feed.
+    ///
+    /// Source: freshrss.github.io/FreshRSS/en/developers/OPML.html.
+    package var unsupportedType: String? {
+        guard let type = self[.type], let plus = type.firstIndex(of: "+") else { return nil }
+        let language = type[type.index(after: plus)...].lowercased()
+        return ["xpath", "dotpath", "dotnotation"].contains { language.hasPrefix($0) || language.hasSuffix($0) }
+            ? type : nil
     }
 }
 
