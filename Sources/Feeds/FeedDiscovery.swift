@@ -1,10 +1,15 @@
 internal import Markup
 
-/// Finds the feeds that a web page names in its `link` elements, in document order.
+/// Finds the feeds that a web page names in its `link` and `a` elements: in document order, those of which it does not
+/// say for certain that they are feeds after the others.
 enum FeedDiscovery {
     private static let types: Set<String> = [
         "application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml",
     ]
+    /// Types of feeds, and of many other documents.
+    private static let generalTypes: Set<String> = ["application/json", "text/xml", "application/xml"]
+    /// What WordPress names as `application/json`: its own interface, and the same without readable addresses.
+    private static let interfaces = ["/wp-json/", "rest_route="]
     private static let limit = 50
 
     /// How far from its beginning a document's first tag is looked for, in bytes.
@@ -44,34 +49,39 @@ enum FeedDiscovery {
     static func feeds(in text: [UInt8], url: String) -> [String] {
         var tokens = HTMLTokenizer(text[...])
         var base: URLReference?
-        var links: [HTMLTokenizer.Tag] = []
+        var links: [(tag: HTMLTokenizer.Tag, isCertain: Bool)] = []
         while links.count < limit, let token = tokens.next() {
             guard case .start(let tag) = token else { continue }
             switch tag.name {
-            // The first counts, for what stands before it too (HTML §4.2.3).
+            // The first counts, for what precedes it too (HTML §4.2.3).
             case "base" where base == nil:
                 base = tag.attribute("href").flatMap { URLReference($0) }?.resolved(against: URLReference(url))
-            case "link": if isFeed(tag) { links.append(tag) }
+            case "link", "a", "area": if let isCertain = namesFeed(tag) { links.append((tag, isCertain)) }
             case "script", "style", "noscript": tokens.skipContent(of: tag.name)
             default: continue
             }
         }
         let origin = base.flatMap { $0.isWeb ? $0 : nil } ?? URLReference(url)
         var found: [String] = []
-        for link in links {
-            guard let address = FeedContext.link(link.attribute("href"), base: origin), !found.contains(address) else {
-                continue
-            }
+        for link in links.filter(\.isCertain) + links.filter({ !$0.isCertain }) {
+            guard let address = FeedContext.link(link.tag.attribute("href"), base: origin), !found.contains(address),
+                link.isCertain || !interfaces.contains(where: { address.firstRange(of: $0) != nil })
+            else { continue }
             found.append(address)
         }
         return found
     }
 
-    private static func isFeed(_ tag: HTMLTokenizer.Tag) -> Bool {
-        let relations = (tag.attribute("rel") ?? "").lowercased().split(whereSeparator: \.isWhitespace)
-        guard relations.contains("alternate") || relations.contains("feed"),
-            let type = FeedText.trimmed(tag.attribute("type"))?.lowercased().prefix(while: { $0 != ";" })
-        else { return false }
-        return types.contains(FeedText.trimmed(String(type)) ?? "")
+    /// True for a feed, false for what may be one, `nil` for anything else.
+    private static func namesFeed(_ tag: HTMLTokenizer.Tag) -> Bool? {
+        guard let rel = tag.attribute("rel") else { return nil }
+        let relations = rel.lowercased().split(whereSeparator: \.isWhitespace)
+        guard relations.contains("alternate") || relations.contains("feed") else { return nil }
+        guard let type = FeedText.trimmed(tag.attribute("type"))?.lowercased().prefix(while: { $0 != ";" }) else {
+            // An `a` seldom has a type; `hreflang` makes it a translation of the page.
+            return tag.name != "link" && tag.attribute("hreflang") == nil ? false : nil
+        }
+        let name = FeedText.trimmed(String(type)) ?? ""
+        return types.contains(name) ? true : generalTypes.contains(name) ? false : nil
     }
 }

@@ -21,6 +21,10 @@ package struct Feed: Sendable, Equatable {
     ///
     /// Its validators must not be stored then: the next poll has to bring the whole document.
     package var isComplete = true
+    /// True if the document has more entries than ``FeedReader/maximumEntries``, which were read.
+    ///
+    /// Its validators may be stored: another poll would bring the same entries.
+    package var isTruncated = false
 
     package init(format: FeedFormat) {
         self.format = format

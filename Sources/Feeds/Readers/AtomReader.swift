@@ -42,7 +42,9 @@ struct AtomReader {
         feed.language = FeedText.trimmed(root.attribute("xml:lang"))
         Self.takePush(links, into: &feed, context: context)
         let author = entries.author(of: root)?.name
-        feed.entries = all(root, "entry").filter(\.isClosed).prefix(FeedReader.maximumEntries).map {
+        let elements = all(root, "entry").filter(\.isClosed)
+        feed.isTruncated = elements.count > FeedReader.maximumEntries
+        feed.entries = elements.prefix(FeedReader.maximumEntries).map {
             entries.entry($0, feedAuthor: author)
         }
         return feed

@@ -6,7 +6,7 @@ package enum FeedReader {
     ///
     /// Ordinary feeds have 10 KB to 2 MB, podcast archives up to 10 MB.
     package static let maximumBytes = 16 * 1_048_576
-    /// Entries kept of one document, the first ones: publishers put the newest first.
+    /// Entries read of one document, the first ones: publishers put the newest first.
     package static let maximumEntries = 5_000
 
     /// How far into a document its namespaces are looked for where no element uses them.
@@ -52,7 +52,7 @@ package enum FeedReader {
         guard JSONFeedReader.accepts(root) else { throw .notAFeed(root: "a JSON value without items") }
         var feed = JSONFeedReader(root: root, url: url).feed()
         feed.malformed = scanner.fault
-        feed.isComplete = scanner.isComplete
+        feed.isComplete = scanner.isComplete || feed.isTruncated
         return feed
     }
 
@@ -76,7 +76,8 @@ package enum FeedReader {
             throw .notAFeed(root: FeedText.name(root.localName) ?? "")
         }
         feed.malformed = tree.fault?.description
-        feed.isComplete = tree.isComplete
+        // A limit of the scanner that ends a truncated document cost none of the entries that are read.
+        feed.isComplete = tree.isComplete || feed.isTruncated
         return feed
     }
 
