@@ -1,22 +1,23 @@
 internal import Markup
 
-/// Finds the feeds that a web page names in its `link` and `a` elements: in document order, those of which it does not
-/// say for certain that they are feeds after the others.
+/// Finds the feeds that a web page names in its `link` and `a` elements.
+///
+/// Addresses with the media type of a feed come first, then addresses that may be feeds; both in document order.
 enum FeedDiscovery {
     private static let types: Set<String> = [
         "application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml",
     ]
     /// Types of feeds, and of many other documents.
     private static let generalTypes: Set<String> = ["application/json", "text/xml", "application/xml"]
-    /// What WordPress names as `application/json`: its own interface, and the same without readable addresses.
+    /// Parts of addresses of WordPress's own interface, which its pages name as `application/json`.
     private static let interfaces = ["/wp-json/", "rest_route="]
     private static let limit = 50
 
-    /// How far from its beginning a document's first tag is looked for, in bytes.
+    /// Bytes at the beginning of a document in which its first tag is searched for.
     private static let searchedBytes = 4_096
     private static let firstTags = ["html", "head", "body", "meta", "title", "script", "link rel"]
 
-    /// Whether a document is a web page: by its first tag, whatever stands before it.
+    /// True if a document is a web page, by its first tag.
     static func isPage(_ text: [UInt8]) -> Bool {
         var rest = text.prefix(searchedBytes)
         var saysHTML = false
@@ -40,7 +41,7 @@ enum FeedDiscovery {
         }
     }
 
-    /// Whether the bytes begin with a word, given in lower case, in any letter case.
+    /// True if the bytes begin with `word`, which is in lower case, in any letter case.
     static func begins(_ bytes: ArraySlice<UInt8>, _ word: String) -> Bool {
         bytes.count >= word.utf8.count
             && zip(bytes, word.utf8).allSatisfy { $0 == $1 || (0x41...0x5A ~= $0 && $0 | 0x20 == $1) }
@@ -72,7 +73,7 @@ enum FeedDiscovery {
         return found
     }
 
-    /// True for a feed, false for what may be one, `nil` for anything else.
+    /// True if the tag names a feed, false if it may name one, `nil` for all other tags.
     private static func namesFeed(_ tag: HTMLTokenizer.Tag) -> Bool? {
         guard let rel = tag.attribute("rel") else { return nil }
         let relations = rel.lowercased().split(whereSeparator: \.isWhitespace)

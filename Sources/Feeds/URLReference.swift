@@ -40,7 +40,7 @@ struct URLReference: Sendable, Equatable {
         path = Self.escaped(rest)
     }
 
-    /// Whether a text is an absolute `http` or `https` URL that this type would write as it stands, as most are.
+    /// True for an absolute `http` or `https` URL that this type would not change, as most are.
     static func isPlainWeb(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -53,7 +53,7 @@ struct URLReference: Sendable, Equatable {
         }
     }
 
-    /// Whether two absolute addresses name one host, with or without `www.`.
+    /// True if two absolute addresses name one host, with or without `www.`.
     static func sharesHost(_ one: String, _ other: String) -> Bool {
         func origin(_ text: String) -> Substring.UTF8View {
             let text = text.utf8
@@ -149,7 +149,7 @@ struct URLReference: Sendable, Equatable {
         return text
     }
 
-    /// The same for addresses that lead to one page as far as can be told: without scheme, `www.`, default port,
+    /// Equal for addresses that very likely lead to one page: without scheme, `www.`, default port,
     /// campaign parameters, trailing slash and fragment (except one that a script routes by, `#!` or `#/`).
     var comparable: String {
         var host = self.host ?? ""

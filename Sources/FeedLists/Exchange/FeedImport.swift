@@ -2,7 +2,7 @@ package import Feeds
 internal import HubProtocol
 internal import OutboundHTTP
 
-/// Puts the feeds of an OPML document into lists: first as a plan, which changes nothing, then at once.
+/// Adds the feeds of an OPML document to lists: first as a plan, which changes nothing, then all at once.
 package struct FeedImport: Sendable {
     /// A list that gets feeds.
     private struct Target {
@@ -18,7 +18,7 @@ package struct FeedImport: Sendable {
     private let folder: FeedListFolder
     /// The category of feeds that are in no folder.
     private let fallback: Tag?
-    /// True if the document is of one's own making.
+    /// True if the document is the user's own export.
     private let isTrusted: Bool
     private var targets: [Target] = []
     private var positions: [Tag: Int] = [:]
@@ -32,10 +32,10 @@ package struct FeedImport: Sendable {
 
     /// Plans an import: `category` is the list of feeds that are in no folder.
     ///
-    /// Of what is not trusted, keys that only the lists' owner may set are left out, see ``OutlineKeys/ofOwners``.
+    /// Keys that only the lists' owner may set (``OutlineKeys/ofOwners``) are left out of a document that is not trusted.
     ///
-    /// - Throws: ``FeedChoiceError`` for a category that is none, ``FeedListShapeError`` and ``FeedListsError`` when the
-    ///   lists cannot take the feeds.
+    /// - Throws: ``FeedChoiceError`` for a category that is not valid, ``FeedListShapeError`` and ``FeedListsError`` when
+    ///   the lists cannot take the feeds.
     package init(
         _ document: OPMLDocument,
         into folder: FeedListFolder,

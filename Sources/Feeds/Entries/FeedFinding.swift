@@ -45,10 +45,10 @@ package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Feed {
-    /// How far ahead of the clock a date may be without a word, in seconds: no two clocks agree.
+    /// Seconds that a date may be ahead of the clock without a finding: no two clocks agree.
     private static let clockSlack = 600.0
 
-    /// What is wrong with the feed, worst first.
+    /// The feed's faults, worst first.
     package func findings(now: Date) -> [FeedFinding] {
         var findings = malformed.map { [FeedFinding.malformed($0)] } ?? []
         if !isComplete { findings.append(.incomplete) }

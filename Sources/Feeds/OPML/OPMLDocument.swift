@@ -29,7 +29,7 @@ package struct OPMLOutline: Sendable, Equatable {
 
     package var attributes: [Attribute]
     package var children: [OPMLOutline]
-    /// Where it stands in its document, from 1, where known.
+    /// Its line in the document, from 1, where known.
     package var line: Int?
 
     package init(_ attributes: [Attribute] = [], children: [OPMLOutline] = []) {
@@ -39,7 +39,7 @@ package struct OPMLOutline: Sendable, Equatable {
 
     package subscript(_ name: OPMLName) -> String? { attributes.first { $0.name == name }?.value }
 
-    /// What people call it: `title`, else `text`, as plain text; `nil` when that is only the feed's address.
+    /// The name for people: `title`, else `text`, as plain text; `nil` when that is only the feed's address.
     package var title: String? {
         [self[.title], self[.text]].lazy.compactMap(\.self).filter { $0 != self[.xmlURL] && $0 != self[.url] }
             .compactMap { FeedText.name($0) }.first
@@ -63,7 +63,7 @@ package struct OPMLOutline: Sendable, Equatable {
 }
 
 extension OPMLOutline {
-    /// The type of an outline that says how to make entries of a page or another document that is no feed.
+    /// The type of an outline whose address is not a feed, but a page or data to make entries of.
     ///
     /// Source: freshrss.github.io/FreshRSS/en/developers/OPML.html.
     package var unsupportedType: String? {
@@ -79,7 +79,7 @@ package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
     /// Bytes of a name with its namespace.
     private static let maximumBytes = 300
 
-    /// Of the declarations of namespaces, which are no attributes.
+    /// The namespace of namespace declarations, which are not attributes.
     private static let reserved = "http://www.w3.org/2000/xmlns/"
 
     package let namespace: String?
@@ -90,7 +90,7 @@ package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
         self.local = local
     }
 
-    /// - Parameter text: ``description``; `nil` when it is no name that an attribute can have.
+    /// - Parameter text: ``description``; `nil` when an attribute cannot have this name.
     package init?(parsing text: String) {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
         var local = text[...]

@@ -63,7 +63,7 @@ enum DateNames {
         "ist": 5.5, "sgt": 8, "hkt": 8, "jst": 9, "kst": 9, "aest": 10, "aedt": 11, "nzst": 12, "nzdt": 13,
     ]
 
-    /// Zones of the United States that say nothing of summer time.
+    /// Zones of the United States whose names leave summer time open.
     private static let american: Set<String> = ["et", "ct", "mt", "pt"]
 
     /// The year, month and day of East Asian dates, and the ordinals of English ones.
@@ -73,8 +73,7 @@ enum DateNames {
 
     static func isAmerican(_ word: String) -> Bool { american.contains(word) }
 
-    /// The bytes of a date with ASCII's characters in place of those that typesetters prefer: minus signs, hyphens and
-    /// narrow spaces.
+    /// The bytes of a date with typographic minus signs, hyphens and spaces replaced by those of ASCII.
     static func plain(_ text: ArraySlice<UInt8>) -> [UInt8] {
         guard text.contains(where: { $0 >= 0x80 }) else { return Array(text) }
         var plain = String.UnicodeScalarView()
@@ -88,7 +87,7 @@ enum DateNames {
         return Array(String(plain).utf8)
     }
 
-    /// A word in lower case; the dot that `İ` leaves behind goes.
+    /// A word in lower case, without the combining dot that `İ` becomes.
     static func folded(_ word: ArraySlice<UInt8>) -> String {
         let lower = String(decoding: word, as: UTF8.self).lowercased()
         return word.contains(0xC4) ? String(lower.unicodeScalars.filter { $0.value != 0x307 }) : lower

@@ -1,6 +1,6 @@
 /// Takes a date's text apart into numbers, names, a time and an offset, in whatever order they come.
 struct DateScanner {
-    /// Words that say nothing, such as `on`, `at` or a weekday in another language; a text of more is a sentence.
+    /// Unknown words allowed, such as `on`, `at` or a weekday in another language; a text with more is a sentence.
     private static let maximumUnknownWords = 5
     /// Seconds since 1970 in the years 2001 to 2286.
     private static let unixSeconds = 1_000_000_000..<10_000_000_000
@@ -21,7 +21,7 @@ struct DateScanner {
     private var zone: Int?
     private var zoneIsUTC = false
     private var unknownWords = 0
-    /// False after what no date has, such as the `v` of `v1.2.34`.
+    /// False after a part that dates do not have, such as the `v` of `v1.2.34`.
     private var isDate = true
     /// True for a zone such as `ET`, which has summer time when the United States have it.
     private(set) var isAmerican = false
@@ -42,7 +42,7 @@ struct DateScanner {
         return time
     }
 
-    /// Seconds since 1970 of a text that is nothing but their number, or that of milliseconds.
+    /// Seconds since 1970, for a text that is only a number of seconds or milliseconds.
     var unixSeconds: Int? {
         guard isDate, numbers.count == 1, clock == nil, namedMonth == nil, unknownWords == 0 else { return nil }
         let seconds = numbers[0].digits == 13 ? numbers[0].value / 1_000 : numbers[0].value

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// What is read of an RSS item.
+/// The elements of an RSS item that are read.
 enum RSSTag: Int {
     case title, dcTitle, itunesTitle, link, atomLink, origLink, guid
     case description, content, body, div, atomContent, atomSummary, dcDescription, itunesSummary, itunesSubtitle
@@ -83,7 +83,7 @@ struct RSSEntryReader {
         )
     }
 
-    /// Without `isPermaLink` a guid is one by the letter, but many are no URL: only an absolute one is taken.
+    /// A guid without `isPermaLink` is a permalink, but many are not URLs: only an absolute URL counts.
     private func permalink(_ guid: XMLElement?) -> String? {
         guard let guid, guid.attribute("ispermalink")?.lowercased() != "false" else { return nil }
         return FeedContext.link(guid.text, base: nil)
@@ -127,7 +127,7 @@ struct RSSEntryReader {
         )
     }
 
-    /// The first who has a name, in the order of trust; else the first address.
+    /// The first author with a name, in the order of trust; else the first mail address.
     private func author(_ fields: XMLFields) -> Person? {
         var nameless: Person?
         for tag in [RSSTag.author, .dcCreator, .dcAuthor, .atomAuthor, .itunesAuthor] where fields[tag] != nil {

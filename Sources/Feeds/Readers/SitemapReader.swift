@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// Reads Google News sitemaps: the articles of the last two days, with titles, in place of a feed.
+/// Reads Google News sitemaps: the articles of the last two days, with titles, instead of a feed.
 ///
 /// Source: developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap.
 enum SitemapReader {

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Turns a document's bytes into UTF-8, trusting first the bytes and only then what is said of them (RFC 7303 §3).
+/// Turns a document's bytes into UTF-8, trusting the bytes before the encodings named for them (RFC 7303 §3).
 package enum CharacterDecoding {
-    /// How much of a document may stand before the end of its XML declaration, in bytes.
+    /// Bytes at the beginning of a document in which its XML declaration must end.
     private static let declarationBytes = 1_024
 
     /// Decodes a document; what cannot be decoded becomes U+FFFD, and NUL characters and the byte order mark go.
     ///
     /// - Parameters:
     ///   - bytes: The document, decompressed.
-    ///   - charset: What the transport says, such as the `charset` of a Content-Type.
+    ///   - charset: The encoding that the transport names, such as the `charset` of a Content-Type.
     /// - Returns: The text, and why it could not be decoded cleanly.
     package static func utf8(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {
         let (text, fault) = decode(bytes, charset: charset)

@@ -36,7 +36,7 @@ package struct HTMLTokenizer {
     private let bytes: ArraySlice<UInt8>
     private let end: Int
     private var position: Int
-    /// From here on no `>` stands any more: looked for once, or a text of `<a` would take quadratic time.
+    /// The last `>`: searched for once, or a text of `<a` would take quadratic time.
     private let lastBracket: Int
     /// Elements whose end tag does not follow: searched for once each, or a text of `<script>` would take quadratic time.
     private var neverEnded: Set<String> = []
@@ -69,7 +69,7 @@ package struct HTMLTokenizer {
         return nil
     }
 
-    /// Skips to behind the end tag of an element whose content is not wanted; stays where it is when there is none.
+    /// Skips past the end tag of an element whose content is not wanted; does not move when there is none.
     package mutating func skipContent(of name: String) {
         guard !neverEnded.contains(name) else { return }
         let start = position
@@ -93,9 +93,9 @@ package struct HTMLTokenizer {
         return .text(bytes[start..<position])
     }
 
-    /// Comments, CDATA and document types: all of no interest.
+    /// Skips comments, CDATA and document types.
     ///
-    /// `-->` ends a comment, `>` what is none.
+    /// `-->` ends a comment, `>` all others.
     private mutating func skipDeclaration() {
         guard byte(2) == 0x2D, byte(3) == 0x2D else {
             position = behind(0x3E, from: position)
@@ -139,7 +139,7 @@ package struct HTMLTokenizer {
         return .start(Tag(name: name, source: bytes[start..<position], rest: bytes[min(rest, position)..<position]))
     }
 
-    /// What follows up to the end tag of `name`; `nil`, so that it is read like any other text, when there is none.
+    /// The content up to the end tag of `name`; `nil` when there is none, so that it is read like any other text.
     ///
     /// The double escapes of scripts (HTML §13.2.5.27) are not followed: they would hide text that follows a script
     /// with `<!--<script>` in it.

@@ -167,10 +167,9 @@ struct XMLLongTexts {
 
     // MARK: Bytes
 
-    /// `nil` for text that libxml2 shall see to: its line ends are to be made uniform, or it has controls, which are a
-    /// fault.
+    /// Looks for line ends that libxml2 has to normalise, and for control characters, which are a fault.
     ///
-    /// - Returns: True for text of ASCII alone.
+    /// - Returns: True for text of ASCII alone; `nil` for text that must stay in the document.
     private static func isFaithful(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool? {
         var controls = UInt8(0)
         var all = UInt8(0)

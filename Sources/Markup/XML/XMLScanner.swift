@@ -41,10 +41,10 @@ package enum XMLScanner {
         return lenient.tree(fault: fault, isComplete: repair.isComplete && !lenient.reachedLimit)
     }
 
-    /// Reads a small document that its author is to mend where it is not well-formed, in UTF-8.
+    /// Reads a small document in UTF-8 whose author is to correct it where it is not well-formed.
     ///
     /// - Returns: A tree with a root.
-    /// - Throws: The first fault; a document type declaration is one, a prefix that is not declared, and a limit.
+    /// - Throws: The first fault; document type declarations, undeclared prefixes and exceeded limits are faults.
     package static func strictTree(
         of utf8: [UInt8],
         vocabulary: XMLVocabulary

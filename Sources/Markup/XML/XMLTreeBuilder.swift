@@ -41,13 +41,13 @@ struct XMLTreeBuilder {
     private var bytes: [UInt8] = []
     private var names: XMLNames
     private var open: [Int32] = []
-    /// How many namespaces the open elements declare, and which elements do, by their depth.
+    /// Number of namespaces that the open elements declare, and the declaring elements by their depth.
     private var namespaces = 0
     private var declaring: [(depth: Int, count: Int)] = []
     private var namespaceDeclarations = 0
     private var instructions = 0
     private var declarations = 0
-    /// Of the text that is being read.
+    /// Bytes of the text that is being read.
     private var textBytes = 0
 
     private(set) var fault: XMLSyntaxError?
@@ -229,7 +229,7 @@ struct XMLTreeBuilder {
         return nil
     }
 
-    /// Of an entity, an element or a notation.
+    /// Counts the declaration of an entity, an element or a notation.
     mutating func declaration() {
         guard !hasStopped else { return }
         declarations += 1
@@ -252,7 +252,7 @@ struct XMLTreeBuilder {
     }
 
     mutating func report(_ error: UnsafePointer<xmlError>) {
-        // What libxml2 says of the end that a stop made for it is no fault of the document.
+        // After a stop, libxml2 reports the end of its input; that is not a fault of the document.
         guard !hasStopped else { return }
         let code = UInt32(bitPattern: error.pointee.code)
         guard error.pointee.level == XML_ERR_FATAL || code == XML_NS_ERR_UNDEFINED_NAMESPACE.rawValue else { return }
