@@ -124,7 +124,7 @@ extension FeedAddress {
         return host.isEmpty || !isName ? nil : host.lowercased()
     }
 
-    /// For what others read: without credentials and query, in which keys may stand.
+    /// The address for logs and messages: without credentials and query, which may contain keys.
     ///
     /// A hash tells apart what differs there only.
     package var publicText: String {

@@ -63,7 +63,7 @@ package struct FeedHealth: Sendable {
             nextDue = nil
             return
         }
-        if record.trouble != nil {
+        if record.trouble?.isFailure == true {
             state = .failing
         } else {
             state = record.lastSuccess == nil ? .new : .well

@@ -4,6 +4,7 @@ package import FoundationEssentials
 package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
     case malformed(String)
     case incomplete
+    case truncated
     case empty
     case nothingToTellBy(entries: Int)
     case withoutIdentifier(entries: Int)
@@ -20,6 +21,8 @@ package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .malformed(let reason): "not well-formed, read nevertheless: \(reason)"
         case .incomplete: "cut, or over a limit: what follows the last whole entry is missing"
+        case .truncated:
+            "more than \(FeedReader.maximumEntries) entries: only the first \(FeedReader.maximumEntries) are read"
         case .empty: "no entries"
         case .nothingToTellBy(let count):
             "\(Self.entries(count)) without identifier, link, title and text cannot be told apart and \(Self.be(count)) left out"
@@ -42,13 +45,14 @@ package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Feed {
-    /// How far ahead of the clock a date may be without a word, in seconds: no two clocks agree.
+    /// Seconds that a date may be ahead of the clock without a finding: no two clocks agree.
     private static let clockSlack = 600.0
 
-    /// What is wrong with the feed, worst first.
+    /// The feed's faults, worst first.
     package func findings(now: Date) -> [FeedFinding] {
         var findings = malformed.map { [FeedFinding.malformed($0)] } ?? []
         if !isComplete { findings.append(.incomplete) }
+        if isTruncated { findings.append(.truncated) }
         if entries.isEmpty { findings.append(.empty) }
         let (rule, identities) = identity(startingAt: .id)
         let identifiers = entries.compactMap(\.id)
