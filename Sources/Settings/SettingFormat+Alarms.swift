@@ -1,12 +1,10 @@
-package import HubProtocol
+internal import HubProtocol
 
 extension SettingFormat<Tag> {
     static let tag = SettingFormat("tag", show: { $0.text }) { text throws(SettingValueError) in
         do throws(ProtocolError) {
-            let tag = try Tag(text)
-            guard !tag.isServerAssigned else { throw SettingValueError("must be a tag that registrations can have") }
-            return tag
-        } catch let error as ProtocolError {
+            return try Tag(text)
+        } catch {
             throw SettingValueError("'\(text)' cannot be used: \(error.detail)")
         }
     }

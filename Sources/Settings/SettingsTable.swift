@@ -108,7 +108,9 @@ package enum HubSettings {
             "How long categories may be without a message, such as World=6h. Without it, and for others: longer than ever in at least a week, and at least 6 hours."
         )
     package static let alarmAgents = OpenSetting(.hub, "alarm-agents", .installations)
-        .summary("Ids of agents' installations whose absence for an hour is an alarm, from when they are first registered.")
+        .summary(
+            "Ids of agents' installations whose absence for an hour is an alarm, from when they are first registered."
+        )
     package static let drain = Setting(.hub, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
         .summary("How long a stop waits for what is in progress.")
     package static let logLevel =

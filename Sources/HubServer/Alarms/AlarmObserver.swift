@@ -51,12 +51,15 @@ struct AlarmObserver {
     // MARK: Categories
 
     private func categories(_ record: inout AlarmRecord) async throws -> [String: LogSequence?] {
-        let alarmTag = hub.configuration.alarmTag
-        let tags = try await hub.categories().lazy.compactMap { try? Tag($0) }.filter { $0 != alarmTag }
+        let configuration = hub.configuration
+        // In the spelling of the settings, where they name a category: so do the rules.
+        let names = try await configuration.alarmRules.silences.keys.sorted() + hub.categories()
+        // Else an alarm about a category would end it.
+        let tags = names.lazy.compactMap { try? Tag($0) }.filter { $0 != configuration.alarmTag }
             .prefix(Self.maximumCategories)
         let known = record.judge.categoryPlaces
         var places: [Tag: LogSequence?] = [:]
-        for tag in tags { places[tag] = .some(known[tag.text]) }
+        for tag in tags where places[tag] == nil { places[tag] = .some(known[tag.text]) }
         var audiences: [String: [Tag]] = [:]
         // What came before the first look is not looked at.
         var after = record.scanned ?? hub.status.head
