@@ -112,7 +112,7 @@ let package = Package(
             name: "HubServer",
             dependencies: [
                 "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
-                "SQLiteFiles", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird,
+                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird,
                 .hummingbirdCore,
                 .hummingbirdHTTP2,
                 .httpTypes, .log,

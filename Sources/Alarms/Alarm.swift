@@ -1,3 +1,5 @@
+package import HubProtocol
+
 /// A condition that is reported to operators once when it begins and once when it ends.
 package struct Alarm: Sendable, Hashable, Codable {
     package enum Kind: String, Sendable, Codable, CaseIterable {
@@ -24,6 +26,20 @@ package struct Alarm: Sendable, Hashable, Codable {
     package init(_ kind: Kind, _ subject: String = "") { (self.kind, self.subject) = (kind, subject) }
 }
 
+/// When a condition began, and what else is known of it.
+package struct AlarmFinding: Sendable, Hashable, Codable {
+    /// For what expires, when it was noticed.
+    package let since: Timestamp
+    /// When something expires.
+    package var deadline: Timestamp?
+    /// The publisher that has reported it.
+    package var publisher: String?
+
+    package init(since: Timestamp, deadline: Timestamp? = nil, publisher: String? = nil) {
+        (self.since, self.deadline, self.publisher) = (since, deadline, publisher)
+    }
+}
+
 /// A change to report.
 package enum AlarmChange: Sendable, Equatable {
     case raised(Alarm)
@@ -32,6 +48,13 @@ package enum AlarmChange: Sendable, Equatable {
     package var alarm: Alarm {
         switch self {
         case .raised(let alarm), .cleared(let alarm): alarm
+        }
+    }
+
+    package var isRaised: Bool {
+        switch self {
+        case .raised: true
+        case .cleared: false
         }
     }
 }
@@ -47,6 +70,12 @@ package struct AlarmRules: Sendable, Equatable {
     package var feedFailure: Duration = .seconds(86_400)
     /// Three reports of a publisher that has nothing to tell.
     package var publisherSilence: Duration = .seconds(1_800)
+    /// How long a publisher that something else starts has to have reported before its silence counts: one that was tried
+    /// by hand is not missed.
+    package var publisherLearning: Duration = .seconds(86_400)
+    /// A publisher that something else starts is missed after twice its longest pause, and at the latest after a day and
+    /// an hour of grace for a daily timer.
+    package var longestPublisherSilence: Duration = .seconds(25 * 3_600)
     package var agentAbsence: Duration = .seconds(3_600)
     /// Before a credential or a certificate expires.
     package var expiryNotice: Duration = .seconds(14 * 86_400)

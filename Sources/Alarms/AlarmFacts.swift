@@ -17,6 +17,8 @@ package struct AlarmFacts: Sendable, Equatable {
     package var categories: [String: LogSequence?] = [:]
     /// When each publisher last reported.
     package var publishers: [String: Timestamp] = [:]
+    /// Publishers that do not stay: a timer or a person starts them, at intervals that the hub does not know.
+    package var startedPublishers: Set<String> = []
     /// As their publishers last reported.
     package var feeds: [Feed] = []
     /// Agents and services that should be there, and whether they are.

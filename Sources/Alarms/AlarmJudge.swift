@@ -8,21 +8,10 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     /// Between two judgements no more than this counts: in what lies between, nobody has watched.
     private static let longestStep: Duration = .seconds(300)
 
-    /// How long something has been as it is.
-    private struct Watch: Sendable, Equatable, Codable {
-        /// What changes when it does something: a place in the log, or a time.
-        var mark: Int64?
-        var quiet = Duration.zero
-        /// The longest time between two marks.
-        var longest = Duration.zero
-        var watched = Duration.zero
-        /// A mark was seen to change since the last start.
-        var isFresh = false
-    }
-
     private struct Standing: Sendable, Equatable, Codable {
         /// It was told, and its end will be.
         var isTold: Bool
+        var finding: AlarmFinding
     }
 
     /// Until when an alarm is not told of.
@@ -31,10 +20,20 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         let end: Timestamp?
     }
 
-    private var categories: [String: Watch] = [:]
-    private var publishers: [String: Watch] = [:]
-    private var agents: [String: Watch] = [:]
-    private var drops = Watch()
+    /// An alarm as people look at it.
+    package struct Entry: Sendable, Equatable {
+        package let alarm: Alarm
+        /// `nil` for one that has ended and is silenced for longer.
+        package let finding: AlarmFinding?
+        package let isSilenced: Bool
+        /// `nil` for a silence that ends with the alarm.
+        package let silencedUntil: Timestamp?
+    }
+
+    private var categories: [String: AlarmWatch] = [:]
+    private var publishers: [String: AlarmWatch] = [:]
+    private var agents: [String: AlarmWatch] = [:]
+    private var drops = AlarmWatch()
     private var standing: [Alarm: Standing] = [:]
     private var silences: [Alarm: Silence] = [:]
     private var lastLook: Timestamp?
@@ -45,6 +44,30 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
 
     /// The alarms that last, silenced ones included.
     package var alarms: Set<Alarm> { Set(standing.keys) }
+
+    /// The alarms that last and those that are silenced, in a stable order.
+    package func entries(at now: Timestamp) -> [Entry] {
+        alarms.union(silences.keys.filter { isSilenced($0, at: now) }).sorted(by: Self.order).map { alarm in
+            let isSilenced = isSilenced(alarm, at: now)
+            return Entry(
+                alarm: alarm,
+                finding: standing[alarm]?.finding,
+                isSilenced: isSilenced,
+                silencedUntil: isSilenced ? silences[alarm]?.end : nil
+            )
+        }
+    }
+
+    /// What is known of an alarm that lasts.
+    package func finding(of alarm: Alarm) -> AlarmFinding? { standing[alarm]?.finding }
+
+    /// The last place of each category that had a message while it was watched.
+    package var categoryPlaces: [String: LogSequence] {
+        categories.compactMapValues { $0.mark.map { LogSequence(rawValue: $0) } }
+    }
+
+    /// True for an agent that was there before.
+    package func knows(agent: String) -> Bool { agents[agent] != nil }
 
     package func isSilenced(_ alarm: Alarm, at now: Timestamp) -> Bool {
         silences[alarm].map { $0.end.map { now < $0 } ?? true } ?? false
@@ -57,14 +80,21 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         standing[alarm]?.isTold = false
     }
 
+    /// Tells of an alarm again that lasts.
     package mutating func endSilence(of alarm: Alarm) { silences[alarm] = nil }
 
     /// Begins to watch after a start or a restore of the hub: what happened before is not looked at.
-    package mutating func begin() {
+    ///
+    /// In an older copy of the database (`isRestored`) categories are quiet because later messages are lost.
+    package mutating func begin(isRestored: Bool = false) {
         lastLook = nil
         observed = .zero
-        drops = Watch()
+        drops = AlarmWatch()
         for name in publishers.keys { publishers[name]?.isFresh = false }
+        guard isRestored else { return }
+        for name in categories.keys { categories[name]?.quiet = .zero }
+        for name in publishers.keys { publishers[name]?.quiet = .zero }
+        for name in agents.keys { agents[name]?.quiet = .zero }
     }
 
     /// Looks at what is, and tells what has changed.
@@ -74,12 +104,14 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     ///   - rules: How long something may last.
     ///   - now: The wall clock.
     ///   - isClockSteady: The clock can be trusted; if not, nothing is judged.
+    ///   - mayTell: False if nothing can be told now; it is told by a later judgement.
     /// - Returns: Alarms that begin and end, in a stable order.
     package mutating func judge(
         _ facts: AlarmFacts,
         _ rules: AlarmRules = AlarmRules(),
         now: Timestamp,
-        isClockSteady: Bool = true
+        isClockSteady: Bool = true,
+        mayTell: Bool = true
     ) -> [AlarmChange] {
         guard isClockSteady else {
             lastLook = nil
@@ -90,7 +122,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         lastLook = now
         observed += step
         watch(facts, step)
-        return settle(found(facts, rules, now), rules, now)
+        return settle(found(facts, rules, now), rules, now, mayTell: mayTell)
     }
 
     // MARK: What is
@@ -98,96 +130,118 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     private mutating func watch(_ facts: AlarmFacts, _ step: Duration) {
         Self.watch(&categories, facts.categories.mapValues { $0?.rawValue }, step)
         Self.watch(&publishers, facts.publishers.mapValues { $0.milliseconds }, step)
-        var agents: [String: Watch] = [:]
+        var agents: [String: AlarmWatch] = [:]
         for (name, isThere) in facts.agents {
-            var watch = self.agents[name] ?? Watch()
+            var watch = self.agents[name] ?? AlarmWatch()
             watch.quiet = isThere ? .zero : watch.quiet + step
             agents[name] = watch
         }
         self.agents = agents
-        Self.watch(&drops, mark: facts.dropped, step)
+        drops.note(facts.dropped, step)
     }
 
-    private static func watch(_ watches: inout [String: Watch], _ marks: [String: Int64?], _ step: Duration) {
-        var next: [String: Watch] = [:]
+    private static func watch(_ watches: inout [String: AlarmWatch], _ marks: [String: Int64?], _ step: Duration) {
+        var next: [String: AlarmWatch] = [:]
         for (name, mark) in marks {
-            var watch = watches[name] ?? Watch(mark: mark)
-            self.watch(&watch, mark: mark, step)
+            var watch = watches[name] ?? AlarmWatch(mark: mark)
+            watch.note(mark, step)
             next[name] = watch
         }
         watches = next
     }
 
-    private static func watch(_ watch: inout Watch, mark: Int64?, _ step: Duration) {
-        watch.watched += step
-        watch.quiet += step
-        guard mark != watch.mark else { return }
-        // The first mark ends no silence.
-        if watch.mark != nil {
-            watch.longest = max(watch.longest, watch.quiet)
-            watch.isFresh = true
-        }
-        watch.mark = mark
-        watch.quiet = .zero
-    }
-
     // MARK: What is wrong
 
-    private func found(_ facts: AlarmFacts, _ rules: AlarmRules, _ now: Timestamp) -> Set<Alarm> {
-        var found: Set<Alarm> = []
+    private func found(_ facts: AlarmFacts, _ rules: AlarmRules, _ now: Timestamp) -> [Alarm: AlarmFinding] {
+        var found: [Alarm: AlarmFinding] = [:]
         for (name, watch) in categories where isSilent(watch, rules.silences[name], rules) {
-            found.insert(Alarm(.silentCategory, name))
+            found[Alarm(.silentCategory, name)] = AlarmFinding(since: now - watch.quiet)
         }
-        let absences = [
-            (Alarm.Kind.silentPublisher, publishers, rules.publisherSilence),
-            (.absentAgent, agents, rules.agentAbsence),
-        ]
-        for (kind, watches, limit) in absences {
-            for (name, watch) in watches where watch.quiet > limit {
-                let alarm = Alarm(kind, name)
-                // While the hub was stopped nobody could come.
-                if observed > limit || standing[alarm] != nil { found.insert(alarm) }
-            }
+        for (name, watch) in publishers {
+            guard let limit = limit(of: name, watch, facts, rules) else { continue }
+            let alarm = Alarm(.silentPublisher, name)
+            guard isAbsent(alarm, watch, limit) else { continue }
+            found[alarm] = AlarmFinding(since: facts.publishers[name] ?? now - watch.quiet)
+        }
+        for (name, watch) in agents {
+            let alarm = Alarm(.absentAgent, name)
+            if isAbsent(alarm, watch, rules.agentAbsence) { found[alarm] = AlarmFinding(since: now - watch.quiet) }
         }
         for feed in facts.feeds {
             guard let since = feed.failingSince, now - since > rules.feedFailure else { continue }
             let alarm = Alarm(.failingFeed, feed.url)
             // An old report says what was; one that came since the start says what is.
-            if publishers[feed.publisher]?.isFresh == true || standing[alarm] != nil { found.insert(alarm) }
+            guard publishers[feed.publisher]?.isFresh == true || standing[alarm] != nil else { continue }
+            found[alarm] = AlarmFinding(since: since, publisher: feed.publisher)
         }
-        for (name, end) in facts.credentials where end - now < rules.expiryNotice {
-            found.insert(Alarm(.expiringCredential, name))
+        let expiries = [(Alarm.Kind.expiringCredential, facts.credentials), (.expiringCertificate, facts.certificates)]
+        for (kind, ends) in expiries {
+            for (name, end) in ends where end - now < rules.expiryNotice {
+                found[Alarm(kind, name)] = AlarmFinding(since: now, deadline: end)
+            }
         }
-        for (name, end) in facts.certificates where end - now < rules.expiryNotice {
-            found.insert(Alarm(.expiringCertificate, name))
+        if drops.isFresh, drops.quiet <= rules.dropPause {
+            found[Alarm(.droppedMessages)] = AlarmFinding(since: now - drops.quiet)
         }
-        if drops.isFresh, drops.quiet <= rules.dropPause { found.insert(Alarm(.droppedMessages)) }
         return found
     }
 
-    private func isSilent(_ watch: Watch, _ limit: Duration?, _ rules: AlarmRules) -> Bool {
+    /// While the hub was stopped nobody could come.
+    private func isAbsent(_ alarm: Alarm, _ watch: AlarmWatch, _ limit: Duration) -> Bool {
+        watch.quiet > limit && (observed > limit || standing[alarm] != nil)
+    }
+
+    /// How long a publisher may be silent; `nil` while that is not known.
+    private func limit(
+        of publisher: String,
+        _ watch: AlarmWatch,
+        _ facts: AlarmFacts,
+        _ rules: AlarmRules
+    ) -> Duration? {
+        guard facts.startedPublishers.contains(publisher) else { return rules.publisherSilence }
+        guard watch.watched - watch.quiet > rules.publisherLearning else { return nil }
+        return max(rules.publisherSilence, min(watch.longest * 2, rules.longestPublisherSilence))
+    }
+
+    /// A category that has had no message yet is not missed.
+    private func isSilent(_ watch: AlarmWatch, _ limit: Duration?, _ rules: AlarmRules) -> Bool {
+        guard watch.mark != nil else { return false }
         if let limit { return watch.quiet > limit }
-        guard watch.mark != nil, watch.longest > .zero, watch.watched - watch.quiet > rules.learning else {
-            return false
-        }
+        guard watch.longest > .zero, watch.watched - watch.quiet > rules.learning else { return false }
         return watch.quiet > max(watch.longest, rules.shortestSilence)
     }
 
     // MARK: What is told
 
-    private mutating func settle(_ found: Set<Alarm>, _ rules: AlarmRules, _ now: Timestamp) -> [AlarmChange] {
+    private mutating func settle(
+        _ found: [Alarm: AlarmFinding],
+        _ rules: AlarmRules,
+        _ now: Timestamp,
+        mayTell: Bool
+    ) -> [AlarmChange] {
         for (alarm, silence) in silences where silence.end.map({ $0 <= now }) ?? false { silences[alarm] = nil }
+        // Credentials, reports and agents are not all back yet: nothing begins, and nothing ends.
+        guard observed >= rules.settling else { return [] }
         var changes: [AlarmChange] = []
-        for alarm in standing.keys.filter({ !found.contains($0) }).sorted(by: Self.order) {
-            if standing.removeValue(forKey: alarm)?.isTold == true { changes.append(.cleared(alarm)) }
+        for alarm in standing.keys.filter({ found[$0] == nil }).sorted(by: Self.order) {
+            let isTold = standing[alarm]?.isTold == true
+            guard mayTell || !isTold else { continue }
+            if isTold { changes.append(.cleared(alarm)) }
+            standing[alarm] = nil
             if silences[alarm]?.end == nil { silences[alarm] = nil }
         }
-        for alarm in found.sorted(by: Self.order) {
-            guard standing[alarm] != nil || observed >= rules.settling else { continue }
+        for (alarm, finding) in found.sorted(by: { Self.order($0.key, $1.key) }) {
             let isTold = standing[alarm]?.isTold ?? false
-            let isDue = !isTold && silences[alarm] == nil
+            let isDue = mayTell && !isTold && silences[alarm] == nil
             if isDue { changes.append(.raised(alarm)) }
-            standing[alarm] = Standing(isTold: isTold || isDue)
+            standing[alarm] = Standing(
+                isTold: isTold || isDue,
+                finding: AlarmFinding(
+                    since: standing[alarm]?.finding.since ?? finding.since,
+                    deadline: finding.deadline,
+                    publisher: finding.publisher
+                )
+            )
         }
         return changes
     }

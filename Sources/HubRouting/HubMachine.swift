@@ -83,6 +83,9 @@ package struct HubMachine: Sendable {
         )
     }
 
+    /// True if an installation has an open stream.
+    func hasStream(_ ordinal: Ordinal) -> Bool { streams[ordinal] != nil }
+
     /// Whether push services have something new to be sent since the last call.
     mutating func takeDeliveries() -> Bool {
         defer { hasDeliveries = false }

@@ -139,6 +139,9 @@ package struct HubView: ~Copyable {
     /// The `stream` installation of an id.
     package func entry(of id: InstallationID) -> Registry.Entry? { machine.registry[id] }
 
+    /// True if an installation has an open stream.
+    package func hasStream(_ ordinal: Ordinal) -> Bool { machine.hasStream(ordinal) }
+
     /// The `stream` installations that a message is for, by their ordinals, among the `limit` targets above one.
     ///
     /// - Returns: The installations, and the last target that was looked at; `nil` if there are no more.

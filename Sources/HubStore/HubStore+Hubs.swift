@@ -271,6 +271,7 @@ enum HubPurge {
         Step(table: "idempotencyKey", key: "key"),
         Step(table: "category", key: "publisher, position"),
         Step(table: "publisherReport", key: "publisher"),
+        Step(table: "alarmState", key: "hubID"),
         Step(table: "accessRule", key: "name"),
         Step(table: "job", key: "jobID"),
     ]

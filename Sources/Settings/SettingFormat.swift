@@ -254,7 +254,7 @@ extension SettingFormat where Value: RawRepresentable, Value: CaseIterable, Valu
 }
 
 extension Substring {
-    fileprivate func trimmed() -> String {
+    func trimmed() -> String {
         var text = self.drop { $0 == " " }
         while text.last == " " { text.removeLast() }
         return String(text)

@@ -99,6 +99,18 @@ package enum HubSettings {
         )
     package static let webSubHub = OpenSetting(.hub, "websub-hub", .webSubHub)
         .summary("The WebSub hub that the hub's feeds name, which their readers can subscribe at.")
+    package static let alarmTag = OpenSetting(.hub, "alarm-tag", .tag)
+        .summary(
+            "The tag that alarms are sent to. Without it they are logged and shown to operators only. Agents may choose it unless it begins with one of 'reserved-tag-prefixes'."
+        )
+    package static let alarmSilences = OpenSetting(.hub, "alarm-silences", .silences)
+        .summary(
+            "How long categories may be without a message, such as World=6h. Without it, and for others: longer than ever in at least a week, and at least 6 hours."
+        )
+    package static let alarmAgents = OpenSetting(.hub, "alarm-agents", .installations)
+        .summary(
+            "Ids of agents' installations whose absence for an hour is an alarm, from when they are first registered."
+        )
     package static let drain = Setting(.hub, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
         .summary("How long a stop waits for what is in progress.")
     package static let logLevel =
@@ -111,7 +123,7 @@ package enum HubSettings {
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
         streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
         pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, appBackend.entry, pages.entry,
-        webSubHub.entry, drain.entry, logLevel.entry,
+        webSubHub.entry, alarmTag.entry, alarmSilences.entry, alarmAgents.entry, drain.entry, logLevel.entry,
     ]
 }
 

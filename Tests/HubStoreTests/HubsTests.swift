@@ -177,6 +177,7 @@ struct HubsTests {
                 try transaction.cancel(due, hub: hub, at: 2)
             }
             try transaction.setCategories(["x", "y", "z"], publisher: "p", hub: hub)
+            try transaction.setAlarmState("{}", hub: hub)
             try transaction.note(StreamProgress(ordinal: first.stored.ordinal, written: 1))
         }
     }

@@ -82,6 +82,7 @@ struct SchemaTests {
         Hot(name: "message by id", sql: Inquiry.message, indexes: ["sqlite_autoindex_log_1"]),
         Hot(name: "newest messages", sql: Inquiry.newestMessages, indexes: ["log_message"]),
         Hot(name: "newest tags", sql: Inquiry.newestTags, indexes: ["log_message"]),
+        Hot(name: "tags after a place", sql: AlarmQuery.tags, indexes: ["log_message"]),
         Hot(name: "sent message", sql: Inquiry.sent, indexes: ["sqlite_autoindex_log_1"]),
         Hot(name: "change after", sql: Inquiry.change, indexes: ["log_change"]),
         // Of the changes alone, when an operator asks.

@@ -1,3 +1,4 @@
+package import Alarms
 package import Certificates
 package import Foundation
 package import HubProtocol
@@ -82,6 +83,11 @@ package struct HubConfiguration: Sendable {
     package var pages: PageAccess?
     /// The WebSub hub that feeds name.
     package var webSubHub: String?
+    /// The tag that alarms are sent to; `nil` to show and log them only.
+    package var alarmTag: Tag?
+    package var alarmRules = AlarmRules()
+    /// Agents that should be connected, from when they are first registered.
+    package var alarmAgents: [InstallationID] = []
     /// Of the program, for `/metrics`.
     package var version: String?
     /// Runs each stage of a change twice, the first time in vain: tests show so that stages can be repeated.

@@ -24,6 +24,7 @@ package final class HubService: Sendable {
     let jobs: JobService
     let releases: ReleaseService
     let push: PushDelivery
+    let alarms: AlarmService
     let tls: TLSKeeper?
     private let connections: ConnectionQuota
     private let responses = ResponseCounts()
@@ -122,6 +123,14 @@ package final class HubService: Sendable {
             logger: logger,
             lastSeen: lastSeen
         )
+        alarms = AlarmService(
+            store: store,
+            directory: directory,
+            configuration: configuration,
+            isClockSteady: { releases.isClockSteady },
+            logger: logger
+        )
+        try await alarms.load(isRestored: start.restore != nil)
         jobs = JobService(store: store, directory: directory, configuration: configuration, logger: logger)
         hubPurge = HubPurgeService(
             store: store,
@@ -281,7 +290,7 @@ package final class HubService: Sendable {
             keyWatch.begin { onKeysChanged(port) }
         }
         var services: [any Service] = [writer]
-        services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, keyWatch]
+        services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch]
         // They stop after the requests that need them.
         services += applications.flatMap(\.services)
         services += listener(applications).services(onRunning: running)

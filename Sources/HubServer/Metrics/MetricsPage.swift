@@ -28,6 +28,7 @@ struct MetricsPage: Sendable {
         addMessages(to: &page)
         try await addStreams(to: &page)
         try await addPublishers(to: &page)
+        addAlarms(to: &page)
         addWriter(to: &page)
         try await addLog(to: &page)
         page.add(

@@ -1,3 +1,4 @@
+import Alarms
 import Certificates
 import Foundation
 import HubProtocol
@@ -52,6 +53,9 @@ struct OverviewInquiry {
                 isRenewed: shown.isRenewed
             )
         }
+        let alarms = hub.alarms.record.counts(at: configuration.timestamp)
+        overview.alarms = Dictionary(uniqueKeysWithValues: alarms.kinds.map { ($0.key.rawValue, $0.value) })
+        overview.silencedAlarms = alarms.silenced
         return overview
     }
 

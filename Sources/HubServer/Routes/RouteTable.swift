@@ -79,7 +79,8 @@ enum RouteTable {
         NamespaceRoutes.routes + JobRoutes.routes + RegistrationRoutes.routes + InstallationRoutes.routes
         + MessageRoutes.routes
         + StreamRoutes.routes + CategoryRoutes.routes + PublisherRoutes.routes + DeliveryRoutes.routes
-        + FeedbackRoutes.routes + CredentialRoutes.routes + OverviewRoutes.routes + EmulatorRoutes.routes
+        + FeedbackRoutes.routes + CredentialRoutes.routes + OverviewRoutes.routes + AlarmRoutes.routes
+        + EmulatorRoutes.routes
 
     /// The server's own pages: `/healthz`, `/readyz` and `/metrics`.
     struct OwnPages {

@@ -73,9 +73,43 @@ struct MessageIntake {
         _ transaction: Transaction,
         _ view: borrowing HubView
     ) throws -> (Acceptance, [HubEffect]) {
+        guard let schedule = incoming.schedule else {
+            let sent = try send(incoming, at: at, transaction, view)
+            return (.sent(sent.counts, sent.outcomes), sent.effects)
+        }
+        let record = try record(of: incoming, try targets(of: incoming, transaction, view))
+        try schedule.check(now: at.date)
+        try ScheduledMessages.checkRoom(for: record.bytes, view.scheduled)
+        let dueAt = Timestamp(schedule.date)
+        try transaction.schedule(record, hub: hub.record.id, dueAt: dueAt, at: at)
+        return (.scheduled, [.scheduled(bytes: record.bytes, dueAt: dueAt)])
+    }
+
+    /// Gives a message that is sent at once its place in the log, within a change of the hub.
+    func send(
+        _ incoming: IncomingMessage,
+        at: Timestamp,
+        _ transaction: Transaction,
+        _ view: borrowing HubView
+    ) throws -> (counts: RecipientCounts, outcomes: [PushOutcomeCount], effects: [HubEffect]) {
         let message = incoming.message
         let targets = try targets(of: incoming, transaction, view)
-        let record = try MessageRecord(
+        let record = try record(of: incoming, targets)
+        let matched = try matched(by: message, targets, transaction, view)
+        let sequence = try transaction.appendMessage(record, hub: hub.record.id, at: at, matched: matched.counts)
+        let routed = RoutedMessage(
+            sequence: sequence,
+            id: incoming.id,
+            message,
+            installations: targets?.installations
+        )
+        let deliveries = try insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
+        return (matched.counts, deliveries.outcomes, [.message(routed, matched: matched)] + deliveries.effects)
+    }
+
+    private func record(of incoming: IncomingMessage, _ targets: MessageTargets?) throws -> MessageRecord {
+        let message = incoming.message
+        return try MessageRecord(
             id: incoming.id,
             tags: message.audience.expression?.text,
             body: message.body,
@@ -83,25 +117,6 @@ struct MessageIntake {
             headers: message.headers,
             targets: targets
         )
-        guard let schedule = incoming.schedule else {
-            let matched = try matched(by: message, targets, transaction, view)
-            let sequence = try transaction.appendMessage(record, hub: hub.record.id, at: at, matched: matched.counts)
-            let routed = RoutedMessage(
-                sequence: sequence,
-                id: incoming.id,
-                message,
-                installations: targets?.installations
-            )
-            let deliveries = try insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
-            return (
-                .sent(matched.counts, deliveries.outcomes), [.message(routed, matched: matched)] + deliveries.effects
-            )
-        }
-        try schedule.check(now: at.date)
-        try ScheduledMessages.checkRoom(for: record.bytes, view.scheduled)
-        let dueAt = Timestamp(schedule.date)
-        try transaction.schedule(record, hub: hub.record.id, dueAt: dueAt, at: at)
-        return (.scheduled, [.scheduled(bytes: record.bytes, dueAt: dueAt)])
     }
 
     /// Stores the targets of push services with the message.

@@ -36,6 +36,7 @@ enum Schema {
         add("15 handles that push services have reported dead", "", then: version15)
         // 13 by its name: files exist that got it when 13 to 15 were part of 12.
         add("13 reports of publishers", version16)
+        add("17 alarms", version17)
         add("18 the place in an ordered log", version18)
         return migrator
     }

@@ -158,6 +158,15 @@ struct HubServe: AsyncParsableCommand {
     @Option(HubSettings.webSubHub)
     var webSubHub: String?
 
+    @Option(HubSettings.alarmTag)
+    var alarmTag: Tag?
+
+    @Option(HubSettings.alarmSilences)
+    var alarmSilences: [CategorySilence]?
+
+    @Option(HubSettings.alarmAgents)
+    var alarmAgents: [InstallationID]?
+
     @Option(HubSettings.drain)
     var drain: Duration?
 
@@ -256,6 +265,11 @@ struct HubServe: AsyncParsableCommand {
         )
         configuration.pages = settings.value(HubSettings.pages, flag: pages)
         configuration.webSubHub = settings.value(HubSettings.webSubHub, flag: webSubHub)
+        configuration.alarmTag = settings.value(HubSettings.alarmTag, flag: alarmTag)
+        for silence in settings.value(HubSettings.alarmSilences, flag: alarmSilences) ?? [] {
+            configuration.alarmRules.silences[silence.category] = silence.limit
+        }
+        configuration.alarmAgents = settings.value(HubSettings.alarmAgents, flag: alarmAgents) ?? []
         configuration.drain = settings.value(HubSettings.drain, flag: drain)
         return configuration
     }

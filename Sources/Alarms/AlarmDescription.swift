@@ -1,0 +1,109 @@
+import HubProtocol
+
+/// An alarm in words, for people.
+package struct AlarmDescription: Sendable, Equatable {
+    /// Characters of a subject in a title, and of one among others.
+    static let maximumName = 120
+    /// Characters of a subject in a text: with the title it must fit into a push notification.
+    private static let maximumSubject = 400
+    static let overview = "'newswire hub alarms' lists all alarms."
+
+    package let title: String
+    package let text: String
+
+    /// - Parameters:
+    ///   - alarm: The alarm.
+    ///   - finding: What is known of it; `nil` for one that has ended.
+    ///   - id: What it is silenced by.
+    package init(_ alarm: Alarm, _ finding: AlarmFinding?, id: String) {
+        title = Self.title(alarm, Self.clip(alarm.subject, Self.maximumName), finding)
+        let condition = Self.condition(alarm, Self.clip(alarm.subject, Self.maximumSubject), finding)
+        text = "\(condition) \(alarm.kind.advice) To silence it: newswire hub alarms silence \(id)"
+    }
+
+    private static func title(_ alarm: Alarm, _ subject: String, _ finding: AlarmFinding?) -> String {
+        switch alarm.kind {
+        case .silentCategory: "No news in '\(subject)'"
+        case .failingFeed: "Feed fails: \(subject)"
+        case .silentPublisher: "Publisher '\(subject)' does not report"
+        case .absentAgent: "Agent '\(subject)' is not connected"
+        case .expiringCredential: "Credential for \(subject) expires\(day(finding))"
+        case .expiringCertificate: "TLS certificate of \(subject) expires\(day(finding))"
+        case .droppedMessages: "The hub drops messages before they expire"
+        }
+    }
+
+    private static func condition(_ alarm: Alarm, _ subject: String, _ finding: AlarmFinding?) -> String {
+        let since = finding.map { " since \(time($0.since))" } ?? ""
+        return switch alarm.kind {
+        case .silentCategory: "No message has come for the category '\(subject)'\(since), which is unusually long."
+        case .failingFeed:
+            "The publisher\(finding?.publisher.map { " '\(clip($0, maximumName))'" } ?? "") has read nothing from "
+                + "\(subject)\(since)."
+        case .silentPublisher: "The publisher '\(subject)' has not reported\(since)."
+        case .absentAgent: "The agent '\(subject)' has not been connected\(since)."
+        case .expiringCredential:
+            "After\(finding?.deadline.map { " \(time($0))" } ?? " that") nothing can be sent through \(subject)."
+        case .expiringCertificate:
+            "After\(finding?.deadline.map { " \(time($0))" } ?? " that") clients refuse to connect to the hub."
+        case .droppedMessages: "The message log is full\(since); agents that were away lose messages."
+        }
+    }
+
+    private static func day(_ finding: AlarmFinding?) -> String {
+        finding?.deadline.map { " on \($0.wholeSecond.prefix(10))" } ?? ""
+    }
+
+    /// As in "2030-03-17 17:46 UTC".
+    private static func time(_ time: Timestamp) -> String {
+        let text = time.wholeSecond
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
+    }
+
+    static func clip(_ text: String, _ characters: Int) -> String {
+        text.unicodeScalars.count <= characters
+            ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(characters - 1))) + "…"
+    }
+}
+
+extension Alarm.Kind {
+    /// As in "12 silent categories".
+    package var plural: String {
+        switch self {
+        case .silentCategory: "silent categories"
+        case .failingFeed: "failing feeds"
+        case .silentPublisher: "publishers that do not report"
+        case .absentAgent: "agents that are not connected"
+        case .expiringCredential: "credentials that expire soon"
+        case .expiringCertificate: "TLS certificates that expire soon"
+        case .droppedMessages: "reports of dropped messages"
+        }
+    }
+
+    /// What an operator does about it.
+    var advice: String {
+        switch self {
+        case .silentCategory: "Check its feeds and its publisher: newswire publishers."
+        case .failingFeed: "See why with 'newswire publishers NAME', and fix or remove the feed in its list."
+        case .silentPublisher:
+            "Check its timer or service, and the connection to the hub: systemctl status 'newswire-*'."
+        case .absentAgent: "Check its service and its network: newswire registrations."
+        case .expiringCredential: "Get a new one from the push service, and set it: newswire hub credentials list."
+        case .expiringCertificate: "Replace the files of 'hub.tls-certificate' and 'hub.tls-key'."
+        case .droppedMessages: "Raise 'hub.log-size', or lower 'hub.time-to-live'."
+        }
+    }
+
+    /// How it came to an end.
+    var ending: String {
+        switch self {
+        case .silentCategory: "A message has come, or the category is no longer announced."
+        case .failingFeed: "The feed is read again, or its publisher no longer has it."
+        case .silentPublisher: "The publisher reports again, or was forgotten after 7 days."
+        case .absentAgent: "The agent is connected again, or is no longer expected."
+        case .expiringCredential: "The credential was replaced or removed."
+        case .expiringCertificate: "The certificate was replaced."
+        case .droppedMessages: "No message has been dropped for an hour."
+        }
+    }
+}

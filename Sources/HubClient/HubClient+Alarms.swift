@@ -1,0 +1,25 @@
+package import FoundationEssentials
+package import HubProtocol
+
+/// A hub's alarms: our own routes, absent elsewhere; all need Manage.
+extension HubClient {
+    /// The alarms that last and those that are silenced.
+    package func alarms() async throws(HubClientError) -> AlarmList {
+        var call = HubCall("GET", "/alarms")
+        call.maximumReplyBytes = 4 << 20
+        return try decode(AlarmList.self, from: try await succeed(call), as: "the list of alarms")
+    }
+
+    /// Sends nothing more of an alarm until a time, or until it has ended.
+    package func silence(alarm id: String, until end: Date?) async throws(HubClientError) {
+        var call = HubCall("PUT", path(id))
+        call.body = try encode(AlarmSilence(until: end.map { ISODateTime.formatSeconds($0) }))
+        try await succeed(call)
+    }
+
+    package func endSilence(alarm id: String) async throws(HubClientError) {
+        try await succeed(HubCall("DELETE", path(id)))
+    }
+
+    private func path(_ id: String) -> String { "/alarms/\(HubCall.segment(id))/silence" }
+}

@@ -1,0 +1,84 @@
+import FoundationEssentials
+
+/// An alarm as operators see it: one of the answer of our own route `GET /{hub}/alarms`.
+///
+/// Instants are ISO 8601 in UTC.
+package struct AlarmReport: Sendable, Equatable, Codable {
+    /// What it is silenced by; the same whenever this alarm is raised.
+    package let id: String
+    /// `silentCategory`, `failingFeed`, `silentPublisher`, `absentAgent`, `expiringCredential`, `expiringCertificate` or
+    /// `droppedMessages`.
+    package let kind: String
+    /// The name of what it is about; empty for the hub as a whole.
+    package let subject: String
+    /// One line, for people.
+    package let title: String
+    /// What is wrong, and what to do about it.
+    package let text: String
+    /// Absent for one that has ended and is silenced for longer.
+    package var since: String?
+    /// When something expires.
+    package var deadline: String?
+    /// The publisher that has reported it.
+    package var publisher: String?
+    /// Nothing is sent of it.
+    package var isSilenced = false
+    /// Absent for a silence that ends with the alarm.
+    package var silencedUntil: String?
+
+    package init(id: String, kind: String, subject: String, title: String, text: String) {
+        (self.id, self.kind, self.subject) = (id, kind, subject)
+        (self.title, self.text) = (title, text)
+    }
+
+    /// True if it has not ended.
+    package var isRaised: Bool { since != nil }
+}
+
+/// The answer of `GET /{hub}/alarms`: those that last and those that are silenced.
+package struct AlarmList: Sendable, Equatable, Codable {
+    /// Alarms of an answer; those that are not silenced come first.
+    package static let maximum = 500
+
+    package let alarms: [AlarmReport]
+    /// Number of alarms that the answer has no room for.
+    package var omitted: Int?
+    /// The tag that alarms are sent to; absent if they are not.
+    package var tag: String?
+
+    package init(alarms: [AlarmReport]) { self.alarms = alarms }
+}
+
+/// For how long an alarm is silenced: the body of our own route `PUT /{hub}/alarms/{id}/silence`.
+package struct AlarmSilence: Sendable, Equatable, Codable {
+    /// Bytes of the body.
+    package static let maximumBytes = 1_024
+    /// The longest silence that has an end.
+    package static let longest = Duration.seconds(365 * 86_400)
+
+    /// ISO 8601; absent for a silence that ends with the alarm.
+    package let until: String?
+
+    package init(until: String?) { self.until = until }
+
+    /// Reads and checks a body; an empty one says that the silence ends with the alarm.
+    ///
+    /// - Throws: ``ProtocolError`` 400 that says what is wrong with it.
+    package static func end(json: [UInt8], now: Timestamp) throws(ProtocolError) -> Timestamp? {
+        guard !json.isEmpty else { return nil }
+        let silence: AlarmSilence
+        do {
+            silence = try JSONDecoder().decode(AlarmSilence.self, from: Data(json))
+        } catch {
+            throw .badRequest(#"The body must be empty or a JSON object such as {"until": "2030-01-02T06:00:00Z"}."#)
+        }
+        guard let until = silence.until else { return nil }
+        guard let end = ISODateTime.parse(until).map({ Timestamp($0) }) else {
+            throw .badRequest("'\(until.excerpt)' is not a time in ISO 8601.")
+        }
+        guard end > now, end - now <= longest else {
+            throw .badRequest("'\(until.excerpt)' is not within the next 365 days.")
+        }
+        return end
+    }
+}

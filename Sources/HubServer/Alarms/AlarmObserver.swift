@@ -1,0 +1,139 @@
+import Alarms
+import Certificates
+import Foundation
+import HubProtocol
+import HubRouting
+import HubStore
+
+/// Collects the facts about one hub that its alarms are judged by, in slices so that nobody waits for them.
+struct AlarmObserver {
+    /// Categories that are watched; those announced first.
+    static let maximumCategories = 10_000
+    /// Failing feeds that are watched.
+    static let maximumFeeds = 1_000
+    /// Reports that one look reads, each of up to 512 KiB; the others come with the next looks.
+    static let maximumReports = 20
+    /// Messages of one read, and reads of one look.
+    static let page = 1_000
+    static let maximumPages = 200
+
+    let hub: Hub
+    /// What publishers have reported to this hub.
+    let publishers: [PublisherSummary]
+    /// The hub that stands for its server where all hubs have something in common.
+    let isPrimary: Bool
+    let tls: TLSKeeper?
+
+    /// Observes the hub.
+    ///
+    /// - Parameter record: What is known of the alarms; how far the log was read is noted in it.
+    /// - Returns: What is now.
+    /// - Throws: What SQLite says, or 404 for a hub that was deleted.
+    func facts(_ record: inout AlarmRecord) async throws -> AlarmFacts {
+        var facts = AlarmFacts()
+        facts.categories = try await categories(&record)
+        for publisher in publishers {
+            guard let date = ISODateTime.parse(publisher.reportedAt) else { continue }
+            facts.publishers[publisher.publisher] = Timestamp(date)
+            if publisher.schedule == .pass { facts.startedPublishers.insert(publisher.publisher) }
+        }
+        facts.feeds = try await feeds()
+        facts.agents = try await agents(record.judge)
+        facts.credentials = hub.push.expiries
+        guard isPrimary else { return facts }
+        facts.dropped = Int64(try await hub.store.logSize().droppedBySize)
+        if let certificate = tls?.certificate, !certificate.isRenewed {
+            facts.certificates[certificate.facts.names.first ?? "the hub"] = Timestamp(certificate.facts.notAfter)
+        }
+        return facts
+    }
+
+    // MARK: Categories
+
+    private func categories(_ record: inout AlarmRecord) async throws -> [String: LogSequence?] {
+        let configuration = hub.configuration
+        // In the spelling of the settings, where they name a category: so do the rules.
+        let names = try await configuration.alarmRules.silences.keys.sorted() + hub.categories()
+        // Else an alarm about a category would end it.
+        let tags = names.lazy.compactMap { try? Tag($0) }.filter { $0 != configuration.alarmTag }
+            .prefix(Self.maximumCategories)
+        let known = record.judge.categoryPlaces
+        var places: [Tag: LogSequence?] = [:]
+        for tag in tags where places[tag] == nil { places[tag] = .some(known[tag.text]) }
+        var audiences: [String: [Tag]] = [:]
+        // What came before the first look is not looked at.
+        var after = record.scanned ?? hub.status.head
+        for _ in 0..<Self.maximumPages {
+            let messages = try await hub.store.tags(hub: hub.record.id, after: after, limit: Self.page)
+            for message in messages {
+                after = message.sequence
+                guard let text = message.tags else { continue }
+                let audience = audiences[text] ?? Self.audience(text).filter { places[$0] != nil }
+                audiences[text] = audience
+                for tag in audience { places[tag] = .some(message.sequence) }
+            }
+            guard messages.count == Self.page else { break }
+            // Senders may use a new expression for each message.
+            if audiences.count > Self.page { audiences = [:] }
+        }
+        record.scanned = after
+        return Dictionary(places.map { ($0.key.text, $0.value) }) { first, _ in first }
+    }
+
+    /// The tags that a message is for: those it asks for, alone or with others.
+    private static func audience(_ text: String) -> [Tag] {
+        guard let expression = try? TagExpression(parsing: text, limits: .stored) else { return [] }
+        let tags = expression.tags
+        return tags.filter { tag in
+            expression.matches { $0 == tag } || (tags.count > 1 && expression.matches { _ in true })
+        }
+    }
+
+    // MARK: Feeds
+
+    /// The failing feeds, as far as their publishers' reports were read.
+    private func feeds() async throws -> [AlarmFacts.Feed] {
+        var reports = hub.alarms.reports
+        let failing = publishers.filter { $0.failedFeeds > 0 }
+        let names = Set(failing.map(\.publisher))
+        reports = reports.filter { names.contains($0.key) }
+        // Those that were read longest ago come first.
+        let due = failing.filter { reports[$0.publisher]?.reportedAt != $0.reportedAt }
+            .sorted { (reports[$0.publisher]?.reportedAt ?? "") < (reports[$1.publisher]?.reportedAt ?? "") }
+        for publisher in due.prefix(Self.maximumReports) {
+            reports[publisher.publisher] = try await read(publisher)
+        }
+        hub.alarms.reports = reports
+        var urls: Set<String> = []
+        let feeds = reports.sorted { $0.key < $1.key }.flatMap(\.value.failing)
+        return Array(feeds.lazy.filter { urls.insert($0.url).inserted }.prefix(Self.maximumFeeds))
+    }
+
+    private func read(_ publisher: PublisherSummary) async throws -> HubAlarms.ReadReport {
+        let status = try await hub.store.report(hub: hub.record.id, publisher: publisher.publisher, since: .distantPast)
+        let failing = (status?.report.feeds ?? []).compactMap { feed -> AlarmFacts.Feed? in
+            guard feed.isFailing, let since = feed.failingSince.flatMap({ ISODateTime.parse($0) }) else { return nil }
+            return AlarmFacts.Feed(publisher: publisher.publisher, url: feed.url, failingSince: Timestamp(since))
+        }
+        return HubAlarms.ReadReport(
+            reportedAt: publisher.reportedAt,
+            failing: Array(failing.sorted { $0.url < $1.url }.prefix(Self.maximumFeeds))
+        )
+    }
+
+    // MARK: Agents
+
+    /// The agents that the settings name, from when they are first registered.
+    private func agents(_ judge: AlarmJudge) async throws -> [String: Bool] {
+        let expected = hub.configuration.alarmAgents
+        guard !expected.isEmpty else { return [:] }
+        let open = try await hub.ask { view in
+            expected.map { id in view.entry(of: id).map { view.hasStream($0.ordinal) } }
+        }
+        var agents: [String: Bool] = [:]
+        for (id, isOpen) in zip(expected, open) {
+            if isOpen != nil || judge.knows(agent: id.text) { agents[id.text] = isOpen ?? false }
+        }
+        return agents
+    }
+}

@@ -1,0 +1,75 @@
+import Alarms
+import Crypto
+import Foundation
+import HubProtocol
+
+/// What a hub knows of its alarms, as its database keeps it.
+struct AlarmRecord: Sendable, Codable {
+    var judge = AlarmJudge()
+    /// Messages up to here have been looked at; `nil` before the first look.
+    var scanned: LogSequence?
+
+    init() {}
+
+    init(text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
+
+    var text: String {
+        get throws { String(decoding: try JSONEncoder.sorted.encode(self), as: UTF8.self) }
+    }
+
+    /// The alarm that an id stands for, among those that last and those that are silenced.
+    func alarm(_ id: String, at now: Timestamp) -> Alarm? {
+        judge.entries(at: now).lazy.map(\.alarm).first { $0.id == id }
+    }
+
+    /// What operators are shown: what needs somebody comes first.
+    func list(at now: Timestamp) -> AlarmList {
+        let entries = judge.entries(at: now)
+        let sorted = entries.filter { !$0.isSilenced } + entries.filter(\.isSilenced)
+        var list = AlarmList(alarms: sorted.prefix(AlarmList.maximum).map { AlarmReport($0) })
+        if sorted.count > AlarmList.maximum { list.omitted = sorted.count - AlarmList.maximum }
+        return list
+    }
+
+    /// Number of alarms that last by kind, and of the silenced ones among them.
+    func counts(at now: Timestamp) -> (kinds: [Alarm.Kind: Int], silenced: Int) {
+        let alarms = judge.alarms
+        return (
+            alarms.reduce(into: [:]) { $0[$1.kind, default: 0] += 1 },
+            alarms.count { judge.isSilenced($0, at: now) }
+        )
+    }
+}
+
+extension Alarm {
+    /// Hexadecimal digits of an id.
+    private static let digits = 12
+
+    /// Short enough to be typed, and the same in all hubs and after each start.
+    var id: String {
+        let digest = SHA256.hash(data: Data("\(kind.rawValue)\u{0}\(subject)".utf8))
+        let hex = digest.prefix(Self.digits / 2).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return hex.joined()
+    }
+}
+
+extension AlarmReport {
+    fileprivate init(_ entry: AlarmJudge.Entry) {
+        let (alarm, finding) = (entry.alarm, entry.finding)
+        let description = AlarmDescription(alarm, finding, id: alarm.id)
+        self.init(
+            id: alarm.id,
+            kind: alarm.kind.rawValue,
+            subject: alarm.subject,
+            title: description.title,
+            text: description.text
+        )
+        since = finding?.since.wholeSecond
+        deadline = finding?.deadline?.wholeSecond
+        publisher = finding?.publisher
+        isSilenced = entry.isSilenced
+        silencedUntil = entry.silencedUntil?.wholeSecond
+    }
+}

@@ -1,0 +1,115 @@
+import Alarms
+import HubProtocol
+import HubRouting
+import HubStore
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Looks at each hub once a minute, and tells its operators of alarms that begin and end.
+final class AlarmService: Service {
+    static let interval = Duration.seconds(60)
+
+    private let store: HubStore
+    private let directory: HubDirectory
+    private let configuration: HubConfiguration
+    private let isClockSteady: @Sendable () -> Bool
+    private let logger: Logger
+    private let hasSaidFailure = Mutex(false)
+
+    init(
+        store: HubStore,
+        directory: HubDirectory,
+        configuration: HubConfiguration,
+        isClockSteady: @escaping @Sendable () -> Bool,
+        logger: Logger
+    ) {
+        self.store = store
+        self.directory = directory
+        self.configuration = configuration
+        self.isClockSteady = isClockSteady
+        self.logger = logger
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: Self.interval)) != nil { await self.look() }
+        }
+        // What was observed since the last write.
+        for hub in directory.all.map(\.hub) {
+            try? await hub.alarms.turns.pass { try await hub.write(hub.alarms.record) }
+        }
+    }
+
+    /// Takes over what the database has of each hub's alarms.
+    func load(isRestored: Bool) async throws {
+        let states = try await store.alarmStates()
+        for hub in directory.all.map(\.hub) {
+            var record = AlarmRecord()
+            if let text = states[hub.record.id] {
+                do {
+                    record = try AlarmRecord(text: text)
+                } catch {
+                    logger.warning(
+                        "the state of alarms cannot be read: they are watched from now on",
+                        metadata: ["hub.name": "\(hub.record.name)", "error.reason": "\(error)"]
+                    )
+                }
+            }
+            hub.alarms.load(record, isRestored: isRestored)
+        }
+    }
+
+    /// Looks at all hubs.
+    func look() async {
+        let hubs = directory.all.map(\.hub)
+        let primary = hubs.first { $0.record.name == configuration.hubName } ?? hubs.first
+        do {
+            let since = configuration.timestamp - PublisherReport.lifetime
+            let publishers = try await store.publishers(since: since)
+            for hub in hubs {
+                do {
+                    try await look(at: hub, publishers[hub.record.id] ?? [], isPrimary: hub === primary)
+                } catch  where hub.isDeleted {
+                }
+            }
+            hasSaidFailure.withLock { $0 = false }
+        } catch is ProtocolError {
+            // The writer says why it cannot write; the next look tells what this one could not.
+        } catch is CancellationError {
+            // The hub stops.
+        } catch {
+            let isFirst = hasSaidFailure.withLock { hasSaid in
+                defer { hasSaid = true }
+                return !hasSaid
+            }
+            guard isFirst else { return }
+            logger.warning("alarms cannot be judged; it is tried again", metadata: ["error.reason": "\(error)"])
+        }
+    }
+
+    /// Looks at one hub; a disabled one sends nothing, and nobody misses anything there.
+    private func look(at hub: Hub, _ publishers: [PublisherSummary], isPrimary: Bool) async throws {
+        guard !hub.status.isDisabled else { return }
+        let observer = AlarmObserver(hub: hub, publishers: publishers, isPrimary: isPrimary, tls: directory.tls)
+        try await hub.alarms.turns.pass {
+            var record = hub.alarms.record
+            let facts = try await observer.facts(&record)
+            let room = hub.alarms.room(at: configuration.monotonic())
+            let changes = record.judge.judge(
+                facts,
+                configuration.alarmRules,
+                now: configuration.timestamp,
+                isClockSteady: isClockSteady(),
+                mayTell: room > 0
+            )
+            if changes.isEmpty, hub.alarms.keep(record) { return }
+            let described = hub.alarms.record.judge
+            let notices = AlarmNotice.compose(changes, limit: max(room, 1)) { [record] alarm in
+                let finding = record.judge.finding(of: alarm) ?? described.finding(of: alarm)
+                return AlarmDescription(alarm, finding, id: alarm.id)
+            }
+            try await hub.write(record, changes, notices)
+        }
+    }
+}

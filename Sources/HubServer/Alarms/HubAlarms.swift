@@ -1,0 +1,167 @@
+import Alarms
+import Foundation
+import HubProtocol
+import HubRouting
+import HubStore
+import Logging
+import Synchronization
+
+/// The alarms of one hub.
+///
+/// Everybody reads the last state that was written. Looks and silences change it one after the other; what begins or ends
+/// is written in one commit with the messages that tell of it, so that a crash neither loses nor repeats them.
+final class HubAlarms: Sendable {
+    /// A report of a publisher with failing feeds, as it was read.
+    struct ReadReport: Sendable {
+        let reportedAt: String
+        let failing: [AlarmFacts.Feed]
+    }
+
+    private struct State {
+        var record = AlarmRecord()
+        var reports: [String: ReadReport] = [:]
+        var budget = AlarmBudget()
+        /// Looks since the state was last written.
+        var looks = 0
+        /// Alarms that have begun since the start.
+        var raised: [Alarm.Kind: Int] = [:]
+    }
+
+    /// Looks between two writes if nothing begins or ends: a crash takes this much of what was observed.
+    private static let looksPerWrite = 5
+
+    /// Looks and silences, one at a time.
+    let turns = RequestTurns("changes of alarms")
+    private let state = Mutex(State())
+
+    /// Takes over what the database has, after a start.
+    func load(_ record: AlarmRecord, isRestored: Bool) {
+        var record = record
+        record.judge.begin(isRestored: isRestored)
+        state.withLock { $0.record = record }
+    }
+
+    var record: AlarmRecord { state.withLock { $0.record } }
+    var reports: [String: ReadReport] {
+        get { state.withLock { $0.reports } }
+        set { state.withLock { $0.reports = newValue } }
+    }
+    /// Alarms that have begun since the start, by kind.
+    var raised: [Alarm.Kind: Int] { state.withLock { $0.raised } }
+
+    /// Notices that may be sent now.
+    func room(at monotonic: Duration) -> Int { state.withLock { $0.budget.room(at: monotonic) } }
+
+    /// Takes over a state that needs no write yet.
+    ///
+    /// - Returns: False if it is to be written, for it was not for some looks.
+    func keep(_ record: AlarmRecord) -> Bool {
+        state.withLock { state in
+            guard state.looks + 1 < Self.looksPerWrite else { return false }
+            state.looks += 1
+            state.record = record
+            return true
+        }
+    }
+
+    /// Takes over a state that was written.
+    func take(_ record: AlarmRecord, _ changes: [AlarmChange], notices: Int) {
+        state.withLock { state in
+            state.record = record
+            state.looks = 0
+            state.budget.spend(notices)
+            for change in changes where change.isRaised { state.raised[change.alarm.kind, default: 0] += 1 }
+        }
+    }
+}
+
+/// How many notices may be sent: a holder of Send can let alarms begin and end as often as reports are looked at.
+struct AlarmBudget: Sendable {
+    /// Notices at once.
+    static let burst = 12.0
+    /// Notices in an hour, in the long run.
+    static let hourly = 12.0
+
+    private var notices = Self.burst
+    private var at: Duration?
+
+    /// Notices that may be sent now.
+    mutating func room(at now: Duration) -> Int {
+        let hours = max(0, Double((now - (at ?? now)).milliseconds) / 3_600_000)
+        notices = min(Self.burst, notices + hours * Self.hourly)
+        at = now
+        return Int(notices)
+    }
+
+    mutating func spend(_ count: Int) { notices -= Double(count) }
+}
+
+// MARK: - Changes
+
+extension Hub {
+    /// Writes a state of the alarms, and sends what there is to tell in the same commit.
+    func write(_ record: AlarmRecord, _ changes: [AlarmChange] = [], _ notices: [AlarmNotice] = []) async throws {
+        let text = try record.text
+        let at = configuration.timestamp
+        let key = self.record.id
+        let incoming = try configuration.alarmTag.map { tag in
+            try notices.map { try IncomingMessage(alarm: $0, to: tag, at: at) }
+        }
+        let counts = try await perform(bytes: text.utf8.count) { transaction, view in
+            try transaction.setAlarmState(text, hub: key)
+            let sent = try (incoming ?? []).map { try self.messages.send($0, at: at, transaction, view) }
+            return (sent.map(\.counts), sent.flatMap(\.effects))
+        }
+        for count in counts { counters.accept(count) }
+        alarms.take(record, changes, notices: notices.count)
+        for notice in notices {
+            logger.log(
+                level: notice.isRaised ? .warning : .notice,
+                notice.isRaised ? "an alarm has begun" : "an alarm has ended",
+                metadata: ["hub.name": "\(self.record.name)", "alarm.title": "\(notice.title)"]
+            )
+        }
+    }
+
+    /// Sends nothing more of an alarm until a time, or until it has ended.
+    ///
+    /// - Throws: 404 for an alarm that neither lasts nor is silenced.
+    func silence(alarm id: String, until end: Timestamp?) async throws {
+        try await changeAlarm(id) { $0.silence($1, until: end) }
+    }
+
+    /// - Throws: 404 for an alarm that neither lasts nor is silenced.
+    func endSilence(alarm id: String) async throws {
+        try await changeAlarm(id) { $0.endSilence(of: $1) }
+    }
+
+    private func changeAlarm(_ id: String, _ change: (inout AlarmJudge, Alarm) -> Void) async throws {
+        try await alarms.turns.pass {
+            var record = alarms.record
+            guard let alarm = record.alarm(id, at: configuration.timestamp) else {
+                throw ProtocolError.notFound("There is no alarm '\(id.excerpt)' here that lasts or is silenced.")
+            }
+            change(&record.judge, alarm)
+            try await write(record)
+        }
+    }
+}
+
+extension IncomingMessage {
+    /// A message of the hub's own; one about an alarm that has ended replaces the one that it began with.
+    init(alarm notice: AlarmNotice, to tag: Tag, at now: Timestamp) throws {
+        var values: [MessageProperty: String] = [
+            .title: notice.title, .messageParam: notice.text, .category: tag.text, .published: now.wholeSecond,
+        ]
+        values[.story] = notice.alarm.map { "alarm\($0.id)".prefix(Self.storyLength).description }
+        if notice.alarm != nil, !notice.isRaised { values[.status] = MessageStatus.update.rawValue }
+        let message = try Message(
+            audience: .matching(try TagExpression(parsing: tag.text)),
+            body: MessageProperties(values).encoded()
+        )
+        self.init(id: .random(), message: message, idempotencyKey: nil, contentHash: [])
+    }
+
+    /// Characters of a story's name that every push service takes.
+    private static let storyLength = 16
+}

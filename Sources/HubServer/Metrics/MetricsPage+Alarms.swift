@@ -1,0 +1,39 @@
+import Alarms
+import HubProtocol
+import HubRouting
+import PrometheusText
+
+extension MetricsPage {
+    /// Alarms by kind: what they are about may be ten thousand categories.
+    func addAlarms(to page: inout PrometheusText) {
+        let now = configuration.timestamp
+        let counted = hubs.all.map { member in
+            (
+                name: "\(member.hub.record.name)", raised: member.hub.alarms.raised,
+                member.hub.alarms.record.counts(at: now)
+            )
+        }
+        page.add(
+            "newswire_alarm_active",
+            .gauge,
+            "Alarms that last, silenced ones included, by kind.",
+            counted.flatMap { hub in
+                Alarm.Kind.allCases.map { .init(hub.2.kinds[$0] ?? 0, ["hub": hub.name, "kind": $0.rawValue]) }
+            }
+        )
+        page.add(
+            "newswire_alarm_silenced",
+            .gauge,
+            "Alarms that last and are silenced.",
+            counted.map { .init($0.2.silenced, ["hub": $0.name]) }
+        )
+        page.add(
+            "newswire_alarm_raised_total",
+            .counter,
+            "Alarms that were told since the start, by kind.",
+            counted.flatMap { hub in
+                Alarm.Kind.allCases.map { .init(hub.raised[$0] ?? 0, ["hub": hub.name, "kind": $0.rawValue]) }
+            }
+        )
+    }
+}

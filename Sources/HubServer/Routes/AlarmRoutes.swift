@@ -1,0 +1,25 @@
+import Foundation
+import HubProtocol
+import Hummingbird
+
+/// A hub's alarms, for operators: ours, absent in Azure.
+enum AlarmRoutes {
+    static let routes = [
+        Route(method: .get, path: "/alarms", right: .manage) { request, _ in
+            let configuration = request.hub.configuration
+            var list = request.hub.alarms.record.list(at: configuration.timestamp)
+            list.tag = configuration.alarmTag?.text
+            return .json([UInt8](try JSONEncoder.sorted.encode(list)))
+        },
+        Route(method: .put, path: "/alarms/:id/silence", right: .manage) { request, _ in
+            let body = try await request.body(limit: AlarmSilence.maximumBytes)
+            let end = try AlarmSilence.end(json: body, now: request.hub.configuration.timestamp)
+            try await request.hub.silence(alarm: try request.parameter("id"), until: end)
+            return Response(status: .ok)
+        },
+        Route(method: .delete, path: "/alarms/:id/silence", right: .manage) { request, _ in
+            try await request.hub.endSilence(alarm: try request.parameter("id"))
+            return Response(status: .ok)
+        },
+    ]
+}

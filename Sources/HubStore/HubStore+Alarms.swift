@@ -1,0 +1,50 @@
+import GRDB
+package import HubProtocol
+package import HubRouting
+
+extension Transaction {
+    /// Replaces what is known of a hub's alarms.
+    package func setAlarmState(_ state: String, hub: HubKey) throws {
+        try execute(AlarmQuery.put, [hub, state])
+    }
+}
+
+/// The tags of a message, by which the categories that it is for are found.
+package struct TaggedMessage: Sendable, Equatable {
+    package let sequence: LogSequence
+    /// `nil` for a broadcast and for a direct send.
+    package let tags: String?
+}
+
+extension HubStore {
+    /// What is known of each hub's alarms.
+    package func alarmStates() async throws -> [HubKey: String] {
+        try await pool.read { db in
+            let rows = try Row.fetchAll(db, sql: AlarmQuery.all)
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0["hubID"], $0["state"]) })
+        }
+    }
+
+    /// The first messages of a hub after a place in the log, in their order.
+    package func tags(hub: HubKey, after: LogSequence, limit: Int) async throws -> [TaggedMessage] {
+        try await pool.read { db in
+            let rows = try Row.fetchCursor(
+                try db.cachedStatement(sql: AlarmQuery.tags),
+                arguments: [hub, after, limit]
+            )
+            var messages: [TaggedMessage] = []
+            while let row = try rows.next() { messages.append(TaggedMessage(sequence: row[0], tags: row[1])) }
+            return messages
+        }
+    }
+}
+
+/// The statements of alarms, apart so that a test can ask for their plans.
+enum AlarmQuery {
+    static let put = "INSERT OR REPLACE INTO alarmState VALUES (?, ?)"
+    static let all = "SELECT hubID, state FROM alarmState"
+    static let tags = """
+        SELECT sequence, tags FROM log WHERE hubID = ? AND sequence > ? AND messageID IS NOT NULL
+        ORDER BY sequence LIMIT ?
+        """
+}
