@@ -59,6 +59,8 @@ package final class HubStore: Sendable {
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
+        let isShared = try pool.read { db in try Transaction(db).logPlace() != .beginning }
+        guard follower != nil || !isShared else { throw HubStoreError.sharedLog(path: path) }
     }
 
     /// The hubs whose credentials were encrypted with another key.
@@ -121,6 +123,8 @@ package final class HubStore: Sendable {
 package enum HubStoreError: Error, CustomStringConvertible {
     case newerSchema(path: String)
     case notDurable(path: String)
+    /// What this process would write would be in no other node's database.
+    case sharedLog(path: String)
     case unreadableRecord
     /// A fault of this program: another node could not repeat the statement.
     case notDeterministic(sql: String, reason: String)
@@ -130,7 +134,9 @@ package enum HubStoreError: Error, CustomStringConvertible {
         case .newerSchema(let path):
             "cannot use '\(path)': a newer version of newswire has written it; install that version or restore a backup"
         case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
-        case .unreadableRecord: "its record is not what this program writes"
+        case .sharedLog(let path):
+            "cannot use '\(path)' without its log: the database is one of several that follow the same log"
+        case .unreadableRecord: "the record is not in a form that this program writes"
         case .notDeterministic(let sql, let reason): "cannot record '\(sql)': \(reason)"
         }
     }
