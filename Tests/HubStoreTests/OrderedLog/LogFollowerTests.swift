@@ -242,6 +242,15 @@ struct LogFollowerTests {
         #expect(try await nodes.files[0].place() == place)
     }
 
+    @Test func `a database that follows a log is not opened without one`() async throws {
+        let nodes = try await Nodes()
+        for (store, file) in zip(nodes.stores, nodes.files) {
+            try store.close()
+            let error = #expect(throws: HubStoreError.self) { try HubStore(path: file.path) }
+            #expect(error.map { "\($0)".contains("without its log") } == true)
+        }
+    }
+
     @Test func `an embedded log is never asked`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()
