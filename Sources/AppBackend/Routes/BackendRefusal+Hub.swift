@@ -32,10 +32,3 @@ extension BackendRefusal {
 
     static let busyDevice = unavailable("Other requests change this device all the time.", retryAfter: .seconds(1))
 }
-
-extension HubClientError {
-    /// True if the hub has certainly not done what it was asked for.
-    var isCertain: Bool {
-        if case .refused(let status, _, _, _) = self { (400..<500).contains(status) && status != 408 } else { false }
-    }
-}

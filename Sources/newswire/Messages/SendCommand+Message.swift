@@ -32,11 +32,28 @@ extension SendCommand {
             format: format,
             tags: tags,
             device: device,
-            idempotencyKey: Self.idempotencyKey()
+            idempotencyKey: try key()
         )
     }
 
-    static func idempotencyKey() -> String {
+    /// Bytes of the longest key on the command line: the hub takes 256 characters, and a category may follow it.
+    private static let maximumKey = 64
+
+    /// The key that makes a repeat of this command harmless.
+    func key() throws -> String {
+        guard let idempotencyKey else { return Self.newKey() }
+        guard (1...Self.maximumKey).contains(idempotencyKey.utf8.count),
+            idempotencyKey.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw Failure(
+                .usage,
+                "the idempotency key is not valid: use 1 to \(Self.maximumKey) letters, digits and punctuation marks"
+            )
+        }
+        return idempotencyKey
+    }
+
+    private static func newKey() -> String {
         (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
     }
 
