@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 README_LINES = 150
 # Pages that comments cite by section: "protocol §3.4, §3.5", also where a comment goes on in its next line.
 CITED = {"protocol": "docs/protocol.md", "feeds.md": "docs/feeds.md"}
-CITATION = re.compile(r"\b([\w.-]+) (§\d+(?:\.\d+)*(?:,\s+(?:///?\s+)?§\d+(?:\.\d+)*)*)")
+CITATION = re.compile(r"\b([\w.-]+)`? (§\d+(?:\.\d+)*(?:,\s+(?:///?\s+)?§\d+(?:\.\d+)*)*)")
 # Rows of the table in section 0, and headings.
 SECTION = re.compile(r"^(?:#+ |\| )(\d+(?:\.\d+)*) ", re.M)
 
