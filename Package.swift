@@ -222,6 +222,7 @@ let package = Package(
             dependencies: ["HubProtocol", "HubStreams", "ServerSentEvents", .nioCore],
             path: "Tests/StreamProbe"
         ),
+        .target(name: "SharedLog", dependencies: ["HubStore"], path: "Tests/SharedLog"),
         .target(
             name: "DesktopTestServer",
             dependencies: ["CSystemd", "HubTestServer"],
@@ -248,7 +249,7 @@ let package = Package(
         .testTarget(name: "AlarmsTests", dependencies: ["Alarms", "HubProtocol"]),
         .testTarget(
             name: "WebPagesTests",
-            dependencies: ["WebPages", "HubProtocol", "Feeds", "HubTestServer"]
+            dependencies: ["WebPages", "HubProtocol", "Feeds", "HubTestServer", .mustache]
         ),
         .testTarget(
             name: "OutboundHTTPTests",
@@ -277,7 +278,7 @@ let package = Package(
         .testTarget(name: "HubRoutingTests", dependencies: ["HubRouting", "HubProtocol"]),
         .testTarget(
             name: "HubStoreTests",
-            dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", .grdb]
+            dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", "SharedLog", .grdb]
         ),
         .testTarget(
             name: "HubStreamsTests",
@@ -300,7 +301,7 @@ let package = Package(
             dependencies: [
                 "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices", "PushEmulator",
                 "ServerSentEvents", "Feeds", "WebPages",
-                "StreamProbe", "HubTestServer",
+                "StreamProbe", "SharedLog", "HubTestServer",
                 "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .cryptoExtras, .grdb, .httpTypes,
                 .hummingbirdCore, .log,
                 .nioCore, .nioPosix,

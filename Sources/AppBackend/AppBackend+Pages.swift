@@ -152,18 +152,12 @@ extension AppBackend {
 extension PlatformResult {
     /// The result as clients of the app backend read it; a failure is noted in `log`.
     fileprivate func outcome(log: HubFailureLog) -> BackendClient.PlatformOutcome {
-        switch outcome {
-        case .accepted: return BackendClient.PlatformOutcome(platform: platform.rawValue, outcome: "accepted")
-        case .skipped(let refusal):
-            return BackendClient.PlatformOutcome(
-                platform: platform.rawValue,
-                outcome: "skipped",
-                reason: refusal.reason
-            )
-        case .failed(let refusal, _):
-            log.note(refusal)
-            return BackendClient.PlatformOutcome(platform: platform.rawValue, outcome: "failed", reason: refusal.reason)
-        }
+        if let failure { log.note(failure) }
+        return BackendClient.PlatformOutcome(
+            platform: platform.rawValue,
+            outcome: outcome.name,
+            reason: outcome.refusal?.reason
+        )
     }
 }
 

@@ -101,8 +101,7 @@ extension HubClient {
 extension HubClient {
     /// - Returns: `nil` where the hub has no such route.
     package func categories() async throws(HubClientError) -> [String]? {
-        // With nothing in the request to be wrong, a 400 is another hub's word for an unknown route.
-        guard let reply = try await succeed(HubCall("GET", "/categories"), unless: [400, 404, 405, 501]) else {
+        guard let reply = try await succeed(HubCall("GET", "/categories"), unless: HubCall.absentPlainRoute) else {
             return nil
         }
         return try decode(CategoryList.self, from: reply, as: "the list of categories").categories
@@ -112,7 +111,7 @@ extension HubClient {
     ///
     /// - Returns: `nil` where the hub has none.
     package func browserKey() async throws(HubClientError) -> BrowserKeyReport? {
-        guard let reply = try await succeed(HubCall("GET", "/browser-key"), unless: [400, 404, 405, 501]) else {
+        guard let reply = try await succeed(HubCall("GET", "/browser-key"), unless: HubCall.absentPlainRoute) else {
             return nil
         }
         return try decode(BrowserKeyReport.self, from: reply, as: "the key for browsers")
@@ -125,7 +124,7 @@ extension HubClient {
     package func setCategories(_ categories: [String], publisher: String) async throws(HubClientError) -> Bool {
         var call = HubCall("PUT", "/categories/\(HubCall.segment(publisher))")
         call.body = try encode(CategoryList(categories: categories))
-        return try await succeed(call, unless: [404, 405, 501]) != nil
+        return try await succeed(call, unless: HubCall.absentRoute) != nil
     }
 
     /// Counts whom a tag expression reaches, without sending.
@@ -137,7 +136,7 @@ extension HubClient {
     ) async throws(HubClientError) -> RecipientCounts? {
         var call = HubCall("POST", "/recipients")
         call.body = try encode(RecipientQuery(tags: tags, format: format == .template ? nil : format))
-        guard let reply = try await succeed(call, unless: [404, 405, 501]) else { return nil }
+        guard let reply = try await succeed(call, unless: HubCall.absentRoute) else { return nil }
         return try decode(RecipientCounts.self, from: reply, as: "the count of recipients")
     }
 

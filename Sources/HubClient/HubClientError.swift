@@ -30,6 +30,11 @@ package enum HubClientError: Error, Sendable, Equatable {
         }
     }
 
+    /// True if the hub has no such route, for a request in which nothing can be wrong.
+    package var isOfAbsentRoute: Bool {
+        if case .refused(let status, _, _, _) = self { HubCall.absentPlainRoute.contains(status) } else { false }
+    }
+
     init(_ error: OutboundError) {
         switch error {
         case .cancelled, .shutDown: self = .cancelled

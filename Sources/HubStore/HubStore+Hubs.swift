@@ -78,7 +78,7 @@ extension Transaction {
     package func insertHub(_ name: HubName, _ description: NotificationHubDescription, at: Timestamp) throws
         -> StoredHub
     {
-        try db.execute(sql: "INSERT INTO hub (name, createdAt) VALUES (?, ?)", arguments: [name.text, at])
+        try execute("INSERT INTO hub (name, createdAt) VALUES (?, ?)", [name.text, at])
         let record = HubRecord(id: HubKey(rawValue: db.lastInsertedRowID), name: name)
         let hub = StoredHub(record: record, description: description, createdAt: at, updatedAt: at)
         try update(hub)
@@ -97,16 +97,14 @@ extension Transaction {
     package func update(_ hub: StoredHub) throws {
         let description = hub.description
         let setsCredentials = description.credentials.contains { $0.kind != .ownBrowserKeys }
+        let keepsRemarks = try !setsCredentials && hasLostSecrets(hub.record.id)
         let isUnlimited = description.registrationTimeToLive == .unlimited
         try execute(
-            """
-            UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = CASE
-                WHEN about IS NOT NULL AND opened(about, hubID) IS NULL AND NOT ? THEN about ELSE sealed(?, hubID) END
-            WHERE hubID = ?
-            """,
+            "UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = ifnull(?, about) WHERE hubID = ?",
             [
-                hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units, setsCredentials,
-                try HubRemarks(description).encoded, hub.record.id,
+                hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units,
+                keepsRemarks ? nil : try sealed(try HubRemarks(description).encoded, hub: hub.record.id),
+                hub.record.id,
             ]
         )
         try execute("DELETE FROM accessRule WHERE hubID = ?", [hub.record.id])
@@ -124,6 +122,35 @@ extension Transaction {
                 ]
             )
         }
+    }
+
+    /// Encrypts the credentials that an older version has written.
+    package func sealSecrets() throws {
+        for row in try Row.fetchAll(db, sql: HubQuery.unsealed) {
+            let (hub, about): (HubKey, String) = (row["hubID"], row["about"])
+            let sealed = try sealed(about, hub: hub)
+            guard sealed != about else { continue }
+            try execute("UPDATE hub SET about = ? WHERE hubID = ?", [sealed, hub])
+        }
+    }
+
+    /// Hubs whose credentials another key has encrypted.
+    package func hubsWithLostSecrets() throws -> [HubRecord] {
+        try Row.fetchAll(db, sql: HubQuery.lostSecrets).map { row in
+            HubRecord(id: row["hubID"], name: try HubName(row["name"]))
+        }
+    }
+
+    /// True if a hub has credentials that another key has encrypted.
+    private func hasLostSecrets(_ hub: HubKey) throws -> Bool {
+        try Bool.fetchOne(try db.cachedStatement(sql: HubQuery.hasLostSecrets), arguments: [hub]) ?? false
+    }
+
+    /// Encrypts a text of a hub.
+    ///
+    /// Each result differs, so that statements get it as a value and can be repeated on another database.
+    private func sealed(_ text: String, hub: HubKey) throws -> String? {
+        try String.fetchOne(try db.cachedStatement(sql: HubQuery.sealed), arguments: [text, hub])
     }
 
     /// Sets one rule of a hub, new or in the place of one of the same name.
@@ -207,10 +234,12 @@ enum HubPurge {
         var condition: String?
         /// Columns that tell the rows of one hub apart, and that an index on `hubID` leads to.
         let key: String
+        /// A total order of the rows of one hub that an index has; `nil` for that of ``key``.
+        var order: String?
 
         fileprivate var rows: String {
             let condition = condition.map { " AND \($0)" } ?? ""
-            return "SELECT \(key) FROM \(table) WHERE hubID = ?1\(condition) LIMIT ?2"
+            return "SELECT \(key) FROM \(table) WHERE hubID = ?1\(condition) ORDER BY \(order ?? key) LIMIT ?2"
         }
 
         var delete: String {
@@ -223,13 +252,22 @@ enum HubPurge {
 
     static let steps = [
         Step(table: "registration", key: "registrationID"),
-        Step(table: "formerRegistration", key: "ordinal, throughSequence"),
+        Step(
+            table: "formerRegistration",
+            key: "ordinal, throughSequence",
+            order: "handleKey, ordinal, throughSequence"
+        ),
         Step(table: "tombstone", key: "registrationID"),
         Step(table: "installation", key: "installationID"),
         Step(table: "log", condition: "messageID IS NOT NULL", key: "sequence"),
         Step(table: "log", condition: "ordinal IS NOT NULL", key: "sequence"),
-        Step(table: "scheduledMessage", condition: "canceledAt IS NULL", key: "messageID"),
-        Step(table: "scheduledMessage", condition: "canceledAt IS NOT NULL", key: "messageID"),
+        Step(table: "scheduledMessage", condition: "canceledAt IS NULL", key: "messageID", order: "dueAt, rowid"),
+        Step(
+            table: "scheduledMessage",
+            condition: "canceledAt IS NOT NULL",
+            key: "messageID",
+            order: "canceledAt, rowid"
+        ),
         Step(table: "idempotencyKey", key: "key"),
         Step(table: "category", key: "publisher, position"),
         Step(table: "publisherReport", key: "publisher"),
@@ -254,9 +292,11 @@ enum HubQuery {
     static let lostSecrets = """
         SELECT hubID, name FROM hub WHERE deletedAt IS NULL AND about IS NOT NULL AND opened(about, hubID) IS NULL
         """
-    static let sealAll = """
-        UPDATE hub SET about = sealed(about, hubID) WHERE about IS NOT NULL AND about NOT LIKE 'sealed:%'
+    static let hasLostSecrets = "SELECT about IS NOT NULL AND opened(about, hubID) IS NULL FROM hub WHERE hubID = ?"
+    static let unsealed = """
+        SELECT hubID, about FROM hub WHERE about IS NOT NULL AND about NOT LIKE 'sealed:%' ORDER BY hubID
         """
+    static let sealed = "SELECT sealed(?, ?)"
     static let hub = "\(hubs) AND hubID = ?"
     static let rulesOfHub = """
         SELECT name, primaryKey, secondaryKey, rights, createdAt, modifiedAt FROM accessRule WHERE hubID = ?

@@ -14,19 +14,8 @@ extension HubStore {
         try await pool.read { db in
             var result = result
             let rows = try Row.fetchCursor(db, sql: RegistrationQuery.all)
-            typealias Place = RegistrationQuery.TargetColumn
             while let row = try rows.next() {
-                let part: String? = row[Place.part]
-                let target = Target(
-                    ordinal: row[Place.ordinal],
-                    platform: Platform(rawValue: row[Place.platform]),
-                    isTemplate: row[Place.isTemplate],
-                    tags: row[Place.tags],
-                    installation: row[Place.installation],
-                    isMain: part == "",
-                    charge: row[Place.charge]
-                )
-                add(&result, row[Place.hubID], target)
+                add(&result, row[RegistrationQuery.TargetColumn.hubID], Target(row: row))
             }
             return result
         }
@@ -167,9 +156,11 @@ enum RegistrationQuery {
     enum TargetColumn: Int, ColumnPlaces {
         case ordinal, hubID, platform, isTemplate, tags, installation, part, charge
     }
-    static let all = """
-        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part, charge FROM registration ORDER BY ordinal
+    private static let targetColumns = """
+        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part, charge FROM registration
         """
+    static let all = "\(targetColumns) ORDER BY ordinal"
+    static let targets = "\(targetColumns) WHERE ordinal IN (SELECT value FROM json_each(?))"
     static let one = "\(columns) WHERE r.hubID = ? AND r.registrationID = ?"
     static let page = """
         \(columns) WHERE r.hubID = ? AND r.registrationID > ? AND r.platform <> 'stream'
@@ -221,6 +212,23 @@ enum RegistrationQuery {
     static let lastMessage = """
         SELECT sequence FROM log WHERE hubID = ? AND messageID IS NOT NULL ORDER BY sequence DESC LIMIT 1
         """
+}
+
+extension Target {
+    /// Reads a row of ``RegistrationQuery/TargetColumn``.
+    init(row: Row) {
+        typealias Place = RegistrationQuery.TargetColumn
+        let part: String? = row[Place.part]
+        self.init(
+            ordinal: row[Place.ordinal],
+            platform: Platform(rawValue: row[Place.platform]),
+            isTemplate: row[Place.isTemplate],
+            tags: row[Place.tags],
+            installation: row[Place.installation],
+            isMain: part == "",
+            charge: row[Place.charge]
+        )
+    }
 }
 
 extension Registration {

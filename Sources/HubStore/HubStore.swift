@@ -6,15 +6,15 @@ import SQLiteFiles
 
 /// The hub's one SQLite file: its log, installations, rules and what they are owed.
 ///
-/// Reads take a snapshot and run beside the writer. Everything that changes goes through ``commit(_:)``, which the
+/// Reads take a snapshot and run beside the writer. Everything that changes goes through ``commit(_:effects:foreign:)``, which the
 /// hub's one writer calls.
 ///
-/// The log's operations, which another engine could stand behind:
-/// ``Transaction/appendMessage(_:hub:at:enqueuedAt:matched:)`` and ``Transaction/appendChange(hub:ordinal:at:)`` append,
-/// ``owedMessages(hub:ordinal:after:through:limit:)`` reads on from a place, ``extent()`` tells how far it reaches.
+/// An ``OrderedLog`` stands behind every commit.
 package final class HubStore: Sendable {
     let pool: DatabasePool
     private let rehearses: Bool
+    /// `nil` with a log that nobody reads.
+    private let follower: LogFollower?
 
     /// Opens the file, making or migrating it.
     ///
@@ -24,7 +24,9 @@ package final class HubStore: Sendable {
     ///     on a full disk.
     ///   - reservedTags: Prefixes of tags that a migration must not give to anybody.
     ///   - secrets: Encrypts credentials; `nil` leaves them unencrypted, and those that are encrypted unread.
-    ///   - rehearses: Each member of a commit runs twice, the first time in vain, to show that it can be repeated.
+    ///   - log: Gives this node's commits their place among those of other nodes.
+    ///   - rehearses: Each member of a commit runs twice, the first time in vain, to show that it can be repeated, and
+    ///     each statement that writes must be deterministic.
     /// - Throws: ``HubStoreError`` when the file is newer than this program or cannot be made durable, else a
     ///   `DatabaseError`.
     package init(
@@ -32,9 +34,11 @@ package final class HubStore: Sendable {
         maximumPages: Int? = nil,
         reservedTags: ReservedTagPrefixes = .standard,
         secrets: SecretBox? = nil,
+        log: any OrderedLog = EmbeddedLog(),
         rehearses: Bool = false
     ) throws {
         self.rehearses = rehearses
+        follower = log.identity.map { LogFollower(log, as: $0) }
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.label = "hub"
@@ -55,17 +59,11 @@ package final class HubStore: Sendable {
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
-        // What an older version has written.
-        if secrets != nil { try pool.write { try $0.execute(sql: HubQuery.sealAll) } }
     }
 
     /// Hubs whose credentials another key has encrypted.
     package func hubsWithLostSecrets() async throws -> [HubRecord] {
-        try await pool.read { db in
-            try Row.fetchAll(db, sql: HubQuery.lostSecrets).map { row in
-                HubRecord(id: row["hubID"], name: try HubName(row["name"]))
-            }
-        }
+        try await pool.read { db in try Transaction(db).hubsWithLostSecrets() }
     }
 
     /// Looks at a hub's file without changing it.
@@ -85,48 +83,37 @@ package final class HubStore: Sendable {
 
     /// Runs many changes in one durable transaction.
     ///
-    /// Each member has a savepoint: when one throws, its own changes are undone and the others go on.
+    /// Each member has a savepoint: when one throws, its own changes are undone and the others go on. With a log that
+    /// several nodes share, the members run again when another node was first.
     ///
+    /// - Parameters:
+    ///   - members: The changes.
+    ///   - effects: The effects of a change, from what its member returned.
+    ///   - foreign: Takes the effects of entries that other nodes have written, before members run after these; called on
+    ///     the database's thread.
     /// - Returns: A result for each member, in order.
     /// - Throws: When the disk is full or fails, or the commit does; then nothing of any member is kept.
     package func commit<Output: Sendable>(
-        _ members: [@Sendable (Transaction) throws -> Output]
+        _ members: [@Sendable (Transaction) throws -> Output],
+        effects: @escaping @Sendable (Output) -> [NamespaceEffect] = { _ in [] },
+        foreign: @escaping LogFollower.Foreign = { _ in }
     ) async throws -> [Result<Output, any Error>] {
-        try await pool.writeWithoutTransaction { [rehearses] db in
-            var results: [Result<Output, any Error>] = []
-            results.reserveCapacity(members.count)
-            try db.inTransaction(.immediate) {
-                for member in members {
-                    if rehearses { _ = try Self.run(member, in: db, isRehearsal: true) }
-                    results.append(try Self.run(member, in: db))
-                }
-                return .commit
-            }
-            return results
+        let group = GroupCommit(members: members, effects: effects, rehearses: rehearses)
+        return try await pool.writeWithoutTransaction { [follower] db in
+            guard let follower else { return try group.run(db) }
+            return try follower.commit(group, db, foreign)
         }
     }
 
-    private static func run<Output>(
-        _ member: (Transaction) throws -> Output,
-        in db: Database,
-        isRehearsal: Bool = false
-    ) throws -> Result<Output, any Error> {
-        // Statements that are kept: GRDB's own savepoints are compiled anew each time.
-        try db.cachedStatement(sql: "SAVEPOINT member").execute()
-        let result: Result<Output, any Error>
-        do {
-            let output = try member(Transaction(db))
-            if isRehearsal { try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute() }
-            result = .success(output)
-        } catch let error as DatabaseError where error.resultCode != .SQLITE_CONSTRAINT {
-            // A full or failing disk may have ended the whole transaction: no member may believe in it.
-            throw error
-        } catch {
-            try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute()
-            result = .failure(error)
-        }
-        try db.cachedStatement(sql: "RELEASE SAVEPOINT member").execute()
-        return result
+    /// The name of the log that this node shares with others; `nil` with an embedded log.
+    package var incarnation: String? { follower?.identity.incarnation }
+
+    /// Repeats what other nodes have written; does nothing with an embedded log.
+    ///
+    /// `foreign` takes the effects of each entry, on the database's thread.
+    package func follow(_ foreign: @escaping LogFollower.Foreign) async throws {
+        guard let follower else { return }
+        try await pool.writeWithoutTransaction { db in try follower.catchUp(db, foreign) }
     }
 }
 
@@ -135,6 +122,8 @@ package enum HubStoreError: Error, CustomStringConvertible {
     case newerSchema(path: String)
     case notDurable(path: String)
     case unreadableRecord
+    /// A fault of this program: another node could not repeat the statement.
+    case notDeterministic(sql: String, reason: String)
 
     package var description: String {
         switch self {
@@ -142,6 +131,7 @@ package enum HubStoreError: Error, CustomStringConvertible {
             "cannot use '\(path)': a newer version of newswire has written it; install that version or restore a backup"
         case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
         case .unreadableRecord: "its record is not what this program writes"
+        case .notDeterministic(let sql, let reason): "cannot record '\(sql)': \(reason)"
         }
     }
 }
@@ -280,6 +270,12 @@ enum Query {
     static let streams = """
         SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
         WHERE hubID = ? AND channelDigest IS NOT NULL ORDER BY ordinal
+        """
+    static let installationOfOrdinal = """
+        SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation WHERE ordinal = ?
+        """
+    static let message = """
+        SELECT sequence, \(MessageRecord.columns) FROM log WHERE sequence = ? AND messageID IS NOT NULL
         """
     static let installationOfDigest = """
         SELECT installationID FROM installation WHERE hubID = ? AND channelDigest = ? AND channelDigest IS NOT NULL

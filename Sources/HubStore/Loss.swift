@@ -62,7 +62,7 @@ extension Transaction {
     }
 
     package func set(_ generation: Generation) throws {
-        try execute(
+        try executeLocally(
             "INSERT OR REPLACE INTO generation VALUES (1, ?, ?, ?)",
             [generation.lineage, generation.number, generation.inFile]
         )

@@ -17,6 +17,20 @@ package struct StoredInstallation: Sendable, Equatable {
     package var isReadable = true
 }
 
+extension Registry.Entry {
+    /// `nil` for an installation that is not of platform `stream`.
+    package init?(_ stored: StoredInstallation) throws {
+        guard let digest = stored.channelDigest else { return nil }
+        self.init(
+            ordinal: stored.ordinal,
+            id: stored.installation.id,
+            channelDigest: digest,
+            createdSequence: stored.createdSequence,
+            recipient: try Recipient(stored.installation)
+        )
+    }
+}
+
 /// What a write of an installation has done.
 package struct InstallationWrite: Sendable {
     package let stored: StoredInstallation

@@ -138,7 +138,7 @@ enum DroppingQuery {
     private static func some(of table: String) -> String {
         """
         DELETE FROM \(table) WHERE sequence = ?1 AND platform = ?2 AND ordinal IN (
-            SELECT ordinal FROM \(table) WHERE sequence = ?1 AND platform = ?2 LIMIT ?3)
+            SELECT ordinal FROM \(table) WHERE sequence = ?1 AND platform = ?2 ORDER BY ordinal LIMIT ?3)
         """
     }
 }

@@ -6,9 +6,26 @@ package import HubRouting
 /// What a member of a commit may change; it must not be kept beyond the member's call.
 package struct Transaction {
     let db: Database
+    /// Takes the statements that write; `nil` where nobody reads them.
+    private let recorder: StatementRecorder?
 
-    init(_ db: Database) {
+    init(_ db: Database, recorder: StatementRecorder? = nil) {
         self.db = db
+        self.recorder = recorder
+    }
+
+    /// Runs a statement that writes.
+    ///
+    /// All of the hub's changes pass here. What a statement does may depend on its values and on replicated tables only
+    /// (``DeterministicSQL``).
+    func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
+        try executeLocally(sql, values)
+        try recorder?.add(sql, values, changes: db.changesCount)
+    }
+
+    /// Runs a statement that writes what each node keeps for itself (``DeterministicSQL/nodeLocalTables``).
+    func executeLocally(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
+        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
     }
 }
 
@@ -18,11 +35,24 @@ extension Transaction {
     /// Starts of the hub whose cursors are known.
     package static let maximumEpochs = 10_000
 
-    /// Notes a start of the hub: cursors from now on name this epoch.
+    /// True if no hub has ever started with this database, nor any other node of its log.
+    package func isNew() throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM epoch)") ?? true && hubs().isEmpty
+    }
+
+    /// Begins an epoch, which cursors name from now on, or goes on with the current one of this name.
     ///
     /// Epochs that end below what the log still holds are forgotten: a cursor of theirs is a gap in any case. So are
     /// the oldest beyond ``maximumEpochs``, should a hub start over and over.
     package func beginEpoch(named name: String, at: Timestamp) throws -> Epoch {
+        if let current = try Row.fetchOne(
+            db,
+            sql: "SELECT name, firstSequence FROM epoch ORDER BY number DESC LIMIT 1"
+        ),
+            current["name"] == name
+        {
+            return Epoch(name: name, firstSequence: current["firstSequence"])
+        }
         let first = try top().next
         try execute("INSERT INTO epoch (name, firstSequence, startedAt) VALUES (?, ?, ?)", [name, first, at])
         try execute(
@@ -37,7 +67,7 @@ extension Transaction {
     }
 
     package func noteClock(_ at: Timestamp) throws {
-        try execute("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
+        try executeLocally("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
     }
 
     package func extent() throws -> LogExtent {
@@ -347,7 +377,7 @@ extension Transaction {
     package func note(_ newer: StreamProgress) throws {
         let known = try HubStore.progress(db, ordinal: newer.ordinal)
         guard let progress = StreamProgress.merged(known, newer) else { return }
-        try execute(
+        try executeLocally(
             """
             INSERT OR REPLACE INTO streamProgress
                 (ordinal, written, resumedFrom, connectedAt, disconnectedAt, replacedAt, revokedAt)
@@ -367,9 +397,5 @@ extension Transaction {
         for (position, name) in names.enumerated() {
             try execute("INSERT INTO category VALUES (?, ?, ?, ?)", [hub, publisher, position, name])
         }
-    }
-
-    func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
-        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
     }
 }

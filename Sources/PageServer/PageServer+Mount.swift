@@ -1,6 +1,7 @@
 import AppBackend
 package import HubServer
 import Logging
+import MountedBackend
 import ServiceLifecycle
 
 extension PageServer {
@@ -11,6 +12,7 @@ extension PageServer {
 
     /// Ends the sessions that have expired, with what they registered.
     func endExpiredSessions() async throws {
+        await backend?.prepare()
         for name in try await store.hubNames() {
             let hub = hub(name)
             // A hub that was deleted took what its readers had registered with it.

@@ -22,7 +22,7 @@ package final class PageServer: Sendable {
     let reservedTags: ReservedTagPrefixes
     let service: HubService
     private let calls: InternalCalls
-    private let backend: BackendMount?
+    let backend: BackendMount?
     let logger: Logger
 
     /// Makes the pages; people can sign in at those of the hub that `backend` has the users of.
@@ -71,6 +71,7 @@ package final class PageServer: Sendable {
         let router = Router(context: BackendRequestContext.self)
         router.add(middleware: PageErrors(logger: logger, templates: templates))
         router.add(middleware: IdentifyClient(trustedProxies: proxies))
+        if let backend { router.add(middleware: PrepareBackend(backend: backend)) }
         for asset in WebAsset.all {
             for method in [HTTPRequest.Method.get, .head] {
                 router.on(RouterPath(asset.path), method: method) { _, _ in asset.response(method) }

@@ -133,12 +133,25 @@ struct HubConnection: Sendable {
     /// - Throws: ``Failure`` 78 when there is none, or it cannot be read.
     func sending() throws -> ConnectionString {
         if let connection = try named() ?? local(.full) { return connection }
-        throw Failure(
-            .badConfiguration,
-            "no connection string: there is no hub of yours on this machine and none was named",
-            hint: "start one with 'newswire hub', or put the string into a file and pass --connection-file PATH"
-        )
+        throw Self.missing
     }
+
+    /// Finds the connection string with which an app backend calls its hub.
+    ///
+    /// Without a hub of this user's, it is that of `newswire hub --emulate`, unless a state directory is configured.
+    ///
+    /// - Throws: ``Failure`` 78 when it cannot be read.
+    func ofBackend() throws -> (string: ConnectionString, isEmulated: Bool)? {
+        if let connection = try named() ?? local(.full) { return (connection, false) }
+        guard hubState == nil, let path = HubFiles.emulated(.full) else { return nil }
+        return (try read(path), true)
+    }
+
+    static let missing = Failure(
+        .badConfiguration,
+        "no connection string: there is no hub of yours on this machine and none was named",
+        hint: "start one with 'newswire hub', or put the string into a file and pass --connection-file PATH"
+    )
 
     func client(_ connection: ConnectionString, http: OutboundClient) throws -> HubClient {
         try HubClient(

@@ -68,7 +68,7 @@ import Testing
         let shown = try await BuiltProgram.run(["messages", "show", taken.id.text], environment: full)
         #expect(shown.output.contains("state     Canceled") && shown.output.contains("canceled  20"))
         let sent = try await BuiltProgram.run(["messages", "cancel", owed.id.text], environment: full)
-        #expect(sent.status == 1 && sent.errors.contains("cannot be taken back"))
+        #expect(sent.status == 1 && sent.errors.contains("cannot be cancelled"))
         let unknown = try await BuiltProgram.run(["messages", "cancel", "none"], environment: full)
         #expect(unknown.status == 1 && unknown.errors.contains("no scheduled message 'none'"))
 

@@ -4,19 +4,19 @@ import HubProtocol
 /// Changes of devices at the hub, and what the store knows of them.
 extension UserDevices {
     /// Changes a device at the hub, and notes before and after what it has become.
+    ///
+    /// `isKnown` is false if the store does not note yet that `given` means this device.
     func change(
         _ key: DeviceKey,
         from former: Device?,
         to wish: Device.Holder,
         alias given: GivenID? = nil,
+        isKnown: Bool = true,
         _ network: ClientNetwork,
         _ call: (HubClient) async throws(HubClientError) -> Void
     ) async throws {
         let at = timestamp
-        let isSettled = try await store.readDevices { table in
-            let hasAlias = try given.map { try table.hasAlias($0, user: wish.user, to: key) } ?? true
-            return hasAlias && former?.isSettled(wish) == true
-        }
+        let isSettled = isKnown && former?.isSettled(wish) == true
         if !isSettled {
             try await store.changeDevices { table in
                 try table.want(wish, of: key, at: at)

@@ -9,21 +9,18 @@ extension UserDevices {
     /// notifications. Whoever has learnt somebody's handle can take it in this way, and gets no notification by that:
     /// the handle leads to the device of its owner, who registers it again at the next start of the app.
     ///
-    /// To be called in the handle's turn, before the handle is registered for its new user.
+    /// To be called in the handle's turn, before the handle is registered for its new user. `others` are the devices of
+    /// other users with the handle, at most ``maximumOthers``, as they were at some time in this turn.
     ///
     /// - Throws: 503 while a registration for another user may still reach the hub; what the hub's failure means.
     func takeHandle(
         _ channel: PushChannel,
+        from others: [Device],
         for wish: Device.Holder,
         except key: DeviceKey,
         _ network: ClientNetwork
     ) async throws {
-        let handle = HandleDigest(channel)
-        // One more than may be merged, and the one that is registered now.
-        let limit = Self.maximumMerged + 2
-        let others = try await store.readDevices {
-            try $0.devices(with: handle, ofOthersThan: wish.user, limit: limit).filter { $0.key != key }
-        }
+        let others = others.filter { $0.key != key }
         for device in others.prefix(Self.maximumMerged) {
             try await turns.pass(device.key) { try await take(device.key, channel, wish, network) }
         }

@@ -10,21 +10,25 @@ extension UserDevices {
             throw BackendRefusal.badRequest("The member 'pushChannel' is missing.")
         }
         let key = DeviceKey.installation(installation.id)
-        let wish = Device.Holder(user: user.key, handle: HandleDigest(channel))
+        let handle = HandleDigest(channel)
+        let wish = Device.Holder(user: user.key, handle: handle)
         var tagged = installation
         tagged.tags.append(DeviceTags.tag(of: user))
         let wanted = tagged
-        try await handleTurns.pass(HandleDigest(channel)) {
+        try await handleTurns.pass(handle) {
             for _ in 0..<Self.maximumTries {
                 // Ids are no secrets: nobody whose device it is not holds its turn.
-                let former = try await store.readDevices { try $0.device(key) }
+                let (former, others) = try await store.readDevices { table in
+                    let others = try table.devices(with: handle, ofOthersThan: user.key, limit: Self.maximumOthers)
+                    return (try table.device(key), others)
+                }
                 if let former {
                     try checkOwner(former, wish)
                 } else {
                     try await checkChannel(of: installation.id, channel)
                 }
                 if former?.isHeld(by: user.key) != true { try await makeRoom(nil, user.key) }
-                try await takeHandle(channel, for: wish, except: key, network)
+                try await takeHandle(channel, from: others, for: wish, except: key, network)
                 let isDone = try await turns.pass(key) {
                     try await write(wanted, channel, wish, wasKnown: former != nil, network)
                 }

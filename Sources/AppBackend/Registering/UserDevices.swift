@@ -15,6 +15,9 @@ package struct UserDevices: Sendable {
     /// Registrations for one handle that a request merges at most, as many as the tutorials' server lists; each is one
     /// or two calls to the hub.
     static let maximumMerged = 100
+    /// Other users' registrations for one handle that are looked at: one more than may be merged, and the one that is
+    /// registered now.
+    static let maximumOthers = maximumMerged + 2
 
     let store: BackendStore
     let hub: HubClient
@@ -98,12 +101,15 @@ package struct UserDevices: Sendable {
         try await handleTurns.pass(handle) {
             var spare: RegistrationID?
             for _ in 0..<Self.maximumTries {
-                let found = try await find(given, wish)
+                let (found, others) = try await store.readDevices { table in
+                    let found = try table.find(given, user: user.key, handle: handle)
+                    return (found, try table.devices(with: handle, ofOthersThan: user.key, limit: Self.maximumOthers))
+                }
                 guard let id = try await target(of: found, given, wish, spare: &spare) else {
                     throw BackendRefusal.goneRegistration
                 }
                 let key = DeviceKey.registration(id)
-                try await takeHandle(wanted.channel, for: wish, except: key, network)
+                try await takeHandle(wanted.channel, from: others, for: wish, except: key, network)
                 let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
                 let isDone = try await turns.pass(key) {
                     try await write(registration, wish, given: given, spare: spare, network)
@@ -111,13 +117,6 @@ package struct UserDevices: Sendable {
                 if isDone { return }
             }
             throw BackendRefusal.busyDevice
-        }
-    }
-
-    private func find(_ given: GivenID, _ wish: Device.Holder) async throws -> DeviceFinding {
-        try await store.readDevices { table in
-            guard let handle = wish.handle else { return .nothing }
-            return try table.find(given, user: wish.user, handle: handle)
         }
     }
 
@@ -150,6 +149,11 @@ package struct UserDevices: Sendable {
     /// Removes registrations of a user for which there is no more room, the oldest first.
     func makeRoom(_ given: GivenID?, _ user: String) async throws {
         for _ in 0..<Self.maximumRemovals {
+            // Nearly always there is room, and nothing to write.
+            let hasRoom = try await store.readDevices {
+                try $0.hasRoom(for: given, user: user, maximumDevices: Self.maximumDevices)
+            }
+            if hasRoom { return }
             let excess = try await store.changeDevices { table in
                 try given.flatMap { try table.makeRoomForAlias($0, user: user) }
                     ?? table.excessDevice(of: user, limit: Self.maximumDevices)?.key
@@ -170,15 +174,21 @@ package struct UserDevices: Sendable {
         _ network: ClientNetwork
     ) async throws -> Bool {
         let key = DeviceKey.registration(registration.id)
+        guard let handle = wish.handle else { return false }
+        let (found, hasAlias) = try await store.readDevices { table in
+            let found = try table.find(given, user: wish.user, handle: handle)
+            return (found, try table.hasAlias(given, user: wish.user, to: key))
+        }
         let former: Device?
-        switch try await find(given, wish) {
+        switch found {
         case .device(let device) where device.key == key:
             if try await resolveDoubt(about: device, for: wish, registration.pushChannel) { return false }
             former = device
         case .alias where registration.id == spare: former = nil
         default: return false
         }
-        try await change(key, from: former, to: wish, alias: given, network) { hub throws(HubClientError) in
+        try await change(key, from: former, to: wish, alias: given, isKnown: hasAlias, network) {
+            hub throws(HubClientError) in
             try await hub.put(registration)
         }
         return true

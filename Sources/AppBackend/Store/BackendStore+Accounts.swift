@@ -91,7 +91,7 @@ extension BackendStore {
 
     /// The account with an id, unless its password has changed since it had this version.
     func account(_ id: Int64, version: Int64) async throws -> Account? {
-        try await read { db in try Self.account(id, version: version, in: db) }
+        try await readShortly { db in try Self.account(id, version: version, in: db) }
     }
 
     /// Every account, by name.
@@ -242,8 +242,10 @@ extension BackendStore {
 
     /// A condition on rows of `removedAccount`.
     static let hasDevices = """
-        EXISTS (SELECT 1 FROM device WHERE user = removedAccount.key)
-        OR EXISTS (SELECT 1 FROM device WHERE wantedUser = removedAccount.key)
+        (
+            EXISTS (SELECT 1 FROM device WHERE user = removedAccount.key)
+            OR EXISTS (SELECT 1 FROM device WHERE wantedUser = removedAccount.key)
+        )
         """
 
     static func account(_ id: Int64, version: Int64, in db: Database) throws -> Account? {

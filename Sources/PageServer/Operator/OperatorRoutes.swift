@@ -18,6 +18,7 @@ enum OperatorRoutes {
             page(.get, "/categories") { try await categories($0) },
             page(.get, "/publishers") { try await publishers($0) },
             page(.get, "/publishers/:name") { try await publisher($0) },
+            page(.get, "/publishers/:name/feed") { try await feed($0) },
             page(.get, "/send") { try await sendForm($0) },
             page(.post, "/send") { try await preview($0) },
             page(.post, "/send/confirmed") { try await send($0) },

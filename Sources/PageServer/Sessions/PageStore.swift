@@ -87,6 +87,9 @@ package final class PageStore: Sendable {
             )
         }
         migrator.registerMigration("operators", migrate: OperatorSchema.addTables)
+        migrator.registerMigration("languages") { db in
+            try db.execute(sql: "ALTER TABLE session ADD COLUMN language TEXT")
+        }
         return migrator
     }
 

@@ -169,7 +169,7 @@ struct HubServe: AsyncParsableCommand {
         let state =
             emulate
             ? try StateDirectory.locate(
-                role: "emulator",
+                role: HubFiles.emulatorRole,
                 override: stateOptions.state,
                 environment: ProcessInfo.processInfo.environment
             ) : try stateOptions.directory(settings)
