@@ -2,7 +2,7 @@
 """usage: .ci/check-links.py
 
 Checks what the pages of this repository refer to: files and anchors of links, Swift files that they name, and that docs/README.md lists every
-page. Checks that sections of docs/protocol.md that code cites exist, and that README.md is short."""
+page. Checks that sections that code cites exist, and that README.md is short."""
 
 import pathlib
 import re
@@ -10,10 +10,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README_LINES = 150
+# Pages that comments cite by section: "protocol §3.4, §3.5", also where a comment goes on in its next line.
+CITED = {"protocol": "docs/protocol.md", "feeds.md": "docs/feeds.md"}
+CITATION = re.compile(r"\b([\w.-]+)`? (§\d+(?:\.\d+)*(?:,\s+(?:///?\s+)?§\d+(?:\.\d+)*)*)")
 # Rows of the table in section 0, and headings.
 SECTION = re.compile(r"^(?:#+ |\| )(\d+(?:\.\d+)*) ", re.M)
-# "protocol §3.4, §3.5", also where a comment goes on in its next line.
-CITATION = re.compile(r"protocol (§\d+(?:\.\d+)*(?:,\s+(?:///?\s+)?§\d+(?:\.\d+)*)*)", re.I)
 
 problems = []
 
@@ -65,24 +66,27 @@ def check_page(page, swift_files):
             report(page, text.count("\n", 0, match.start()) + 1, f"there is no file '{match.group(1)}'")
 
 
-def check_citations(page):
-    sections = set(SECTION.findall(page.read_text()))
+def check_citations():
+    sections = {name: set(SECTION.findall((ROOT / page).read_text())) for name, page in CITED.items()}
     for folder in ("Sources", "Tests", "Fuzz", "Benchmarks"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix not in (".swift", ".py", ".h", ".c"):
                 continue
             text = path.read_text(errors="replace")
             for match in CITATION.finditer(text):
-                for section in re.findall(r"§(\d+(?:\.\d+)*)", match.group(1)):
-                    if section not in sections:
-                        report(path, text.count("\n", 0, match.start()) + 1, f"docs/protocol.md has no section {section}")
+                name, line = match.group(1).lower(), text.count("\n", 0, match.start()) + 1
+                if name.endswith(".md") and name not in CITED:
+                    report(path, line, f"'{match.group(1)}' is not a page that is cited by section")
+                for section in re.findall(r"§(\d+(?:\.\d+)*)", match.group(2)) if name in CITED else []:
+                    if section not in sections[name]:
+                        report(path, line, f"{CITED[name]} has no section {section}")
 
 
 pages = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("Benchmarks/*.md"), *ROOT.glob("feeds/**/*.md")])
 swift_files = ["/" + str(path.relative_to(ROOT)) for folder in ("Sources", "Tests", "Fuzz", ".ci") for path in (ROOT / folder).rglob("*.swift")]
 for page in pages:
     check_page(page, [*swift_files, "/Package.swift"])
-check_citations(ROOT / "docs/protocol.md")
+check_citations()
 
 contents = ROOT / "docs/README.md"
 listed = set(re.findall(r"\]\(([^)#]+)", contents.read_text()))

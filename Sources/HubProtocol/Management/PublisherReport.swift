@@ -55,7 +55,7 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         package static let refused = "refused"
 
         package let title: String
-        /// Of the feed.
+        /// The entry's date in the feed.
         package var date: String?
         /// When the publisher decided.
         package var judgedAt: String?

@@ -205,7 +205,7 @@ final class AgentStore: Sendable {
 
     // MARK: Access
 
-    /// GRDB rolls back when the calling task is cancelled; an unstructured task is not (swift-notes §3).
+    /// GRDB rolls back when the calling task is cancelled; an unstructured task is not.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(AgentStoreError) -> Value {
