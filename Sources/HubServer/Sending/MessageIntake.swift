@@ -91,7 +91,7 @@ struct MessageIntake {
         at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
-    ) throws -> (counts: RecipientCounts, outcomes: [PushOutcomeCount], effects: [HubEffect]) {
+    ) throws -> (counts: RecipientCounts, outcomes: [PushCounters.Outcome: Int], effects: [HubEffect]) {
         let message = incoming.message
         let targets = try targets(of: incoming, transaction, view)
         let record = try record(of: incoming, targets)
