@@ -9,6 +9,7 @@ import HubClient
 import HubProtocol
 import HubServer
 import OutboundHTTP
+import PageServer
 import Settings
 import SubscriberAgent
 
@@ -53,7 +54,11 @@ extension Failure {
         case let error as FeedChoiceError:
             self.init(.usage, "\(error)", hint: error.isFile ? "pass --local for a file of your own" : nil)
         case let error as AccountError: self.init(.usage, "\(error)")
-        case let error as BackendStoreError: self.init(.badConfiguration, "cannot use the app backend's file \(error)")
+        case let error as BackendStoreError:
+            let status: ExitStatus = error.isTemporary ? .tryLater : .badConfiguration
+            self.init(status, "cannot use the app backend's file \(error)")
+        case let error as PageStoreError:
+            self.init(error.isTemporary ? .tryLater : .badConfiguration, "cannot use the pages' file \(error)")
         case let error as FeedSearchError: self.init(.failed, TerminalText.safe("\(error)"))
         default: self.init(.failed, "\(error)")
         }
