@@ -105,6 +105,7 @@ package final class SubscriberAgent: Sendable {
             return .choiceStored(try await choose(choice, template, isListening: true))
         }
         defer { lock.close() }
+        configuration.directory.removeLeftovers()
         let desktop = notifying ? desktop(beside: handler) : nil
         let runner = HandlerRunner(
             handler: handler,

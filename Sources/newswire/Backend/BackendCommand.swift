@@ -92,6 +92,7 @@ struct BackendCommand: AsyncParsableCommand {
             )
         }
         defer { lock.close() }
+        state.removeLeftovers()
         let resolved = try connection.resolved(settings, BackendSettings.connection, hubState: stateOptions.state)
         let string = try resolved.sending()
         let listening = try listenConfiguration(settings, state)
