@@ -144,6 +144,17 @@ extension AgentStore {
         }
     }
 
+    func count(states: [InboxRecord.State]) async throws(AgentStoreError) -> Int {
+        try await read { database in
+            try Int.fetchOne(
+                database,
+                sql:
+                    "SELECT count(*) FROM inbox WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))",
+                arguments: [Self.text(states.map(\.rawValue))]
+            ) ?? 0
+        }
+    }
+
     // MARK: Statements
 
     static let unsettled = "state IN ('pending', 'started')"
