@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import Logging
 import NIOPosix
+import SQLiteFiles
 import ServiceLifecycle
 import Synchronization
 
@@ -13,6 +14,10 @@ final class Housekeeping: Service {
     static let rulesInterval = Duration.milliseconds(500)
     /// Looks at the rules between two notes of progress.
     static let looksPerProgress = 10
+    /// Looks at the rules between two attempts to write after a failure: `/readyz` follows the disk within two seconds.
+    static let looksPerRecovery = 4
+    /// Bytes that must be free before an attempt: without them the next message fails, and health would change to and fro.
+    static let roomToRecover = 4 * Message.maximumBytes
     /// Looks at the rules between two purges.
     static let looksPerPurge = 120
     /// Rows of the log that one transaction drops, so that senders wait little.
@@ -85,6 +90,7 @@ final class Housekeeping: Service {
             while (try? await Task.sleep(for: Self.rulesInterval)) != nil {
                 look += 1
                 await self.attempt { try await self.lookAtRules() }
+                if look % Self.looksPerRecovery == 0 { await self.attempt { try await self.recover() } }
                 if look % Self.looksPerProgress == 0 { await self.attempt { try await self.flushProgress() } }
                 guard look % Self.looksPerPurge == 0 else { continue }
                 await self.attempt { try await self.countGeneration() }
@@ -99,16 +105,25 @@ final class Housekeeping: Service {
     }
 
     /// Counts on in the database and then in the file beside it, so that older copies of the database can be told.
-    func countGeneration() async throws {
+    func countGeneration(requiringRoom room: Int = 0) async throws {
         let file = generationFile
         let pool = NIOThreadPool.singleton
         let inFile = try await pool.runIfActive { try file.read() }
         let next = try await writer.perform { transaction, _ in
+            try transaction.requireRoom(bytes: room)
             let next = GenerationFile.next(after: try transaction.generation(), inFile)
             try transaction.set(next)
             return (next, [])
         }
         try await pool.runIfActive { try file.write(next) }
+    }
+
+    /// Writes the file after a failure, so that the hub is ready again without a sender who tries.
+    func recover() async throws {
+        guard writer.failureReason != nil else { return }
+        // A small write may find room in the write-ahead log of a full disk.
+        if let space = DiskSpace(at: configuration.databasePath), space.available < Self.roomToRecover { return }
+        try await countGeneration(requiringRoom: Self.roomToRecover)
     }
 
     /// Does a piece of work that the next look does again if it fails.
