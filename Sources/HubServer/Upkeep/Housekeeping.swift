@@ -85,6 +85,7 @@ final class Housekeeping: Service {
     }
 
     func run() async throws {
+        if state.withLock({ $0.clock.behind }) != nil { noteStart() }
         await cancelWhenGracefulShutdown {
             var look = 0
             while (try? await Task.sleep(for: Self.rulesInterval)) != nil {
@@ -292,18 +293,35 @@ final class Housekeeping: Service {
     }
 
     private func note(_ verdict: ClockGuard.Verdict) {
-        guard verdict != .steady else { return state.withLock { $0.hasSaidSettling = false } }
-        guard isFirst(\.hasSaidSettling) else { return }
-        if case .jumped(let distance) = verdict {
+        switch verdict {
+        case .steady: state.withLock { $0.hasSaidSettling = false }
+        case .settling: noteStart()
+        case .jumped(let distance):
+            guard isFirst(\.hasSaidSettling) else { return }
             logger.warning(
                 "the clock has jumped; nothing expires until it has been steady for an hour",
                 metadata: ["clock.jump.seconds": "\(distance.components.seconds)"]
             )
-        } else {
+        }
+    }
+
+    /// Logs that the clock of this start cannot be trusted yet.
+    private func noteStart() {
+        guard isFirst(\.hasSaidSettling) else { return }
+        guard let behind = state.withLock({ $0.clock.behind }) else {
             logger.warning(
                 "the clock is far from where it was at the last stop; nothing expires until it has been steady for an hour"
             )
+            return
         }
+        // A machine without a battery for its clock, or one that was set back.
+        logger.warning(
+            "the clock is behind: the hub has run at a later time; nothing expires until it has been steady for an hour",
+            metadata: [
+                "clock.now": "\(ISODateTime.formatSeconds(configuration.now()))",
+                "clock.behind.seconds": "\(behind.components.seconds)",
+            ]
+        )
     }
 
     private func noteSize(_ messages: Int) {
