@@ -59,7 +59,7 @@ import Testing
     }
 
     /// Ten thousand agents that lose their hub at once, each with waits of its own.
-    @Test(arguments: [(45.0, 10.0, 20.0), (5, 5, 16)])
+    @Test(arguments: [(45.0, 10.0, 20.0), (5, 5, 20)])
     func `after an outage half of the agents are back soon, and never all at once`(
         outage: Double,
         median: Double,
