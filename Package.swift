@@ -203,7 +203,8 @@ let package = Package(
                 "CCommit", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
-                "PageServer", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "PageServer", "SQLiteFiles", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore,
+                .serviceLifecycle,
                 .unixSignals,
             ]
         ),

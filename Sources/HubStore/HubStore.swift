@@ -42,10 +42,14 @@ package final class HubStore: Sendable {
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.label = "hub"
+        let logPages = WriteAheadLog.pages(
+            onDiskOf: DiskSpace(at: URL(filePath: path).deletingLastPathComponent().path)
+        )
         configuration.prepareDatabase { db in
             SecretBox.register(secrets, in: db)
-            // 16 MiB: what is written again and again, as the indexes of registrations are, is moved a quarter as often.
-            try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = \(logPages)")
+            // Without a limit the file keeps the size of the largest commit.
+            try db.execute(sql: "PRAGMA journal_size_limit = \(logPages * WriteAheadLog.pageBytes)")
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
         pool = try DatabasePool(path: path, configuration: configuration)

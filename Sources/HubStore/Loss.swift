@@ -69,6 +69,18 @@ extension Transaction {
     }
 }
 
+// MARK: - Room
+
+extension Transaction {
+    /// Fails as a write does that finds no room for so many bytes, in a file whose size is limited.
+    package func requireRoom(bytes: Int) throws {
+        guard bytes > 0 else { return }
+        func pragma(_ name: String) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? 0 }
+        let pages = try pragma("max_page_count") - pragma("page_count") + pragma("freelist_count")
+        guard try pages >= bytes / pragma("page_size") else { throw DatabaseError(resultCode: .SQLITE_FULL) }
+    }
+}
+
 // MARK: - Reading
 
 extension HubStore {

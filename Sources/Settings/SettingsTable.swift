@@ -174,11 +174,16 @@ package enum AgentSettings {
     package static let handlerTimeout =
         Setting(.agent, "handler-timeout", .time(.seconds(1) ... .seconds(3_600)), .seconds(30))
         .summary("How long one try of a handler may take.")
+    package static let inboxSize = Setting(.agent, "inbox-size", .wholeNumber(100...1_000_000), 10_000)
+        .summary(
+            "How many messages the inbox keeps that are done with, in at most 64 MiB; the oldest go first. As many may wait for a handler before the agent stops reading, and the hub keeps the rest."
+        )
     package static let logLevel =
         Setting(.agent, "log-level", .word, LogLevel.warning, sharedVariable: SharedVariable.logLevel)
         .summary("The least level that is logged.")
 
-    static let entries = connection.entries + [exec.entry, notify.entry, handlerTimeout.entry, logLevel.entry]
+    static let entries =
+        connection.entries + [exec.entry, notify.entry, handlerTimeout.entry, inboxSize.entry, logLevel.entry]
 }
 
 /// Settings by which a client finds its hub; the same for senders and listeners.

@@ -22,8 +22,12 @@ package struct AgentConfiguration: Sendable {
     package var hub: HubName?
     /// Over the stored answer; `false` without either.
     package var allowsPlainHTTP: Bool?
+    /// Rows that the inbox keeps when they are done with, and rows that may wait for a handler.
+    package var inboxSize = AgentConfiguration.standardInboxSize
     /// Our own environment, of which handlers get a part.
     package var variables: [String: String]
+
+    package static let standardInboxSize = 10_000
 
     package init(
         directory: StateDirectory,

@@ -38,7 +38,7 @@ package final class BackendStore: Sendable {
         } catch let error as BackendStoreError {
             throw error
         } catch let error as DatabaseError {
-            throw BackendStoreError(reason: "'\(path)': \(error.reason)")
+            throw BackendStoreError(error, path: path)
         } catch {
             throw BackendStoreError(reason: "'\(path)': \(error)")
         }
@@ -90,6 +90,16 @@ package final class BackendStore: Sendable {
 /// Why the app backend's database cannot be used.
 package struct BackendStoreError: Error, Sendable, CustomStringConvertible {
     package let description: String
+    /// True if waiting can help: a full disk, a file held by another process.
+    package let isTemporary: Bool
 
-    init(reason: String) { description = reason }
+    init(reason: String) {
+        description = reason
+        isTemporary = false
+    }
+
+    init(_ error: DatabaseError, path: String) {
+        description = "'\(path)': \(error.reason)"
+        isTemporary = error.isTemporary
+    }
 }

@@ -47,7 +47,7 @@ package enum HostFile {
         var staged: [(temporary: String, path: String)] = []
         do throws(HostError) {
             for file in files {
-                let temporary = "\(file.path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+                let temporary = TemporaryFile.name(for: file.path)
                 let descriptor = try Descriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
                 staged.append((temporary, file.path))
                 try write(Array(file.text.utf8), to: descriptor, path: file.path, permissions: file.permissions)

@@ -66,6 +66,9 @@ package struct ConnectionString: Sendable, Equatable, CustomStringConvertible {
         return "http://\(parsed.authority)"
     }
 
+    /// True if only programs of the same machine can use the endpoint.
+    package var isLoopback: Bool { parsed.isLoopback }
+
     private enum Part: String, CaseIterable {
         case endpoint = "Endpoint"
         case keyName = "SharedAccessKeyName"

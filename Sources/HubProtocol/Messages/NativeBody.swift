@@ -21,7 +21,15 @@ enum NativeBody {
         guard !bytes.isEmpty else {
             throw .badRequest("The message has no body; format '\(format)' wants \(wanted(format)).")
         }
-        if format == .windows, headers[WindowsHeader.type]?.lowercased() == WindowsHeader.raw { return bytes }
+        if format == .windows, headers[WindowsHeader.type]?.lowercased() == WindowsHeader.raw {
+            // WNS refuses it later, when no sender is there to be told.
+            guard !type.isXML else {
+                throw .badRequest(
+                    "X-WNS-Type is wns/raw but the content type is '\(type.name.excerpt)': send application/octet-stream, or name the kind of the document in X-WNS-Type."
+                )
+            }
+            return bytes
+        }
         let text = try BodyText.utf8(bytes, charset: type.charset, called: "The body")
         switch format {
         case .windows: try checkWindows(text, &headers)

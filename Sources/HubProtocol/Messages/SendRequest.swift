@@ -64,7 +64,17 @@ package struct SendRequest: Sendable, Equatable {
             format == .template
             ? try BodyText.utf8(content, charset: type.charset, called: "The message")
             : try NativeBody.read(content, type: type, format: format, headers: &forwarded)
-        message = try Message(format: format, audience: audience, headers: forwarded, body: content)
+        do throws(ProtocolError) {
+            message = try Message(format: format, audience: audience, headers: forwarded, body: content)
+        } catch {
+            guard fields[HeaderName.format]?.isEmpty ?? true else { throw error }
+            // The sender of a native notification would not understand what its body has to do with templates.
+            throw ProtocolError(
+                status: error.status,
+                code: error.code,
+                detail: "\(HeaderName.format) is missing, and the body is not a template message: \(error.detail)"
+            )
+        }
         // A time of day that is not clear must not make a repeat differ.
         let hashed =
             forwarded.isEmpty ? forwarded : try ForwardedHeaders(of: headers, format: format, now: .distantPast)

@@ -225,7 +225,8 @@ extension RegistrationReader {
             name: fields.text(.templateName, &problems) ?? "",
             body: body ?? "",
             headers: type.headerField.map { headers($0, &problems) } ?? [:],
-            expiry: isApple ? fields.text(.expiry, &problems) : nil,
+            // Serialisers that cannot leave an element out write an empty one.
+            expiry: isApple ? fields.text(.expiry, &problems).flatMap { $0.isEmpty ? nil : $0 } : nil,
             priority: isApple ? fields.text(.priority, &problems) : nil,
             messageType: type.platform == .baidu ? fields.text(.messageType, &problems) : nil
         )

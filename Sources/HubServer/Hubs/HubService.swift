@@ -270,7 +270,8 @@ package final class HubService: Sendable {
     ///
     /// - Parameters:
     ///   - applications: Served on the same port.
-    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop.
+    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop, after which the process ends. The threads are left to its
+    ///     end then: Hummingbird's server does not wait for the task that stops it, which may still ask an event loop.
     ///   - watchdog: Is told again and again that the hub works, as long as it does.
     ///   - onRunning: Called with the port when connections are accepted.
     ///   - onKeysChanged: Called with the port when a connection string is another one than before.
@@ -308,10 +309,10 @@ package final class HubService: Sendable {
         do {
             try await ServiceGroup(configuration: group).runStoppingWhenCancelled()
         } catch {
-            try await close()
+            try await close(endsProcess: stopsOnSignals)
             throw HubListenError(error) ?? error
         }
-        try await close()
+        try await close(endsProcess: stopsOnSignals)
     }
 
     /// What serves requests on the hub's port, once it is run.
@@ -355,8 +356,8 @@ package final class HubService: Sendable {
         )
     }
 
-    private func close() async throws {
-        try await group.shutdownGracefully()
+    private func close(endsProcess: Bool) async throws {
+        if !endsProcess { try await group.shutdownGracefully() }
         try store.close()
     }
 

@@ -14,9 +14,9 @@ final class AgentStore: Sendable {
     /// All count rows, and none uses the clock: a wrong clock at boot must not delete news.
     struct Bounds: Sendable {
         /// Rows waiting for a handler before the agent stops reading its stream; the hub's log holds the rest.
-        var unsettled = 10_000
+        var unsettled = AgentConfiguration.standardInboxSize
         /// Settled rows kept to be looked at.
-        var settled = 10_000
+        var settled = AgentConfiguration.standardInboxSize
         /// Bytes of bodies in these.
         var settledBytes = 64 * 1_048_576
         /// Marks of rows that came, by which repeats are known, also after the row itself has gone.

@@ -93,6 +93,7 @@ struct BackendCommand: AsyncParsableCommand {
             )
         }
         defer { lock.close() }
+        state.removeLeftovers()
         let resolved = try connection.resolved(settings, BackendSettings.connection, hubState: stateOptions.state)
         guard let (string, isEmulated) = try resolved.ofBackend() else { throw HubConnection.missing }
         if isEmulated { Console.notice("the hub is that of 'newswire hub --emulate'") }

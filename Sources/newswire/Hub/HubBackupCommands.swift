@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import HostSystem
 import HubServer
+import SQLiteFiles
 import Settings
 
 struct HubBackupCommand: AsyncParsableCommand {
@@ -138,13 +139,24 @@ struct HubRestoreCommand: AsyncParsableCommand {
             )
         }
         Console.notice("the hub's database is now the one of '\(file)'")
-        if let former { Console.notice("the former one is kept in '\(former)'") }
+        FormerDatabases(of: database).say(former)
     }
 
     private func sayAccountsStay(_ file: String, _ state: StateDirectory) {
         guard HostFile.exists(state.file(HubFiles.backend)) else { return }
         let copy = HubFiles.backendCopy(beside: file)
         Console.notice("users of the app backend stay as they are: there is no '\(copy)'")
+    }
+}
+
+extension FormerDatabases {
+    /// Reports where a restore has kept the former database, and removes the oldest ones.
+    fileprivate func say(_ former: String?) {
+        guard let former else { return }
+        Console.notice("the former one is kept in '\(former)'")
+        for path in removeOldest() {
+            Console.notice("removed '\(path)': restores keep the last \(Self.kept) former databases")
+        }
     }
 }
 
@@ -185,7 +197,7 @@ private struct AccountsRestore {
             )
         }
         Console.notice("the app backend's database is now the one of '\(copy)'")
-        if let former { Console.notice("the former one is kept in '\(former)'") }
+        FormerDatabases(of: database).say(former)
         sayTokensAreGone()
     }
 

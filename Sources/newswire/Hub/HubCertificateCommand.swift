@@ -103,6 +103,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
         for command in commands {
             Console.print("")
             Console.print("# \(command.client)\(command.note.map { ": \($0)" } ?? "")")
+            if let error = command.errorWithout { Console.print("# without it: \(error)") }
             for line in command.lines { Console.print(line) }
         }
     }

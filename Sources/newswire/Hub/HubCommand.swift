@@ -186,6 +186,7 @@ struct HubServe: AsyncParsableCommand {
             throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
         }
         defer { lock.close() }
+        state.removeLeftovers()
         var configuration = try hubConfiguration(settings, state)
         configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
             .provisions(of: settings.hubs)

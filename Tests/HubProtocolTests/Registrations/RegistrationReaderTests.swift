@@ -74,6 +74,17 @@ import Testing
                 + "<ApnsHeader><Header>apns-priority</Header><Value>5</Value></ApnsHeader></ApnsHeaders>"
         ),
         Sent(
+            client: "a serialiser that writes empty elements",
+            body: #"""
+                <entry \#(atom)><content type="application/xml"><AppleTemplateRegistrationDescription \#(sb) \#(instance)>\#
+                <Tags/><DeviceToken>62BC</DeviceToken><BodyTemplate><![CDATA[{"aps":{}}]]></BodyTemplate>\#
+                <Expiry></Expiry></AppleTemplateRegistrationDescription></content></entry>
+                """#,
+            root: "AppleTemplateRegistrationDescription",
+            rest: #"<DeviceToken>62BC</DeviceToken><BodyTemplate><![CDATA[{"aps":{}}]]></BodyTemplate>"#
+                + #"<Expiry i:nil="true"/><ApnsHeaders/>"#
+        ),
+        Sent(
             client: "JavaScript, browser: auth before key",
             body: #"""
                 <entry \#(atom)><content type="application/xml"><BrowserRegistrationDescription \#(sb) \#(instance)>\#

@@ -139,8 +139,8 @@ import Testing
             "Expiry 'soon' is neither an expression, nor a date-time, nor 0"
         ),
         (
-            "AppleTemplateRegistrationDescription", "\(apple)<Expiry/>",
-            "Expiry '' is neither an expression, nor a date-time, nor 0"
+            "AppleTemplateRegistrationDescription", "\(apple)<Expiry> </Expiry>",
+            "Expiry ' ' is neither an expression, nor a date-time, nor 0"
         ),
         ("AppleTemplateRegistrationDescription", "\(apple)<Expiry>$(</Expiry>", "Expiry: a property name"),
         (
