@@ -128,7 +128,7 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
     )
     var category: String?
 
-    @Option(help: ArgumentHelp("Show a first reading as if this many of its entries were announced.", valueName: "N|all"))
+    @Option(help: ArgumentHelp("Show a first reading as if N of its entries were announced.", valueName: "N|all"))
     var announceExisting = ExistingEntries.none
 
     @Option(PublisherSettings.cap)
