@@ -98,7 +98,7 @@ package struct FeedAddress: Hashable, Sendable {
         }
         guard !host.isEmpty else { throw FeedAddressError("names no host") }
         guard port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), port.isEmpty || UInt16(port) != nil else {
-            throw FeedAddressError("has a port that is no number up to 65535")
+            throw FeedAddressError("has a port that is not a number up to 65535")
         }
     }
 }

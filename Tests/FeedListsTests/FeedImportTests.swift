@@ -126,10 +126,10 @@ struct FeedImportTests {
 
     @Test(arguments: [
         ("<outline text='x' xmlUrl='file:///etc/passwd'/>", "is a file"),
-        ("<outline text='x' xmlUrl='http://127.0.0.1/f'/>", "is of a private network"),
-        ("<outline text='x' xmlUrl='http://[::1]:80/f'/>", "is of a private network"),
-        ("<outline text='x' xmlUrl='http://localhost/f'/>", "is of a private network"),
-        ("<outline text='x' xmlUrl='https://nas.local./f'/>", "is of a private network"),
+        ("<outline text='x' xmlUrl='http://127.0.0.1/f'/>", "is in a private network"),
+        ("<outline text='x' xmlUrl='http://[::1]:80/f'/>", "is in a private network"),
+        ("<outline text='x' xmlUrl='http://localhost/f'/>", "is in a private network"),
+        ("<outline text='x' xmlUrl='https://nas.local./f'/>", "is in a private network"),
         ("<outline text='x' xmlUrl='ftp://a.example/'/>", "has the scheme 'ftp'"),
         ("<outline text='x' xmlUrl='a b'/>", "holds a space"),
         ("<outline text='x'/>", "has no 'xmlUrl'"),

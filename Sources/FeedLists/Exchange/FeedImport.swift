@@ -82,7 +82,7 @@ package struct FeedImport: Sendable {
         }
         let name = outline[.text] ?? outline[.title] ?? ""
         guard !outline.children.isEmpty || OutlineKeys.category(of: outline) != nil else {
-            return refuse(outline, "is no feed: it has no 'xmlUrl'")
+            return refuse(outline, "is not a feed: it has no 'xmlUrl'")
         }
         guard !outline.isNamelessFolder else {
             // Its feeds belong to the folder around it, else to `--category`.
@@ -171,7 +171,7 @@ package struct FeedImport: Sendable {
         do throws(FeedAddressError) {
             let parsed = try FeedAddress(parsing: OutlineKeys.text(all, "url") ?? "", allowsFile: true)
             guard !parsed.isFile, AddressPolicy.publicOnly.allowsByName(parsed.bareHost) else {
-                return refuse(outline, "is \(parsed.isFile ? "a file" : "of a private network"): \(Self.byHand)")
+                return refuse(outline, "is \(parsed.isFile ? "a file" : "in a private network"): \(Self.byHand)")
             }
             if let place = places[parsed.comparable] {
                 report.skipped.append(FeedImportReport.Skipped(url: parsed.display, place: place))
@@ -198,7 +198,7 @@ package struct FeedImport: Sendable {
 
     /// Characters of an address or name, in reports.
     private static let shownCharacters = 200
-    private static let byHand = "put it into a list by hand, with 'local: true'"
+    private static let byHand = "add it to a list by hand, with 'local: true'"
 
     /// The innermost name of the first path of `/News/World,Politics`.
     private static func category(named attribute: String?) -> Tag? {

@@ -64,7 +64,7 @@ package struct FeedListFolder: Sendable {
             let old = texts.first { $0.file == text.file }
             let now = HostFile.exists(text.file) ? try? FeedLists.contents(text.file).get() : nil
             guard now == old?.text, old != nil || !HostFile.exists(text.file) else {
-                throw FeedListsError(text.file, "was changed by somebody else meanwhile; run this again")
+                throw FeedListsError(text.file, "was changed in the meantime; run this again")
             }
             // A link stays one: what it leads to is replaced.
             let path = old == nil ? text.file : URL(filePath: text.file).resolvingSymlinksInPath().path

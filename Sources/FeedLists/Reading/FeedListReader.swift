@@ -62,7 +62,7 @@ struct FeedListReader {
             }
             return tag
         } catch {
-            problem(node, "category '\(text)' is no tag: \(error.detail)")
+            problem(node, "'\(text)' is not a valid category: \(error.detail)")
             return nil
         }
     }
@@ -181,7 +181,7 @@ struct FeedListReader {
         guard let mapping = node.mapping else { return problem(node, "'opml' must be names with texts") }
         for (key, value) in mapping {
             let name = key.scalar?.string ?? ""
-            if OPMLName(parsing: name) == nil { problem(key, "'opml': '\(name)' is no name of an attribute") }
+            if OPMLName(parsing: name) == nil { problem(key, "'opml': '\(name)' is not a valid attribute name") }
             if value.scalar == nil { problem(value, "'opml': '\(name)' must be a text") }
         }
     }
