@@ -17,6 +17,7 @@ extension PageServer {
             let hub = hub(name)
             // A hub that was deleted took what its readers had registered with it.
             guard hub != nil || !service.has(name) else { continue }
+            if hub != nil { try await noteIdentity(of: name) }
             let registrar = try hub.map { ReaderRegistrar(hub: $0, backend: try backend(of: $0)) }
             for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
                 try await registrar?.remove(session)

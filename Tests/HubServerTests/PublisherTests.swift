@@ -148,7 +148,7 @@ struct PublisherTests {
             try await put(hub, "a", Self.report(), expecting: 200)
             hub.clock.advance(by: 90)
             let metrics = try await hub.metrics()
-            let labels = "{hub=\"news\",publisher=\"a\"}"
+            let labels = "{hub=\"news\",publisher=\"a\",schedule=\"watch\"}"
             #expect(metrics["newswire_publisher_last_report_seconds\(labels)"] == 90)
             #expect(metrics["newswire_publisher_reported_feeds\(labels)"] == 2)
             #expect(metrics["newswire_publisher_reported_failed_feeds\(labels)"] == 1)

@@ -1,3 +1,4 @@
+import GRDB
 import HubClient
 import HubProtocol
 import Testing
@@ -63,6 +64,18 @@ struct LanguageTests {
             let installation = try #require(try await hub.client.installation(try InstallationID(id)))
             let language = try LanguageName("French")
             #expect(installation.templates[AgentTemplate.name]?.body == AgentTemplate.body(in: language))
+            // Of a browser that subscribes, and after another choice of categories.
+            let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+            let subscription =
+                #"{"endpoint":"https://push.example/1","keys":{"p256dh":"\#(key)","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}"#
+            let put = try await hub.send("PUT", "/-/news/push", cookie: cookie, form: subscription)
+            #expect(put.status == 204)
+            #expect(try await choose("French") == 303)
+            let name = try await hub.store.read {
+                try String.fetchOne($0, sql: "SELECT browser FROM session WHERE browser <> ''")
+            }
+            let browser = try await hub.client.installation(try InstallationID(try #require(name)))
+            #expect(browser?.templates[BrowserTemplate.name]?.body == BrowserTemplate.body(in: language))
             #expect(try await choose("Klingon") == 400)
             #expect(try await page().contains("Feu dans le port"))
             #expect(try await choose("") == 303)

@@ -39,6 +39,7 @@ struct PageTemplateTests {
             chosen: [hostile],
             user: hostile,
             text: hostile,
+            isSecure: true,
             mayNotifyOthers: false
         )
         reader.send = send
@@ -171,7 +172,10 @@ struct PageTemplateTests {
             page.offer(spoken, chosen: chosen)
             return try PageTemplates().render(page)
         }
-        #expect(try !page([:]).contains(#"name="language""#))
+        for spoken in [[:], ["World": [french]]] {
+            let html = try page(spoken)
+            #expect(!html.contains(#"name="language""#) && !html.contains("<small"))
+        }
         let equal = try page(["World": [french, other], "Sports": [other, french]])
         #expect(equal.contains(#"<option value="FRENCH" lang="fr">français</option>"#))
         #expect(equal.contains(#"<option value="x_1">x_1</option>"#) && !equal.contains("<small"))

@@ -20,6 +20,14 @@ extension HubService {
         return hub.record.name
     }
 
+    /// When a hub was made, which tells it from an earlier one of its name; `nil` for one that was deleted meanwhile.
+    ///
+    /// It throws a `DatabaseError`.
+    package func createdAt(_ name: HubName) async throws -> Timestamp? {
+        guard let hub = try? directory.hub(named: name.text) else { return nil }
+        return try await hub.publicFeeds.createdAt(hub)
+    }
+
     /// True for a hub that is there, disabled or not.
     package func has(_ name: HubName) -> Bool { (try? directory.hub(named: name.text)) != nil }
 

@@ -146,6 +146,9 @@ actor TagFeeds {
         return spellings[tag]
     }
 
+    /// When the hub was made.
+    func createdAt(_ hub: Hub) async throws -> Timestamp? { try await identity(of: hub)?.createdAt }
+
     private func identity(of hub: Hub) async throws -> StoredHub? {
         if let identity { return identity }
         identity = try await hub.store.hub(id: hub.record.id)

@@ -122,7 +122,7 @@ extension OperatorRoutes {
             "What operators did",
             ["Time", "Session", "Action", "Detail", "Outcome", "Network"],
             rows,
-            empty: "There is nothing."
+            empty: "No action has been recorded."
         )
         page.sections = [OperatorSection("What operators did on these pages", table: table)]
         if actions.count == shownActions, let last = actions.last {

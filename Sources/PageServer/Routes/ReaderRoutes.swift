@@ -107,9 +107,14 @@ enum ReaderRoutes {
                 throw PageRefusal(.badRequest, request.frame, "There is no such category", error.detail)
             }
         }
-        // The session reads for everybody; a tag of one person would bring that person's messages.
-        guard categories.allSatisfy({ PublicAudience.isPublic($0, request.pages.reservedTags) }),
-            categories.count <= ReaderChoice.maximumCategories
+        // A tag of one person would bring that person's messages, and another one those to a group that is not announced.
+        let known = try await request.hub.categories().compactMap { try? Tag($0) }
+        let spellings = (known + (visitor?.session.choice.categories ?? [])).map { ($0, $0) }
+        let choosable = Dictionary(spellings) { first, _ in first }
+        guard
+            categories.allSatisfy({
+                PublicAudience.isPublic($0, request.pages.reservedTags) && choosable[$0] != nil
+            }), categories.count <= ReaderChoice.maximumCategories
         else {
             throw PageRefusal(
                 .badRequest,
@@ -119,7 +124,7 @@ enum ReaderRoutes {
             )
         }
         let choice = ReaderChoice(
-            categories: categories,
+            categories: Set(categories.compactMap { choosable[$0] }).sorted { $0.text < $1.text },
             language: try await language(form, before: visitor?.session.choice.language, request)
         )
         if var visitor {

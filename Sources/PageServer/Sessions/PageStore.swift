@@ -90,6 +90,11 @@ package final class PageStore: Sendable {
         migrator.registerMigration("languages") { db in
             try db.execute(sql: "ALTER TABLE session ADD COLUMN language TEXT")
         }
+        migrator.registerMigration("identities of hubs") { db in
+            try db.execute(
+                sql: "CREATE TABLE hubIdentity (hub TEXT PRIMARY KEY, createdAt INTEGER NOT NULL) STRICT, WITHOUT ROWID"
+            )
+        }
         return migrator
     }
 

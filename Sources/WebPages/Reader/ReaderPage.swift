@@ -106,9 +106,10 @@ package struct ReaderPage: WebPage {
         if let chosen { all.insert(chosen) }
         let sorted = all.sorted { $0.text.lowercased() < $1.text.lowercased() }
         languages = sorted.prefix(Self.maximumLanguages).map { Language($0, isChosen: $0 == chosen) }
-        hasLanguages = !languages.isEmpty
+        // A hub of one language offers no choice.
+        hasLanguages = languages.count > 1 || chosen != nil
         language = chosen.map { Language($0, isChosen: true) }
-        guard Set(categories.map { Set(spoken[$0.name] ?? []) }).count > 1 else { return }
+        guard languages.count > 1, Set(categories.map { Set(spoken[$0.name] ?? []) }).count > 1 else { return }
         for index in categories.indices {
             let names = (spoken[categories[index].name] ?? []).prefix(Self.maximumLanguages)
             categories[index].spoken = names.map { LanguageLabel($0) }
