@@ -3,7 +3,7 @@ import HubClient
 import HubProtocol
 import Hummingbird
 
-/// What became of a notification on one platform, as far as its sender may learn: never how many devices there are.
+/// The result of a notification on one platform, for its sender: never the number of devices.
 struct PlatformResult: Sendable, Equatable {
     enum Outcome: Sendable, Equatable {
         /// The hub has it, for whatever devices there are.

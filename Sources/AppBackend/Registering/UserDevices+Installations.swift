@@ -4,7 +4,7 @@ import HubProtocol
 extension UserDevices {
     /// Registers an installation for a user.
     ///
-    /// - Throws: 409 for an id of another device; what the hub's failure means.
+    /// - Throws: A ``BackendRefusal``: 409 for an id of another device; 502 or 503 for a failure of the hub.
     func put(_ installation: Installation, for user: UserName, from network: ClientNetwork) async throws {
         guard let channel = installation.pushChannel else {
             throw BackendRefusal.badRequest("The member 'pushChannel' is missing.")
@@ -17,7 +17,7 @@ extension UserDevices {
         let wanted = tagged
         try await handleTurns.pass(handle) {
             for _ in 0..<Self.maximumTries {
-                // Ids are no secrets: nobody whose device it is not holds its turn.
+                // Ids are not secrets: other users must not be able to hold the device's turn.
                 let (former, others) = try await store.readDevices { table in
                     let others = try table.devices(with: handle, ofOthersThan: user.key, limit: Self.maximumOthers)
                     return (try table.device(key), others)
@@ -40,7 +40,7 @@ extension UserDevices {
 
     /// Writes an installation to the hub while nobody else changes it.
     ///
-    /// - Returns: `false` if its owner must be checked once more.
+    /// - Returns: False if its owner must be checked once more.
     private func write(
         _ installation: Installation,
         _ channel: PushChannel,
@@ -88,7 +88,9 @@ extension UserDevices {
         if found?.hasSameChannel == false { throw .foreignInstallation }
     }
 
-    /// Deletes an installation of a user; one that is none of the user's stays, and looks the same.
+    /// Deletes an installation of a user.
+    ///
+    /// An installation of another user is left alone, and the client cannot tell the difference.
     func delete(_ id: InstallationID, for user: UserName) async throws {
         try await remove(.installation(id), of: user.key)
     }

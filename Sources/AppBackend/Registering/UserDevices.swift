@@ -7,15 +7,15 @@ package struct UserDevices: Sendable {
     static let maximumDevices = 1_000
     /// Ids of one user that were given out and not used.
     static let maximumReserved = 50
-    /// Times that a request looks for its registration, which another request may have changed.
+    /// Attempts of a request to find its registration, which another request may change meanwhile.
     static let maximumTries = 4
-    /// Registrations that make room for one new one at most; each is a call to the hub.
+    /// Largest number of registrations that are deleted to make room for a new one; each is a call to the hub.
     private static let maximumRemovals = 4
 
-    /// Registrations for one handle that a request merges at most, as many as the tutorials' server lists; each is one
-    /// or two calls to the hub.
+    /// Largest number of registrations for one handle that a request merges, as many as the tutorials' server lists; each is
+    /// one or two calls to the hub.
     static let maximumMerged = 100
-    /// Other users' registrations for one handle that are looked at: one more than may be merged, and the one that is
+    /// Largest number of other users' devices with one handle that are read: one more than may be merged, and the one that is
     /// registered now.
     static let maximumOthers = maximumMerged + 2
 
@@ -24,7 +24,7 @@ package struct UserDevices: Sendable {
     let tags: DeviceTags
     let maximumTags: Int
     let audit: AuditLog
-    /// Turns of the hub's ids; who holds one does not wait for another one, nor for a handle's.
+    /// Turns of the hub's ids; a request that holds one does not wait for another one, nor for a handle's.
     let turns = DeviceTurns<DeviceKey>()
     /// Turns of push handles, taken before those of ids.
     let handleTurns = DeviceTurns<HandleDigest>()
@@ -69,7 +69,7 @@ package struct UserDevices: Sendable {
         return id
     }
 
-    /// True unless the hub has lost the registration, which may have expired.
+    /// False if the hub does not have the registration any more: it may have expired.
     private func isThere(_ id: RegistrationID, _ device: Device) async throws -> Bool {
         guard device.isRegistered else { return true }
         do throws(HubClientError) {
@@ -86,8 +86,8 @@ package struct UserDevices: Sendable {
 
     /// Registers a device for a user under the id that it has stored.
     ///
-    /// - Throws: 410 for an id that is none of the user's and of another handle, the first time; 400 for what breaks the
-    ///   hub's rules; what the hub's failure means.
+    /// - Throws: A ``BackendRefusal``: 410, the first time, for an id that is neither the user's nor of this handle; 400 for a
+    ///   registration that breaks the hub's rules; 502 or 503 for a failure of the hub.
     func put(
         _ wanted: WantedRegistration,
         given: GivenID,
@@ -120,7 +120,7 @@ package struct UserDevices: Sendable {
         }
     }
 
-    /// The hub's id for what a device means; `nil` if the device is refused this time, which is noted.
+    /// The hub's id of the registration that a device means; `nil` if the device is refused this time, which is noted.
     private func target(
         of found: DeviceFinding,
         _ given: GivenID,
@@ -146,10 +146,10 @@ package struct UserDevices: Sendable {
         }
     }
 
-    /// Removes registrations of a user for which there is no more room, the oldest first.
+    /// Deletes a user's oldest devices until there is room for another one.
     func makeRoom(_ given: GivenID?, _ user: String) async throws {
         for _ in 0..<Self.maximumRemovals {
-            // Nearly always there is room, and nothing to write.
+            // There nearly always is, and a read costs less than a write.
             let hasRoom = try await store.readDevices {
                 try $0.hasRoom(for: given, user: user, maximumDevices: Self.maximumDevices)
             }
@@ -165,7 +165,7 @@ package struct UserDevices: Sendable {
 
     /// Writes a registration to the hub while nobody else changes it.
     ///
-    /// - Returns: `false` if it is not the one that is meant any more.
+    /// - Returns: False if the id means another registration by now.
     private func write(
         _ registration: Registration,
         _ wish: Device.Holder,
@@ -194,7 +194,9 @@ package struct UserDevices: Sendable {
         return true
     }
 
-    /// Deletes the registration that a user means by an id; one that is none of the user's stays, and looks the same.
+    /// Deletes the registration that a user means by an id.
+    ///
+    /// A registration of another user is left alone, and the client cannot tell the difference.
     func delete(given: GivenID, for user: UserName) async throws {
         guard let device = try await store.readDevices({ try $0.own(given, user: user.key) }) else { return }
         try await remove(device.key, of: user.key)

@@ -10,7 +10,8 @@ extension BackendStore {
     /// with the password: a sign-in that was proven under another version is void. Ids are never used again, so that
     /// nothing remembered of a removed account fits a new one. An account with `issuer` and `subject` is that of a
     /// ``ForeignIdentity``: its password is empty and never asked for. `roles` has a line feed between two.
-    /// `removedAccount` keeps names from being taken over by somebody else (``Accounts/nameRetention``). A row of `audit` stands for `count` equal events from `at` to `lastAt`.
+    /// `removedAccount` keeps names from being given to another user (``Accounts/nameRetention``). A row of `audit` counts
+    /// `count` equal events from `at` to `lastAt`.
     static func createAccounts(_ db: Database) throws {
         try db.execute(
             sql: """

@@ -5,7 +5,7 @@ import SQLiteFiles
 /// The registration that a stored id means, for one user and handle.
 enum DeviceFinding: Sendable, Equatable {
     case device(Device)
-    /// The user has presented the id before and was refused: from now on it stands for a registration of theirs.
+    /// The user has presented the id before and was refused: from now on it means one of their registrations.
     case alias
     /// Unknown, gone, or of another device.
     case nothing
@@ -32,7 +32,7 @@ extension DeviceTable {
         return isAlias ? .alias : .nothing
     }
 
-    /// The registration of a user that an id stands for.
+    /// The registration that a user means by an id.
     func own(_ given: GivenID, user: String) throws -> Device? {
         try own(given, user: user, among: linked(given, user: user))
     }
@@ -100,7 +100,7 @@ extension DeviceTable {
         )
     }
 
-    /// Makes an id of a user's stand for a registration, and nobody else's.
+    /// Notes that a user means a registration by an id, and that no other user does.
     func setAlias(_ given: GivenID, user: String, to key: DeviceKey, at: Timestamp) throws {
         try execute("DELETE FROM deviceAlias WHERE target = ? AND user <> ?", [key.id, user])
         guard key != given.key else { return }
@@ -113,7 +113,7 @@ extension DeviceTable {
         )
     }
 
-    /// True if the id is the registration's own, or stands for it for this user.
+    /// True if the id is the registration's own, or the user means it by the id.
     func hasAlias(_ given: GivenID, user: String, to key: DeviceKey) throws -> Bool {
         if key == given.key { return true }
         let sql = "SELECT EXISTS (SELECT 1 FROM deviceAlias WHERE user = ? AND given = ? AND target = ?)"

@@ -23,7 +23,7 @@ final class SharedTransactions: Sendable {
     typealias Body = @Sendable (Database) throws -> [Answer]
 
     private struct Work: Sendable {
-        /// Returns what is to be answered when the transaction is durable.
+        /// Returns the answer to give when the transaction is durable.
         let run: @Sendable (Database) throws -> Answer
         let fail: @Sendable (any Error) -> Void
     }

@@ -1,7 +1,7 @@
 import HubProtocol
 import Synchronization
 
-/// Tells who makes a request.
+/// Finds the user who makes a request.
 ///
 /// Every answer rests on what the store holds at that moment, so that a password that another process has changed and a
 /// token that it has revoked are refused at once.
