@@ -92,9 +92,14 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         drops = AlarmWatch()
         for name in publishers.keys { publishers[name]?.isFresh = false }
         guard isRestored else { return }
-        for name in categories.keys { categories[name]?.quiet = .zero }
-        for name in publishers.keys { publishers[name]?.quiet = .zero }
-        for name in agents.keys { agents[name]?.quiet = .zero }
+        // What was an alarm in the copy ends when something is heard of it.
+        for name in categories.keys where standing[Alarm(.silentCategory, name)] == nil {
+            categories[name]?.quiet = .zero
+        }
+        for name in publishers.keys where standing[Alarm(.silentPublisher, name)] == nil {
+            publishers[name]?.quiet = .zero
+        }
+        for name in agents.keys where standing[Alarm(.absentAgent, name)] == nil { agents[name]?.quiet = .zero }
     }
 
     /// Looks at what is, and tells what has changed.

@@ -20,6 +20,7 @@ final class ScriptedPushService: PushService, PushServiceMaker {
         var credentials: [PlatformCredential] = []
         var lifetime = PushLifetime.unspecified
         var collapseKey: String?
+        var expiry: Timestamp?
     }
 
     private let state = Mutex(State())
@@ -35,6 +36,10 @@ final class ScriptedPushService: PushService, PushServiceMaker {
     func set(lifetime: PushLifetime = .unspecified, collapseKey: String? = nil) {
         state.withLock { ($0.lifetime, $0.collapseKey) = (lifetime, collapseKey) }
     }
+
+    func set(expiry: Timestamp?) { state.withLock { $0.expiry = expiry } }
+
+    var credentialExpiresAt: Timestamp? { state.withLock { $0.expiry } }
 
     var sent: [Sent] { state.withLock { $0.sent } }
     /// Bodies that were rendered, whether they were sent or not.
