@@ -1,3 +1,4 @@
+import Alarms
 import ArgumentParser
 import Certificates
 import Foundation
