@@ -102,7 +102,8 @@ let package = Package(
             name: "HubServer",
             dependencies: [
                 "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
-                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird,
+                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto,
+                .hummingbird,
                 .hummingbirdCore,
                 .hummingbirdHTTP2,
                 .httpTypes, .log,
@@ -192,8 +193,8 @@ let package = Package(
                 "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
-                "PageServer", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore, .serviceLifecycle,
-                .unixSignals,
+                "PageServer", "Alarms", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore,
+                .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -287,7 +288,8 @@ let package = Package(
         .testTarget(
             name: "HubServerTests",
             dependencies: [
-                "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices", "PushEmulator",
+                "Alarms", "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices",
+                "PushEmulator",
                 "ServerSentEvents", "Feeds", "WebPages",
                 "StreamProbe", "HubTestServer",
                 "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .cryptoExtras, .grdb, .httpTypes,
@@ -299,7 +301,8 @@ let package = Package(
         .testTarget(
             name: "PageServerTests",
             dependencies: [
-                "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting",
+                "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol",
+                "HubRouting",
                 "HubServer",
                 "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
