@@ -22,6 +22,10 @@ BROWSERS := .build/browsers
 ROUNDS ?= 1
 # How often a case may fail before it has failed.
 TRIES ?= 1
+# The commit that 'newswire --version' names; without git, and in a plain 'swift build', none.
+ifeq ($(origin NEWSWIRE_COMMIT),undefined)
+export NEWSWIRE_COMMIT := $(if $(wildcard .git),$(shell git describe --always --abbrev=12 --dirty --exclude='*' 2>/dev/null))
+endif
 # Prints what failed and the sum; .build/test.log has all of it.
 RUN_TESTS = set -o pipefail; \
 	if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
@@ -31,7 +35,7 @@ RUN_TESTS = set -o pipefail; \
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-browser oracles program build bench fuzz install uninstall deb lint format deps
+.PHONY: help demo test test-long test-browser oracles program build bench fuzz install uninstall deb release lint format deps
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
@@ -99,11 +103,16 @@ uninstall: ## takes away what 'make install' has installed; settings and state s
 deb: build ## .build/newswire_VERSION_ARCH.deb
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build
 
-lint: deps ## code style, the import rule and the systemd units
+release: build ## Debian package, archive and checksums in .build/release-VERSION, and what to tag
+	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/release
+
+lint: deps ## code style, the import rule, links, wording and the systemd units
 	swift format lint --strict --recursive Sources Tests Fuzz Package.swift $(SCRIPTS)
 	@mkdir -p .build/lint
 	swiftc -swift-version 6 -o .build/lint/check-imports .ci/check-imports.swift
 	swift package dump-package | .build/lint/check-imports Sources
+	.ci/check-links.py
+	.ci/check-wording.py
 	.ci/check-units systemd
 
 format: ## rewrites the code in the project's style

@@ -1,6 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The commit that the Makefile names.
+///
+/// `Context.gitInformation` would be that of the last change of the manifest, since SwiftPM caches what a manifest says. The environment
+/// is part of the cache's key.
+let commit: String = {
+    guard let name = Context.environment["NEWSWIRE_COMMIT"] else { return "unknown" }
+    let hash = name.hasSuffix("-dirty") ? name.dropLast(6) : name[...]
+    return !hash.isEmpty && hash.allSatisfy(\.isHexDigit) ? name : "unknown"
+}()
+
 // A target imports only targets above it; `make lint` compares every import with these dependencies.
 let package = Package(
     name: "newswire",
@@ -187,14 +197,15 @@ let package = Package(
         ),
 
         // The program.
+        .target(name: "CCommit", cSettings: [.define("NEWSWIRE_COMMIT", to: commit)]),
         .executableTarget(
             name: "newswire",
             dependencies: [
-                "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
+                "CCommit", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
-                "PageServer", "Alarms", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore,
-                .serviceLifecycle, .unixSignals,
+                "PageServer", "SQLiteFiles", "Alarms", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log,
+                .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -212,6 +223,7 @@ let package = Package(
             dependencies: ["HubProtocol", "HubStreams", "ServerSentEvents", .nioCore],
             path: "Tests/StreamProbe"
         ),
+        .target(name: "SharedLog", dependencies: ["HubStore"], path: "Tests/SharedLog"),
         .target(
             name: "DesktopTestServer",
             dependencies: ["CSystemd", "HubTestServer"],
@@ -238,7 +250,7 @@ let package = Package(
         .testTarget(name: "AlarmsTests", dependencies: ["Alarms", "HubProtocol"]),
         .testTarget(
             name: "WebPagesTests",
-            dependencies: ["WebPages", "HubProtocol", "Feeds", "HubTestServer"]
+            dependencies: ["WebPages", "HubProtocol", "Feeds", "HubTestServer", .mustache]
         ),
         .testTarget(
             name: "OutboundHTTPTests",
@@ -267,7 +279,7 @@ let package = Package(
         .testTarget(name: "HubRoutingTests", dependencies: ["HubRouting", "HubProtocol"]),
         .testTarget(
             name: "HubStoreTests",
-            dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", .grdb]
+            dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", "SharedLog", .grdb]
         ),
         .testTarget(
             name: "HubStreamsTests",
@@ -291,7 +303,7 @@ let package = Package(
                 "Alarms", "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices",
                 "PushEmulator",
                 "ServerSentEvents", "Feeds", "WebPages",
-                "StreamProbe", "HubTestServer",
+                "StreamProbe", "SharedLog", "HubTestServer",
                 "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .cryptoExtras, .grdb, .httpTypes,
                 .hummingbirdCore, .log,
                 .nioCore, .nioPosix,
@@ -331,7 +343,7 @@ let package = Package(
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
                 "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
-                "NetworkAddresses", "PushEmulator", .crypto, .cryptoExtras,
+                "NetworkAddresses", "PushEmulator", .argumentParser, .crypto, .cryptoExtras,
             ]
         ),
     ]

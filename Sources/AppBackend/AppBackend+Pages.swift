@@ -126,17 +126,28 @@ extension AppBackend {
         on platforms: [String],
         by caller: Caller
     ) async throws -> [BackendClient.PlatformOutcome] {
-        let choices = try platforms.map { name throws(BackendRefusal) in try PlatformChoice(pns: name) }
+        let chosen = try platforms.flatMap { name throws(BackendRefusal) in try PlatformChoice(pns: name).platforms }
         let addressee = try NotificationRoutes.addressee(name)
         try notifier.checkRight(of: caller, to: addressee)
         try notifier.admit(caller, to: addressee)
         let notification = TextNotification(sender: caller.name, text: text)
-        var outcomes: [BackendClient.PlatformOutcome] = []
-        for choice in choices {
-            let sent = try await notifier.send(to: addressee, on: choice) { notification.message(for: $0) }
-            outcomes += sent.results.map { $0.outcome(log: hubFailures) }
-        }
-        return outcomes
+        // One call: if the hub failed between two, what was sent before would be sent again.
+        let sent = try await notifier.send(to: addressee, on: .these(chosen)) { notification.message(for: $0) }
+        return sent.results.map { $0.outcome(log: hubFailures) }
+    }
+
+    /// Stores a text for a user by name, and sends its id on all platforms.
+    ///
+    /// - Throws: ``BackendRefusal`` as ``notify(_:_:on:by:)``, and for a text that the store does not take.
+    package func notifySecurely(
+        _ name: String,
+        _ text: String,
+        by caller: Caller,
+        _ context: BackendRequestContext
+    ) async throws -> [BackendClient.PlatformOutcome] {
+        let addressee = try NotificationRoutes.addressee(name)
+        let sent = try await push(text, to: addressee, by: caller, context.network)
+        return sent.results.map { $0.outcome(log: hubFailures) }
     }
 
     /// Fetches the text of a secure notification.
@@ -152,18 +163,12 @@ extension AppBackend {
 extension PlatformResult {
     /// The result as clients of the app backend read it; a failure is noted in `log`.
     fileprivate func outcome(log: HubFailureLog) -> BackendClient.PlatformOutcome {
-        switch outcome {
-        case .accepted: return BackendClient.PlatformOutcome(platform: platform.rawValue, outcome: "accepted")
-        case .skipped(let refusal):
-            return BackendClient.PlatformOutcome(
-                platform: platform.rawValue,
-                outcome: "skipped",
-                reason: refusal.reason
-            )
-        case .failed(let refusal, _):
-            log.note(refusal)
-            return BackendClient.PlatformOutcome(platform: platform.rawValue, outcome: "failed", reason: refusal.reason)
-        }
+        if let failure { log.note(failure) }
+        return BackendClient.PlatformOutcome(
+            platform: platform.rawValue,
+            outcome: outcome.name,
+            reason: outcome.refusal?.reason
+        )
     }
 }
 

@@ -9,13 +9,13 @@ import X509
 /// It may sign servers' certificates and no further authorities. Which names it may sign for is not bound by name constraints:
 /// the names of a hub change, and the authority that clients trust is to stay.
 package struct CertificateAuthority: Sendable {
-    /// How long it is valid; clients have to be told of another one by hand.
+    /// Validity of an authority; clients must be given another one by hand.
     package static let lifetime: TimeInterval = 10 * 365 * day
     /// The longest that common clients accept of a server's certificate is 398 days.
     ///
     /// Source: CA/Browser Forum Ballot SC31; Apple HT211025.
     package static let serverLifetime: TimeInterval = 397 * day
-    /// How much of its life a server's certificate has left when it is renewed.
+    /// Share of its life that a server's certificate has left when it is renewed.
     private static let renewalShare = 3.0
     /// Clients whose clocks are behind accept a certificate of just now.
     private static let backdating: TimeInterval = day

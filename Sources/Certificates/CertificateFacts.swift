@@ -5,7 +5,7 @@ package import NetworkAddresses
 import SwiftASN1
 import X509
 
-/// What a certificate says that people look at.
+/// The facts of a certificate that people look at.
 package struct CertificateFacts: Sendable, Equatable {
     /// Distinguished names, as RFC 4514 writes them.
     package let subject: String
@@ -50,7 +50,7 @@ package struct CertificateFacts: Sendable, Equatable {
         }
     }
 
-    /// Whether a client that calls the server so would accept the certificate for it (RFC 6125 §6.4).
+    /// True if a client that calls the server `host` would accept the certificate (RFC 6125 §6.4).
     package func covers(_ host: HostName) -> Bool {
         names.contains { name in
             if HostName(name) == host { return true }

@@ -15,7 +15,7 @@ package struct CertificateFiles: Sendable, Equatable {
         self.key = key
     }
 
-    /// What changes when a file does.
+    /// Stamps that change when a file does.
     var stamps: [FileStamp?] { [FileStamp(certificate), FileStamp(key)] }
 
     /// Reads both and makes sure that a client could be satisfied with them.
@@ -49,7 +49,7 @@ package struct CertificateFiles: Sendable, Equatable {
         )
     }
 
-    /// What is wrong with the authorities in a file that a client is to trust; `nil` when it can be used.
+    /// The problem of a file with authorities that a client is to trust; `nil` if it can be used.
     package static func authorityProblem(_ path: String) -> CertificateProblem? {
         do throws(CertificateProblem) {
             // In a large set one that we cannot read is no problem.

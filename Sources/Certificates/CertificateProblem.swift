@@ -4,7 +4,7 @@ package import HostSystem
 package struct CertificateProblem: Error, Sendable, Equatable, CustomStringConvertible {
     package let path: String
     package let reason: String
-    /// What the system said, when it refused.
+    /// The system's error, if it refused.
     package let host: HostError?
 
     init(_ path: String, _ reason: String) {

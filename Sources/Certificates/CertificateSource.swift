@@ -17,7 +17,7 @@ package enum CertificateSource: Sendable, Equatable {
 /// Tells when a certificate is to be taken anew: its files have changed, or it ends soon.
 package struct CertificateWatch: Sendable {
     private let source: CertificateSource
-    /// Of the files as they were when the last look found them usable.
+    /// Stamps of the files when they were last found usable.
     private var stamps: [FileStamp?] = []
     private var current: ServerIdentity?
 

@@ -8,13 +8,13 @@ package import NetworkAddresses
 /// certificate is made anew long before it ends, when the hub is to be reached by other names, and when it is not valid yet:
 /// the clock was ahead when it was made. An authority that is not valid yet gets another certificate with the same key.
 package struct LocalCertificates: Sendable, Equatable {
-    /// What clients are given to trust.
+    /// The file with the authority that clients trust.
     package static let authorityName = "ca.pem"
     package static let authorityKeyName = "ca-key.pem"
     /// Certificate and key in one, so that they are replaced in one step.
     package static let serverName = "server.pem"
 
-    /// Of the files.
+    /// The directory of the files.
     package let directory: String
     /// Not empty; the first is what the authority and the certificate are called by.
     package let names: [HostName]
@@ -29,7 +29,8 @@ package struct LocalCertificates: Sendable, Equatable {
 
     package static func authorityPath(in directory: String) -> String { "\(directory)/\(authorityName)" }
 
-    /// What would keep a start from its authority, without making anything; `nil` when all is in order, or not there yet.
+    /// Finds a problem that would keep a start from using its authority, and writes nothing; `nil` if there is none, or
+    /// no authority yet.
     package static func problem(in directory: String) -> CertificateProblem? {
         let local = LocalCertificates(directory: directory, names: [])
         do throws(CertificateProblem) {
@@ -95,7 +96,7 @@ package struct LocalCertificates: Sendable, Equatable {
         guard let key = try read(keyPath) else {
             throw CertificateProblem(
                 keyPath,
-                "it is not there; put it back, or remove '\(path)' for a new authority, which clients must then be told"
+                "the file does not exist; put it back, or remove '\(path)' for a new authority, which clients must then trust"
             )
         }
         return try CertificateAuthority(certificate: text, path: path, key: key, keyPath: keyPath)
@@ -120,7 +121,7 @@ package struct LocalCertificates: Sendable, Equatable {
 }
 
 extension ServerIdentity {
-    /// Whether it ends soon, or has not begun: then the clock was wrong when it was made, or is now.
+    /// True if it ends soon, or is not valid yet: then the clock was wrong when it was made, or is wrong now.
     func isDue(at now: Date) -> Bool {
         let latest = max(now, CertificateAuthority.earliest)
         return facts.isAhead(of: now) || renewAt.map { latest >= $0 } ?? false

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What a server proves its name with.
+/// The certificate and key by which a server proves its name.
 package struct ServerIdentity: Sendable {
     /// The server's own certificate, then those that lead to an authority, in PEM.
     package let chain: String
@@ -9,7 +9,7 @@ package struct ServerIdentity: Sendable {
     package let facts: CertificateFacts
     /// When another one should take its place; `nil` when that is somebody else's business.
     package let renewAt: Date?
-    /// What was made anew because a clock was ahead when it was made; empty in an ordinary case.
+    /// Certificates that were replaced because a clock was ahead when they were made; usually empty.
     package var corrections: [Correction] = []
 
     /// A certificate that was not valid yet, and was replaced by one that is.

@@ -13,7 +13,7 @@ import PageServer
 import Settings
 package import SubscriberAgent
 
-/// What a demo says, and to whom.
+/// The output of a demo, and its destinations.
 package struct DemoEnvironment: Sendable {
     /// A line of data; throws ``HandlerFailure``.
     package let print: @Sendable (String) throws -> Void
@@ -31,7 +31,7 @@ package struct DemoEnvironment: Sendable {
     }
 }
 
-/// What can be tried while a demo stays up.
+/// Suggestions for a demo that keeps running.
 package struct DemoInvitation: Sendable {
     /// A file with the connection string that may do all.
     package let connectionFile: String
@@ -241,7 +241,7 @@ package struct Demo: Sendable {
             let received = try await inbox(of: subscriber, with: own)
             isComplete = try report(subscriber, received, own, since: start) && isComplete
         }
-        guard isComplete else { throw DemoError("the agents did not receive what they were owed") }
+        guard isComplete else { throw DemoError("the agents did not receive every expected message") }
         try environment.print("every expected message arrived once, and no other")
     }
 

@@ -23,7 +23,7 @@ package final class SampleFeeds: Sendable {
     }
 
     let samples: [Sample]
-    /// Whether the later states are served.
+    /// True if the later states are served.
     private let hasMovedOn = Mutex(false)
 
     /// Those of the repository that we are in, else those installed beside the program (`make install`).

@@ -1,7 +1,7 @@
 internal import HostSystem
 package import NetworkAddresses
 
-/// What is to be shown to the person at the desktop.
+/// A notification for the person at the desktop.
 ///
 /// Texts are clipped and cleaned here, once: they come from feeds, and from whoever may send.
 package struct DesktopNotification: Sendable, Equatable {
@@ -9,7 +9,7 @@ package struct DesktopNotification: Sendable, Equatable {
     package static let maximumSummary = 400
     package static let maximumBody = 2_000
 
-    /// What replaces what: a notification takes the place of an earlier one with the same key.
+    /// The key by which a notification replaces an earlier one.
     package let key: String
     package let summary: String
     package let body: String
@@ -81,7 +81,7 @@ extension DesktopNotification {
     }
 }
 
-/// Of what a notification service says that it can do, what matters to us.
+/// Capabilities of a notification service that matter to us.
 struct ServiceCapabilities: Sendable, Equatable {
     var hasBody = false
     /// The body is read as markup: what is meant literally must be escaped.

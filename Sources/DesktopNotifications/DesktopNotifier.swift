@@ -12,7 +12,7 @@ package final class DesktopNotifier: @unchecked Sendable {
     package static let timeout = Duration.seconds(5)
     /// For a browser that the desktop is asked to start.
     private static let openTimeout = Duration.seconds(5)
-    /// How long a service that did not answer is left alone, so that it does not hold up every message.
+    /// Time that a service which did not answer is not called, so that it does not delay every message.
     private static let pauseLength = Duration.seconds(30)
 
     private let environment: [String: String]
@@ -50,7 +50,7 @@ package final class DesktopNotifier: @unchecked Sendable {
         }
     }
 
-    /// Whether it would take the place of something that may still be on the screen.
+    /// True if it would replace a notification that may still be on the screen.
     package func replacesShown(_ notification: DesktopNotification) async -> Bool {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: !self.shown.ids(replacedBy: notification).isEmpty) }

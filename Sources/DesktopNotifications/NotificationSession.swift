@@ -4,7 +4,7 @@ internal import NetworkAddresses
 ///
 /// Source: Desktop Notifications Specification 1.2; XDG Desktop Portal, `org.freedesktop.portal.OpenURI`.
 final class NotificationSession {
-    /// What is said of a notification that we have shown.
+    /// An event of a notification that we have shown.
     enum Event: Equatable {
         case clicked(UInt32)
         /// Comes before the click, and lets the browser come to the front.
@@ -109,7 +109,7 @@ final class NotificationSession {
         }
     }
 
-    /// What has been said since the last call; does not wait.
+    /// The next event since the last call; does not wait.
     ///
     /// - Throws: ``DesktopError/disconnected``.
     func nextEvent() throws(DesktopError) -> Event? {

@@ -110,7 +110,7 @@ struct BusDeadline {
 
     init(after duration: Duration) { instant = .now + duration }
 
-    /// What is left; `nil` when it is over, since sd-bus takes 0 for its own, longer time.
+    /// The time left; `nil` when it has run out, since for sd-bus 0 means its own, longer time.
     var microseconds: UInt64? {
         let rest = (instant - .now).components
         let microseconds = rest.seconds * 1_000_000 + rest.attoseconds / 1_000_000_000_000

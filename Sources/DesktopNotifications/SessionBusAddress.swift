@@ -1,6 +1,6 @@
 /// Where the bus of the user's session is.
 enum SessionBusAddress {
-    /// What `$DBUS_SESSION_BUS_ADDRESS` says, else the socket that the user's service manager has.
+    /// Finds the address in `$DBUS_SESSION_BUS_ADDRESS`, else the socket of the user's service manager.
     ///
     /// Source: D-Bus Specification, "Well-known message bus instances"; sd_bus_open_user(3).
     static func find(in environment: [String: String]) throws(DesktopError) -> String {

@@ -98,7 +98,7 @@ package struct FeedAddress: Hashable, Sendable {
         }
         guard !host.isEmpty else { throw FeedAddressError("names no host") }
         guard port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), port.isEmpty || UInt16(port) != nil else {
-            throw FeedAddressError("has a port that is no number up to 65535")
+            throw FeedAddressError("has a port that is not a number up to 65535")
         }
     }
 }
@@ -124,7 +124,7 @@ extension FeedAddress {
         return host.isEmpty || !isName ? nil : host.lowercased()
     }
 
-    /// For what others read: without credentials and query, in which keys may stand.
+    /// The address for logs and messages: without credentials and query, which may contain keys.
     ///
     /// A hash tells apart what differs there only.
     package var publicText: String {

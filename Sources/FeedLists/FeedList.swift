@@ -26,7 +26,7 @@ package struct FeedSource: Sendable, Hashable {
     package let address: FeedAddress
     /// `nil` when the list names none: then ``PollInterval/standard``.
     ///
-    /// What the feed itself asks for counts where that is longer (``PollSchedule``).
+    /// An interval that the feed itself asks for counts where it is longer (``PollSchedule``).
     package let interval: PollInterval?
     /// True if this very address may be private or a file; never extends to where the feed redirects.
     package let isLocal: Bool

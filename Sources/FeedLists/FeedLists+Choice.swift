@@ -7,7 +7,7 @@ extension FeedLists {
 
     /// Only the lists of one category, all without one.
     ///
-    /// - Throws: ``FeedChoiceError`` when there is no such list; it names the nearest.
+    /// - Throws: ``FeedChoiceError`` when there is no such list; the error names the nearest.
     package func chosen(category: String?) throws(FeedChoiceError) -> FeedLists {
         guard let category else { return self }
         let folded = (try? Tag(category))?.folded
@@ -25,7 +25,7 @@ extension FeedLists {
     ///   - isLocal: True if addresses that are in no list may be private or files.
     ///   - hasCategory: True if these lists were chosen by category: then a new address joins the first.
     /// - Returns: The lists that are left with a feed.
-    /// - Throws: ``FeedChoiceError`` when an address is none.
+    /// - Throws: ``FeedChoiceError`` for an address that is not valid.
     package func chosen(urls: [String], isLocal: Bool, hasCategory: Bool) throws(FeedChoiceError) -> FeedLists {
         guard !urls.isEmpty else { return self }
         var wanted: [FeedAddress] = []

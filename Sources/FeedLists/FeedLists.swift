@@ -21,7 +21,7 @@ package struct FeedLists: Sendable {
 
     /// Reads every `*.yaml` and `*.yml` directly in a directory, in the order of their names.
     ///
-    /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run shows what is to be mended.
+    /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run shows all of them.
     package static func load(directory: String) throws(FeedListsError) -> FeedLists {
         let texts = try texts(in: directory)
         guard !texts.isEmpty else {

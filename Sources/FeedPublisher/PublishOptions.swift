@@ -1,6 +1,6 @@
 /// The options of one pass, from the command line and the settings.
 package struct PublishOptions: Sendable {
-    /// Messages of one category in one pass; the rest become one digest (design.md §10).
+    /// Messages of one category in one pass; the rest become one digest.
     package static let standardCap = 5
     /// Age at which a row is no longer news by itself.
     package static let standardAnnounceWithin: Duration = .seconds(6 * 3_600)

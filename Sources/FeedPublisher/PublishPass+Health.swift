@@ -12,11 +12,10 @@ extension PublishPass {
     private static let reportTimeout: Duration = .seconds(5)
     /// Between two reports without a change.
     private static let reportInterval: Double = 600
+    /// Between two reports whose only change is in feeds' entries, which large reports are mostly made of.
+    private static let entryInterval: Double = 60
     /// Until a hub that has no such route is asked again.
     private static let absenceInterval: Double = 86_400
-    /// Bytes of a text.
-    private static let maximumText = 1_000
-
     /// Reports to the hub if something has changed, or ten minutes are over.
     ///
     /// A report that fails is a matter of the log alone: it never changes how a pass ends.
@@ -26,7 +25,7 @@ extension PublishPass {
         do {
             try await tell(hub, report, schedule)
         } catch {
-            logger.debug("the hub was not told how the publisher does", metadata: ["error.reason": "\(error)"])
+            logger.debug("the publisher's report was not sent to the hub", metadata: ["error.reason": "\(error)"])
         }
     }
 
@@ -40,9 +39,11 @@ extension PublishPass {
         guard age >= Self.reportInterval || !isIdle else { return }
         let health = try health(after: report, schedule, now)
         let digest = Self.digest(of: health)
-        guard age >= Self.reportInterval || last?.state != digest else { return }
+        let entries = Self.digest(of: health.feeds.map(\.entries))
+        let hasNewEntries = last?.entries != entries && age >= Self.entryInterval
+        guard age >= Self.reportInterval || last?.state != digest || hasNewEntries else { return }
         let isTaken = try await hub.report(health, publisher: options.publisher, timeout: Self.reportTimeout)
-        let note = HealthNote(hub: hub.address, at: now, state: isTaken ? digest : HealthNote.absent)
+        let note = HealthNote(hub: hub.address, at: now, state: isTaken ? digest : HealthNote.absent, entries: entries)
         try store.setNote(.health, note.text)
     }
 
@@ -52,14 +53,18 @@ extension PublishPass {
         _ now: Date
     ) throws -> PublisherReport {
         let outbox = try store.counts().pending
+        let feeds = try lists.health(of: store, now: now)
         var health = PublisherReport(
             schedule: schedule,
             lastPass: ISODateTime.formatSeconds(now),
             exitCode: Int(report.exit.rawValue),
             outbox: outbox,
-            feeds: try lists.health(of: store, now: now).map(Self.feed)
+            feeds: feeds.map(Self.feed)
         )
-        health.version = environment.program.isEmpty ? nil : Self.line(environment.program)
+        let entries = try store.judgedEntries()
+        let positions = feeds.indices.compactMap { index in entries[feeds[index].address.text].map { (index, $0) } }
+        try health.add(Dictionary(uniqueKeysWithValues: positions), from: store, now: now)
+        health.version = environment.program.isEmpty ? nil : ReportText.line(environment.program)
         if outbox > 0 {
             health.outboxOldest = try store.pending().map(\.isDue).min().map(ISODateTime.formatSeconds)
         }
@@ -69,27 +74,20 @@ extension PublishPass {
 
     private static func feed(_ health: FeedHealth) -> PublisherReport.Feed {
         var feed = PublisherReport.Feed(
-            category: line(health.category),
-            url: line(health.address.publicText),
+            category: ReportText.line(health.category),
+            url: ReportText.line(health.address.publicText),
             state: health.state.rawValue
         )
-        feed.title = health.title.map(line)
+        feed.language = health.language?.text
+        feed.title = health.title.map(ReportText.line)
         feed.lastSuccess = health.lastSuccess.map(ISODateTime.formatSeconds)
         feed.nextPoll = health.nextDue.map(ISODateTime.formatSeconds)
         feed.failingSince = health.failingSince.map(ISODateTime.formatSeconds)
-        feed.error = health.trouble.map(line)
+        feed.error = health.trouble.map(ReportText.line)
         return feed
     }
 
-    /// One line of bounded length, whatever a server wrote.
-    private static func line(_ text: String) -> String {
-        let scalars = text.unicodeScalars.filter { scalar in
-            scalar.properties.generalCategory != .control && !scalar.properties.isBidiControl
-        }
-        return TextClip.clip(String(String.UnicodeScalarView(scalars)), characters: maximumText, bytes: maximumText)
-    }
-
-    /// Of what a report says beside times that go on by themselves.
+    /// A digest of what a report says beside entries, without the times that change in every pass.
     private static func digest(of report: PublisherReport) -> String {
         var report = report
         report.lastPass = ""
@@ -97,8 +95,13 @@ extension PublishPass {
         for index in report.feeds.indices {
             report.feeds[index].lastSuccess = nil
             report.feeds[index].nextPoll = nil
+            report.feeds[index].entries = nil
         }
-        let text = (try? JSONEncoder.sorted.encode(report)) ?? Data()
+        return Self.digest(of: report as any Encodable)
+    }
+
+    private static func digest(of value: any Encodable) -> String {
+        let text = (try? JSONEncoder.sorted.encode(value)) ?? Data()
         return SHA256.hash(data: text).prefix(16).map { String($0, radix: 16) }.joined(separator: "-")
     }
 }
@@ -110,28 +113,34 @@ private struct HealthNote {
 
     let hub: String
     let at: Date
-    /// The digest of what was told.
+    /// The digest of what was told beside entries.
     let state: String
+    /// The digest of the entries; `nil` in a note of an earlier version.
+    let entries: String?
 
-    init(hub: String, at: Date, state: String) {
-        (self.hub, self.at, self.state) = (hub, at, state)
+    init(hub: String, at: Date, state: String, entries: String?) {
+        (self.hub, self.at, self.state, self.entries) = (hub, at, state, entries)
     }
 
     /// `nil` where another hub was told, or none.
     init?(_ text: String?, hub: String) {
         let parts = text?.split(separator: " ") ?? []
-        guard parts.count == 3, parts[0] == hub, let seconds = Double(parts[1]) else { return nil }
-        self.init(hub: hub, at: Date(timeIntervalSince1970: seconds), state: String(parts[2]))
+        guard (3...4).contains(parts.count), parts[0] == hub, let seconds = Double(parts[1]) else { return nil }
+        let entries = parts.count == 4 ? String(parts[3]) : nil
+        self.init(hub: hub, at: Date(timeIntervalSince1970: seconds), state: String(parts[2]), entries: entries)
     }
 
-    var text: String { "\(hub) \(at.timeIntervalSince1970) \(state)" }
+    var text: String { "\(hub) \(at.timeIntervalSince1970) \(state)\(entries.map { " \($0)" } ?? "")" }
 }
 
 extension PublisherReport {
-    /// Leaves out feeds that there is no room for, those that fail last.
+    /// Leaves out entries and then feeds that there is no room for, those that fail last.
     fileprivate mutating func fit() {
         let all = feeds.count
         if all > Self.maximumFeeds { dropFeeds(to: Self.maximumFeeds) }
+        if (try? JSONEncoder().encode(self).count) ?? 0 > Self.maximumBytes {
+            for index in feeds.indices { feeds[index].entries = nil }
+        }
         while !feeds.isEmpty, (try? JSONEncoder().encode(self).count) ?? 0 > Self.maximumBytes {
             dropFeeds(to: feeds.count * 3 / 4)
         }

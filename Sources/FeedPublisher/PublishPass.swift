@@ -169,7 +169,10 @@ package struct PublishPass: Sendable {
             try store.record(edition, of: record.id, in: category, now: now)
             try store.save(record)
             try store.endReading(record.id)
-            preview?.add(FeedPreview(feed, list, source, judge, judgement, edition))
+            let shown = FeedPreview(feed, list, source, judge, judgement, edition)
+            let earlier = try store.judgedEntries(of: record.id)
+            try store.save(JudgedEntry.merge(shown, by: judge, into: earlier, isWhole: isWhole), of: record.id)
+            preview?.add(shown)
             return judgement
         }
     }

@@ -71,7 +71,7 @@ package struct PublishLine: Sendable, Equatable {
     }
 }
 
-/// What may help after a failure; the command line puts it into words.
+/// Hints after a failure; the command line puts them into words.
 package enum PublishHint: Sendable, Equatable {
     case hub(HubHint)
     /// A document is skipped, and can be read on demand.

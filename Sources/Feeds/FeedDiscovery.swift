@@ -1,17 +1,23 @@
 internal import Markup
 
-/// Finds the feeds that a web page names in its `link` elements, in document order.
+/// Finds the feeds that a web page names in its `link` and `a` elements.
+///
+/// Addresses with the media type of a feed come first, then addresses that may be feeds; both in document order.
 enum FeedDiscovery {
     private static let types: Set<String> = [
         "application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml",
     ]
+    /// Types of feeds, and of many other documents.
+    private static let generalTypes: Set<String> = ["application/json", "text/xml", "application/xml"]
+    /// Parts of addresses of WordPress's own interface, which its pages name as `application/json`.
+    private static let interfaces = ["/wp-json/", "rest_route="]
     private static let limit = 50
 
-    /// How far from its beginning a document's first tag is looked for, in bytes.
+    /// Bytes at the beginning of a document in which its first tag is searched for.
     private static let searchedBytes = 4_096
     private static let firstTags = ["html", "head", "body", "meta", "title", "script", "link rel"]
 
-    /// Whether a document is a web page: by its first tag, whatever stands before it.
+    /// True if a document is a web page, by its first tag.
     static func isPage(_ text: [UInt8]) -> Bool {
         var rest = text.prefix(searchedBytes)
         var saysHTML = false
@@ -35,7 +41,7 @@ enum FeedDiscovery {
         }
     }
 
-    /// Whether the bytes begin with a word, given in lower case, in any letter case.
+    /// True if the bytes begin with `word`, which is in lower case, in any letter case.
     static func begins(_ bytes: ArraySlice<UInt8>, _ word: String) -> Bool {
         bytes.count >= word.utf8.count
             && zip(bytes, word.utf8).allSatisfy { $0 == $1 || (0x41...0x5A ~= $0 && $0 | 0x20 == $1) }
@@ -44,34 +50,39 @@ enum FeedDiscovery {
     static func feeds(in text: [UInt8], url: String) -> [String] {
         var tokens = HTMLTokenizer(text[...])
         var base: URLReference?
-        var links: [HTMLTokenizer.Tag] = []
+        var links: [(tag: HTMLTokenizer.Tag, isCertain: Bool)] = []
         while links.count < limit, let token = tokens.next() {
             guard case .start(let tag) = token else { continue }
             switch tag.name {
-            // The first counts, for what stands before it too (HTML §4.2.3).
+            // The first counts, for what precedes it too (HTML §4.2.3).
             case "base" where base == nil:
                 base = tag.attribute("href").flatMap { URLReference($0) }?.resolved(against: URLReference(url))
-            case "link": if isFeed(tag) { links.append(tag) }
+            case "link", "a", "area": if let isCertain = namesFeed(tag) { links.append((tag, isCertain)) }
             case "script", "style", "noscript": tokens.skipContent(of: tag.name)
             default: continue
             }
         }
         let origin = base.flatMap { $0.isWeb ? $0 : nil } ?? URLReference(url)
         var found: [String] = []
-        for link in links {
-            guard let address = FeedContext.link(link.attribute("href"), base: origin), !found.contains(address) else {
-                continue
-            }
+        for link in links.filter(\.isCertain) + links.filter({ !$0.isCertain }) {
+            guard let address = FeedContext.link(link.tag.attribute("href"), base: origin), !found.contains(address),
+                link.isCertain || !interfaces.contains(where: { address.firstRange(of: $0) != nil })
+            else { continue }
             found.append(address)
         }
         return found
     }
 
-    private static func isFeed(_ tag: HTMLTokenizer.Tag) -> Bool {
-        let relations = (tag.attribute("rel") ?? "").lowercased().split(whereSeparator: \.isWhitespace)
-        guard relations.contains("alternate") || relations.contains("feed"),
-            let type = FeedText.trimmed(tag.attribute("type"))?.lowercased().prefix(while: { $0 != ";" })
-        else { return false }
-        return types.contains(FeedText.trimmed(String(type)) ?? "")
+    /// True if the tag names a feed, false if it may name one, `nil` for all other tags.
+    private static func namesFeed(_ tag: HTMLTokenizer.Tag) -> Bool? {
+        guard let rel = tag.attribute("rel") else { return nil }
+        let relations = rel.lowercased().split(whereSeparator: \.isWhitespace)
+        guard relations.contains("alternate") || relations.contains("feed") else { return nil }
+        guard let type = FeedText.trimmed(tag.attribute("type"))?.lowercased().prefix(while: { $0 != ";" }) else {
+            // An `a` seldom has a type; `hreflang` makes it a translation of the page.
+            return tag.name != "link" && tag.attribute("hreflang") == nil ? false : nil
+        }
+        let name = FeedText.trimmed(String(type)) ?? ""
+        return types.contains(name) ? true : generalTypes.contains(name) ? false : nil
     }
 }

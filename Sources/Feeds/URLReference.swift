@@ -40,7 +40,7 @@ struct URLReference: Sendable, Equatable {
         path = Self.escaped(rest)
     }
 
-    /// Whether a text is an absolute `http` or `https` URL that this type would write as it stands, as most are.
+    /// True for an absolute `http` or `https` URL that this type would not change, as most are.
     static func isPlainWeb(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -49,11 +49,11 @@ struct URLReference: Sendable, Equatable {
             guard rest.starts(with: "://".utf8) else { return false }
             let host = rest.dropFirst(3).prefix { isLetter($0) || 0x30...0x39 ~= $0 || $0 == 0x2D || $0 == 0x2E }
             guard let next = bytes[host.endIndex...].first ?? (host.isEmpty ? nil : 0x2F) else { return false }
-            return !host.isEmpty && next == 0x2F && bytes[host.endIndex...].allSatisfy(isPlain)
+            return next == 0x2F && isHost(host) && bytes[host.endIndex...].allSatisfy(isPlain)
         }
     }
 
-    /// Whether two absolute addresses name one host, with or without `www.`.
+    /// True if two absolute addresses name one host, with or without `www.`.
     static func sharesHost(_ one: String, _ other: String) -> Bool {
         func origin(_ text: String) -> Substring.UTF8View {
             let text = text.utf8
@@ -70,8 +70,39 @@ struct URLReference: Sendable, Equatable {
 
     /// An `http` or `https` URL with a host: the only kind shown to people.
     var isWeb: Bool {
-        guard scheme == "http" || scheme == "https", let authority, !(host ?? "").isEmpty else { return false }
+        guard scheme == "http" || scheme == "https", let authority, let host, Self.isHost(host.utf8),
+            port.map({ $0.utf8.count <= 5 && Int($0) ?? .max <= Int(UInt16.max) }) ?? true
+        else { return false }
         return !authority.utf8.contains { $0 <= 0x20 || [0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7F].contains($0) }
+    }
+
+    /// True for a name or an address that a host can have, in ASCII (RFC 1123 §2.1, RFC 3986 §3.2.2).
+    ///
+    /// A name whose last label is a number is an IPv4 address. `http://http://x.example/` names no host called `http`.
+    private static func isHost(_ host: some BidirectionalCollection<UInt8>) -> Bool {
+        guard host.first != 0x5B else { return isIPv6(host) }
+        guard host.count <= 254 else { return false }
+        var (labels, length, value, isNumber, isAddress) = (0, 0, 0, true, true)
+        for byte in host.dropLast(host.last == 0x2E ? 1 : 0) {
+            if byte == 0x2E {
+                guard length > 0 else { return false }
+                isAddress = isAddress && isNumber && value <= 255
+                (labels, length, value, isNumber) = (labels + 1, 0, 0, true)
+                continue
+            }
+            let isDigit = 0x30...0x39 ~= byte
+            guard length < 63, isDigit || isLetter(byte) || byte == 0x2D || byte == 0x5F else { return false }
+            length += 1
+            if !isDigit { isNumber = false } else if value <= 255 { value = value * 10 + Int(byte - 0x30) }
+        }
+        if isNumber { return isAddress && labels == 3 && length > 0 && value <= 255 }
+        return length > 0 && (labels > 0 || !host.elementsEqual("http".utf8) && !host.elementsEqual("https".utf8))
+    }
+
+    private static func isIPv6(_ host: some BidirectionalCollection<UInt8>) -> Bool {
+        let address = host.dropFirst().dropLast()
+        return host.last == 0x5D && 2...45 ~= address.count && address.count { $0 == 0x3A } >= 2
+            && address.allSatisfy { 0x30...0x3A ~= $0 || 0x61...0x66 ~= $0 | 0x20 || $0 == 0x2E }
     }
 
     var host: String? {
@@ -118,7 +149,7 @@ struct URLReference: Sendable, Equatable {
         return text
     }
 
-    /// The same for addresses that lead to one page as far as can be told: without scheme, `www.`, default port,
+    /// Equal for addresses that very likely lead to one page: without scheme, `www.`, default port,
     /// campaign parameters, trailing slash and fragment (except one that a script routes by, `#!` or `#/`).
     var comparable: String {
         var host = self.host ?? ""

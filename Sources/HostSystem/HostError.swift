@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the system refused us: what was tried, on what, why, and what helps.
+/// A refusal by the system: the operation, its object, the reason, and what helps.
 package struct HostError: Error, Sendable, Equatable {
     /// In the form "cannot open".
     package let attempt: String
@@ -23,7 +23,8 @@ package struct HostError: Error, Sendable, Equatable {
     package init(_ attempt: String, _ subject: String, code: Int32, hint: String? = nil) {
         self.attempt = attempt
         self.subject = subject
-        self.reason = String(cString: strerror(code)).lowercased()
+        // In one way everywhere: the databases' errors name it so.
+        self.reason = code == ENOSPC ? "the disk is full" : String(cString: strerror(code)).lowercased()
         self.hint = hint ?? Self.hint(code)
         self.code = code
     }

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// What this machine calls itself.
+/// The names of this machine.
 package enum MachineNames {
     /// The host name, and the full name that the system's look-up makes of it, when they are known and differ.
     ///

@@ -26,6 +26,11 @@ struct HubCall {
         self.path = path
     }
 
+    /// Statuses with which a hub says that it has no such route.
+    static let absentRoute: Set<Int> = [404, 405, 501]
+    /// The same for a request in which nothing can be wrong: a 400 is another hub's answer for an unknown route then.
+    static let absentPlainRoute = absentRoute.union([400])
+
     /// Escapes what is not unreserved in RFC 3986 §2.3.
     static func segment(_ text: String) -> String {
         // A step within the path, which clients take before they send (RFC 3986 §5.2.4).

@@ -1,7 +1,7 @@
 package import HubProtocol
 import OutboundHTTP
 
-/// What operators ask our own hubs; all of it needs Manage.
+/// Operators' questions to our own hubs; all of them need Manage.
 extension HubClient {
     /// The hub at a glance.
     package func overview() async throws(HubClientError) -> HubOverview {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import HubProtocol
 
-/// What publishers report of themselves: our own routes, absent elsewhere.
+/// Reports of publishers: our own routes, absent at other hubs.
 extension HubClient {
     /// Replaces what the hub knows of a publisher.
     ///
@@ -20,7 +20,7 @@ extension HubClient {
         call.body = try encode(report)
         call.timeout = timeout
         // With a report that our own hub takes, a 400 is another hub's word for an unknown route.
-        return try await succeed(call, unless: [400, 404, 405, 501]) != nil
+        return try await succeed(call, unless: HubCall.absentPlainRoute) != nil
     }
 
     /// The publishers that have reported in the last 7 days.

@@ -97,7 +97,7 @@ extension HubClient {
         .malformedReply("its registrations cannot be read: \(reason)")
     }
 
-    /// Whether a byte may stand in a query as it is: there a token goes as it came (protocol §3.4).
+    /// True if a byte needs no escape in a query: a token is sent there as it was received (protocol §3.4).
     private static func isOfToken(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && !#"&#"<>\"#.utf8.contains(byte)
     }

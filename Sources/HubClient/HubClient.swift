@@ -68,7 +68,7 @@ extension HubClient {
 extension HubClient {
     /// Creates or overwrites an installation.
     ///
-    /// `channel` is the secret of the `stream` installation that is there, if one is (design §6); without it an
+    /// `channel` is the secret of the `stream` installation that is there, if one is (protocol §11.1); without it an
     /// overwrite is refused with 409.
     package func put(
         _ installation: Installation,
@@ -101,8 +101,7 @@ extension HubClient {
 extension HubClient {
     /// - Returns: `nil` where the hub has no such route.
     package func categories() async throws(HubClientError) -> [String]? {
-        // With nothing in the request to be wrong, a 400 is another hub's word for an unknown route.
-        guard let reply = try await succeed(HubCall("GET", "/categories"), unless: [400, 404, 405, 501]) else {
+        guard let reply = try await succeed(HubCall("GET", "/categories"), unless: HubCall.absentPlainRoute) else {
             return nil
         }
         return try decode(CategoryList.self, from: reply, as: "the list of categories").categories
@@ -112,7 +111,7 @@ extension HubClient {
     ///
     /// - Returns: `nil` where the hub has none.
     package func browserKey() async throws(HubClientError) -> BrowserKeyReport? {
-        guard let reply = try await succeed(HubCall("GET", "/browser-key"), unless: [400, 404, 405, 501]) else {
+        guard let reply = try await succeed(HubCall("GET", "/browser-key"), unless: HubCall.absentPlainRoute) else {
             return nil
         }
         return try decode(BrowserKeyReport.self, from: reply, as: "the key for browsers")
@@ -125,7 +124,7 @@ extension HubClient {
     package func setCategories(_ categories: [String], publisher: String) async throws(HubClientError) -> Bool {
         var call = HubCall("PUT", "/categories/\(HubCall.segment(publisher))")
         call.body = try encode(CategoryList(categories: categories))
-        return try await succeed(call, unless: [404, 405, 501]) != nil
+        return try await succeed(call, unless: HubCall.absentRoute) != nil
     }
 
     /// Counts whom a tag expression reaches, without sending.
@@ -137,12 +136,13 @@ extension HubClient {
     ) async throws(HubClientError) -> RecipientCounts? {
         var call = HubCall("POST", "/recipients")
         call.body = try encode(RecipientQuery(tags: tags, format: format == .template ? nil : format))
-        guard let reply = try await succeed(call, unless: [404, 405, 501]) else { return nil }
+        guard let reply = try await succeed(call, unless: HubCall.absentRoute) else { return nil }
         return try decode(RecipientCounts.self, from: reply, as: "the count of recipients")
     }
 
-    /// What became of a message; with `device`, an installation's id or a push handle, also why that device got it or did
-    /// not.
+    /// Reports the outcome of a message.
+    ///
+    /// With `device`, an installation's id or a push handle, also why that device got it or did not.
     ///
     /// Needs Manage.
     ///
@@ -171,7 +171,7 @@ extension HubClient {
         return try decode(FailedTargets.self, from: try await succeed(call), as: "the list of failed targets")
     }
 
-    /// What an emulated push service would have shown on a device, as JSON.
+    /// The notifications that an emulated push service would have shown on a device, as JSON.
     ///
     /// Needs Manage.
     ///
@@ -182,7 +182,7 @@ extension HubClient {
         return try await succeed(call).body
     }
 
-    /// How the hub's credentials for push services do; with `asking`, each service is asked.
+    /// Reports the state of the hub's credentials for push services; with `asking`, each service is asked.
     ///
     /// Needs Manage.
     package func credentials(asking: Bool) async throws(HubClientError) -> CredentialReport {

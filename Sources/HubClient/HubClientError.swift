@@ -18,7 +18,7 @@ package enum HubClientError: Error, Sendable, Equatable {
     /// The calling task was cancelled, or the HTTP client shut down.
     case cancelled
 
-    /// Whether the same call would be refused again: false for what passes by itself, such as load and absence.
+    /// True if the same call would be refused again: false for failures that pass, such as overload and absence.
     ///
     /// A 403 with a time to wait is throttling (protocol §2).
     package var isPermanent: Bool {
@@ -28,6 +28,16 @@ package enum HubClientError: Error, Sendable, Equatable {
                 && !(status == 403 && retryAfter != nil)
         case .unreachable, .malformedReply, .cancelled: false
         }
+    }
+
+    /// True if the hub has certainly not done what it was asked for.
+    package var isCertain: Bool {
+        if case .refused(let status, _, _, _) = self { (400..<500).contains(status) && status != 408 } else { false }
+    }
+
+    /// True if the hub has no such route, for a request in which nothing can be wrong.
+    package var isOfAbsentRoute: Bool {
+        if case .refused(let status, _, _, _) = self { HubCall.absentPlainRoute.contains(status) } else { false }
     }
 
     init(_ error: OutboundError) {

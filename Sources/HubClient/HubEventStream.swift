@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Let go or cancelled, it closes its connection. The hub is held back while the reader does not read.
 package final class HubEventStream: Sendable {
-    /// Three heartbeats of the hub (design §10): a network that lost the connection without a word must not look like
+    /// Three heartbeats of the hub (protocol §11.2): a network that lost the connection without a word must not look like
     /// a quiet day.
     package static let idleTimeout = Duration.seconds(45)
 

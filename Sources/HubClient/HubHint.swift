@@ -1,13 +1,15 @@
 import HubProtocol
 package import OutboundHTTP
 
-/// What may help after a call to a hub that failed; the command line puts it into words.
+/// Hints after a failed call to a hub; the command line puts them into words.
 package enum HubHint: Sendable, Equatable {
-    /// What is wrong with the hub's certificate.
+    /// The problem with the hub's certificate.
     case certificate(DistrustCause)
     /// The key is for those who listen.
     case listenersKey
     case key
+    /// The hub's clock and this machine's differ: a token that was just signed has expired there.
+    case clock
     /// The rule has not the right that the call needs.
     case rights
     /// The hub's name, or the endpoint.
@@ -21,6 +23,7 @@ extension HubClientError {
         switch self {
         case .unreachable(_, let cause): cause.map { .certificate($0) }
         case .refused(401, ProtocolError.Code.claimRequired, _, _): .listenersKey
+        case .refused(401, ProtocolError.Code.expiredToken, _, _): .clock
         case .refused(401, _, _, _): .key
         case .refused(403, _, _, _): .rights
         case .refused(404, _, _, _): .hubName

@@ -44,13 +44,21 @@ package struct NamespaceClient: Sendable {
         return hubs
     }
 
-    /// Makes a hub with its rules, which are told with their keys.
+    /// A new hub, as its server has answered.
+    package struct CreatedHub: Sendable {
+        /// Holds the keys of its rules.
+        package let summary: HubSummary
+        /// `sb://host:port/`, where other machines reach the server; `nil` of servers that do not say it.
+        package let publicEndpoint: String?
+    }
+
+    /// Creates a hub with the standard rules.
     ///
     /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 409 when it exists.
     package func create(
         _ name: HubName,
         registrationTimeToLive: RegistrationTimeToLive = .unlimited
-    ) async throws(HubClientError) -> HubSummary {
+    ) async throws(HubClientError) -> CreatedHub {
         let description = NotificationHubDescription(registrationTimeToLive: registrationTimeToLive)
         var call = HubCall("PUT", "/\(HubCall.segment(name.text))")
         call.contentType = "application/atom+xml;type=entry;charset=utf-8"
@@ -59,10 +67,11 @@ package struct NamespaceClient: Sendable {
             <entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">\(description.xml)</content></entry>
             """.utf8
         )
-        guard let hub = try read(try await client.succeed(call)).first else {
+        let reply = try await client.succeed(call)
+        guard let hub = try read(reply).first else {
             throw .malformedReply("the new hub's description is missing")
         }
-        return hub
+        return CreatedHub(summary: hub, publicEndpoint: reply.headers[HeaderName.publicEndpoint])
     }
 
     /// - Returns: `false` when there was none.

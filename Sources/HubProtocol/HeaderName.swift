@@ -1,6 +1,6 @@
 /// Names of the headers that carry protocol meaning; HTTP compares them ignoring case.
 ///
-/// Source: protocol §2, §4.1, §5.1; design §6 for our own.
+/// Source: protocol §2, §4.1, §5.1; §11 for our own.
 package enum HeaderName {
     package static let format = "ServiceBusNotification-Format"
     package static let tags = "ServiceBusNotification-Tags"
@@ -17,6 +17,8 @@ package enum HeaderName {
     package static let pushChannel = "Newswire-Push-Channel"
     /// Our own, of a reply: `true` if the request's ``pushChannel`` is the secret of the `stream` installation.
     package static let pushChannelMatch = "Newswire-Push-Channel-Match"
+    /// Our own, of the reply to a new hub: `sb://host:port/`, where other machines reach the server.
+    package static let publicEndpoint = "Newswire-Public-Endpoint"
     package static let idempotencyKey = "Idempotency-Key"
     package static let lastEventID = "Last-Event-ID"
 }

@@ -4,9 +4,9 @@
 package struct HubName: TextIdentifier {
     /// Longest name, in characters (protocol §3.8).
     package static let maximumLength = 260
-    /// Of a hub that nobody has named (design §10).
+    /// The name of a hub that was given none (protocol §11.6).
     package static let standard = "news"
-    /// First segments that the server itself answers (design §6).
+    /// First segments that the server itself answers (protocol §11.6).
     package static let refused = ["api", "healthz", "readyz", "metrics", "$Resources"]
 
     package let text: String

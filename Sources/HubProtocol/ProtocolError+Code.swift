@@ -7,7 +7,7 @@ extension ProtocolError {
         /// The HTTP status of the reply.
         package let status: Int
         package let name: String
-        /// What the code means, in one sentence.
+        /// The meaning of the code, in one sentence.
         package let sentence: String
 
         package static let badRequest = Code(40_000, "badRequest", "The request is not valid.")

@@ -4,7 +4,7 @@ package struct ProtocolError: Error, Equatable, Sendable, CustomStringConvertibl
     package let status: Int
     /// The five-digit number of a ``Code`` or of the service's own sub-code; the status where neither is known.
     package let code: Int
-    /// What was wrong and with what, without the tracking suffix; never holds a key, a push handle or a body.
+    /// The problem and its object, without the tracking suffix; never holds a key, a push handle or a body.
     package let detail: String
     /// Seconds after which the client may try again, for the reply's `Retry-After`; `nil` leaves it to the status.
     package let retryAfter: Int?

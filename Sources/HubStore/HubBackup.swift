@@ -3,10 +3,10 @@ package import SQLiteFiles
 
 /// Copies of a hub's file.
 ///
-/// A copy bears a mark, and so does a database that was restored: the hub that starts with it knows that messages may have
-/// been accepted after the copy was made, and announces their loss.
+/// Copies and restored databases carry a mark. A hub that starts with a marked database knows that messages may have been
+/// accepted after the copy was made, and announces their loss.
 package enum HubBackup {
-    /// The `user_version` of a copy; a hub's own file has 0.
+    /// The `user_version` of a copy; that of a hub's own file is 0.
     static let copyMark = 1
 
     private static let copier = DatabaseCopier(of: "a hub's") { db, path in
@@ -15,7 +15,7 @@ package enum HubBackup {
         return true
     }
 
-    /// Copies a hub's file, which a hub may be serving from, into one file without a log beside it.
+    /// Copies a hub's file into one file without a write-ahead log; a hub may be using the file.
     ///
     /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError` such as of a full disk.
     package static func copy(
@@ -26,12 +26,12 @@ package enum HubBackup {
         try copier.copy(source, to: destination, entering: entering, finish: mark)
     }
 
-    /// Puts a copy in the place of a hub's file that nobody uses.
+    /// Replaces a hub's file, which must not be in use, with a copy.
     ///
-    /// Agents are told of a gap when they pass the end of the copy.
+    /// Agents are sent a gap when they pass the end of the copy.
     ///
-    /// - Returns: Where the replaced file was moved to, `nil` when there was none.
-    /// - Throws: As ``copy(_:to:entering:)`` when the copy cannot be used; the hub's file is as it was then.
+    /// - Returns: The path that the replaced file was moved to; `nil` if there was none.
+    /// - Throws: The errors of ``copy(_:to:entering:)`` if the copy cannot be used; the hub's file is unchanged then.
     package static func restore(
         _ copy: String,
         to database: String,
@@ -40,9 +40,9 @@ package enum HubBackup {
         try copier.restore(copy, to: database, entering: entering, finish: mark, finishKept: mark)
     }
 
-    /// Marks a hub's file that nobody uses as a copy: somebody has put it back by other means.
+    /// Marks a hub's file, which must not be in use, as a copy that was restored by other means.
     ///
-    /// - Throws: ``SQLiteFiles/DatabaseCopyError`` or ``HubStoreError`` when it is not a hub's file that this program can use.
+    /// - Throws: ``SQLiteFiles/DatabaseCopyError`` or ``HubStoreError`` if this program cannot use the file.
     package static func declareRestored(_ database: String) throws { try copier.change(database, mark) }
 
     private static func mark(_ db: Database) throws { try db.execute(sql: "PRAGMA user_version = \(copyMark)") }

@@ -3,7 +3,7 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// A hub with all that was said of it.
+/// A hub with its description.
 package struct StoredHub: Sendable, Equatable {
     package let record: HubRecord
     package var description: NotificationHubDescription
@@ -27,7 +27,7 @@ package struct AllAccessRules: Sendable, Equatable {
 }
 
 extension HubStore {
-    /// The hubs in the order in which they were made.
+    /// The hubs in the order of their creation.
     package func storedHubs() async throws -> [StoredHub] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: "\(HubQuery.hubs) ORDER BY hubID").map { try StoredHub(row: $0, db) }
@@ -52,7 +52,7 @@ extension HubStore {
 
     package func namespaceRules() async throws -> [AccessRule] { try await allAccessRules().namespace }
 
-    /// Deleted hubs with rows yet to be dropped.
+    /// Deleted hubs whose rows have not all been dropped.
     package func hubsToPurge() async throws -> [HubKey] {
         try await pool.read { db in
             try HubKey.fetchAll(db, sql: "SELECT hubID FROM hub WHERE deletedAt IS NOT NULL AND purgedAt IS NULL")
@@ -65,7 +65,7 @@ extension Transaction {
         try Row.fetchOne(db, sql: HubQuery.hub, arguments: [id]).map { try StoredHub(row: $0, db) }
     }
 
-    /// How many hubs there are.
+    /// Number of hubs.
     package func hubCount() throws -> Int {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM hub WHERE deletedAt IS NULL") ?? 0
     }
@@ -74,39 +74,37 @@ extension Transaction {
         try Bool.fetchOne(db, sql: "SELECT 1 FROM hub WHERE name = ?", arguments: [name.text]) ?? false
     }
 
-    /// Makes a hub.
+    /// Creates a hub.
     package func insertHub(_ name: HubName, _ description: NotificationHubDescription, at: Timestamp) throws
         -> StoredHub
     {
-        try db.execute(sql: "INSERT INTO hub (name, createdAt) VALUES (?, ?)", arguments: [name.text, at])
+        try execute("INSERT INTO hub (name, createdAt) VALUES (?, ?)", [name.text, at])
         let record = HubRecord(id: HubKey(rawValue: db.lastInsertedRowID), name: name)
         let hub = StoredHub(record: record, description: description, createdAt: at, updatedAt: at)
         try update(hub)
         return hub
     }
 
-    /// Makes a hub of which nothing is said but its rules.
+    /// Creates a hub whose description consists of its rules.
     package func insertHub(_ name: HubName, rules: [AccessRule], at: Timestamp) throws -> HubRecord {
         let rules = rules.map { AuthorizationRule($0, createdAt: at, modifiedAt: at) }
         return try insertHub(name, NotificationHubDescription(rules: rules), at: at).record
     }
 
-    /// Replaces all that is said of a hub, its rules as well.
+    /// Replaces a hub's description and its rules.
     ///
-    /// Credentials that cannot be read, for want of their key, stay until others are set: the key file may come back.
+    /// Credentials that cannot be read because their key is missing stay until others are set: the key file may come back.
     package func update(_ hub: StoredHub) throws {
         let description = hub.description
         let setsCredentials = description.credentials.contains { $0.kind != .ownBrowserKeys }
+        let keepsRemarks = try !setsCredentials && hasLostSecrets(hub.record.id)
         let isUnlimited = description.registrationTimeToLive == .unlimited
         try execute(
-            """
-            UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = CASE
-                WHEN about IS NOT NULL AND opened(about, hubID) IS NULL AND NOT ? THEN about ELSE sealed(?, hubID) END
-            WHERE hubID = ?
-            """,
+            "UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = ifnull(?, about) WHERE hubID = ?",
             [
-                hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units, setsCredentials,
-                try HubRemarks(description).encoded, hub.record.id,
+                hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units,
+                keepsRemarks ? nil : try sealed(try HubRemarks(description).encoded, hub: hub.record.id),
+                hub.record.id,
             ]
         )
         try execute("DELETE FROM accessRule WHERE hubID = ?", [hub.record.id])
@@ -126,7 +124,36 @@ extension Transaction {
         }
     }
 
-    /// Sets one rule of a hub, new or in the place of one of the same name.
+    /// Encrypts the credentials that an older version has written.
+    package func sealSecrets() throws {
+        for row in try Row.fetchAll(db, sql: HubQuery.unsealed) {
+            let (hub, about): (HubKey, String) = (row["hubID"], row["about"])
+            let sealed = try sealed(about, hub: hub)
+            guard sealed != about else { continue }
+            try execute("UPDATE hub SET about = ? WHERE hubID = ?", [sealed, hub])
+        }
+    }
+
+    /// Hubs whose credentials another key has encrypted.
+    package func hubsWithLostSecrets() throws -> [HubRecord] {
+        try Row.fetchAll(db, sql: HubQuery.lostSecrets).map { row in
+            HubRecord(id: row["hubID"], name: try HubName(row["name"]))
+        }
+    }
+
+    /// True if a hub has credentials that another key has encrypted.
+    private func hasLostSecrets(_ hub: HubKey) throws -> Bool {
+        try Bool.fetchOne(try db.cachedStatement(sql: HubQuery.hasLostSecrets), arguments: [hub]) ?? false
+    }
+
+    /// Encrypts a text of a hub.
+    ///
+    /// Each result differs, so that statements get it as a value and can be repeated on another database.
+    private func sealed(_ text: String, hub: HubKey) throws -> String? {
+        try String.fetchOne(try db.cachedStatement(sql: HubQuery.sealed), arguments: [text, hub])
+    }
+
+    /// Adds a rule to a hub, or replaces the rule with the same name.
     package func put(_ rule: AccessRule, hub: HubKey, at: Timestamp) throws {
         try execute(
             """
@@ -140,7 +167,7 @@ extension Transaction {
         )
     }
 
-    /// Sets one rule of the namespace.
+    /// Adds a rule to the namespace, or replaces the rule with the same name.
     package func putNamespaceRule(_ rule: AccessRule, at: Timestamp) throws {
         try execute(
             """
@@ -164,7 +191,7 @@ extension Transaction {
 // MARK: - Deleting
 
 extension Transaction {
-    /// Deletes a hub: its name is free and its keys are gone at once, its other rows go with ``purge(hub:limit:at:)``.
+    /// Deletes a hub's name and keys; ``purge(hub:limit:at:)`` drops its other rows.
     package func deleteHub(id: HubKey, at: Timestamp) throws {
         try execute(
             "UPDATE hub SET deletedAt = ?2, name = 'deleted:' || hubID, about = NULL, updatedAt = ?2 WHERE hubID = ?1",
@@ -173,13 +200,13 @@ extension Transaction {
         try execute("DELETE FROM accessRule WHERE hubID = ?", [id])
     }
 
-    /// Drops rows of a deleted hub, about `limit` of them.
+    /// Drops about `limit` rows of a deleted hub.
     ///
-    /// - Returns: Whether nothing is left of it.
+    /// - Returns: True if no row is left.
     package func purge(hub: HubKey, limit: Int, at: Timestamp) throws -> Bool {
         guard try !dropTargetRows(of: hub, limit: limit) else { return false }
         for step in HubPurge.steps {
-            // With an installation go what it was owed and its registrations.
+            // The rows of `owed` and the registrations of an installation go with it.
             let rows = step.table == "installation" ? max(1, limit / HubPurge.installationWeight) : limit
             if step.table == "log" { try discount(step, hub: hub, rows: rows) }
             try execute(step.delete, [hub, rows])
@@ -189,7 +216,7 @@ extension Transaction {
         return true
     }
 
-    /// Takes what is about to go from the count of the log's bytes.
+    /// Subtracts the rows that a step is about to drop from the count of the log's bytes.
     private func discount(_ step: HubPurge.Step, hub: HubKey, rows: Int) throws {
         _ = try countBytes()
         let statement = try db.cachedStatement(sql: HubPurge.bytes(step))
@@ -199,18 +226,21 @@ extension Transaction {
     }
 }
 
-/// What a deleted hub leaves behind, table by table; a test compares it with the schema.
+/// The tables with rows of a hub, in the order in which a deleted hub's rows are dropped; a test compares them with the
+/// schema.
 enum HubPurge {
     struct Step {
         let table: String
-        /// What of it this step is about.
+        /// Restricts the step to some rows; `nil` for all.
         var condition: String?
-        /// Columns that tell the rows of one hub apart, and that an index on `hubID` leads to.
+        /// Columns that identify a row among those of one hub, and that follow `hubID` in an index.
         let key: String
+        /// A total order of the rows of one hub that an index has; `nil` for that of ``key``.
+        var order: String?
 
         fileprivate var rows: String {
             let condition = condition.map { " AND \($0)" } ?? ""
-            return "SELECT \(key) FROM \(table) WHERE hubID = ?1\(condition) LIMIT ?2"
+            return "SELECT \(key) FROM \(table) WHERE hubID = ?1\(condition) ORDER BY \(order ?? key) LIMIT ?2"
         }
 
         var delete: String {
@@ -218,18 +248,27 @@ enum HubPurge {
         }
     }
 
-    /// An installation takes as much work as so many other rows.
+    /// Number of other rows whose removal costs as much as that of one installation.
     static let installationWeight = 10
 
     static let steps = [
         Step(table: "registration", key: "registrationID"),
-        Step(table: "formerRegistration", key: "ordinal, throughSequence"),
+        Step(
+            table: "formerRegistration",
+            key: "ordinal, throughSequence",
+            order: "handleKey, ordinal, throughSequence"
+        ),
         Step(table: "tombstone", key: "registrationID"),
         Step(table: "installation", key: "installationID"),
         Step(table: "log", condition: "messageID IS NOT NULL", key: "sequence"),
         Step(table: "log", condition: "ordinal IS NOT NULL", key: "sequence"),
-        Step(table: "scheduledMessage", condition: "canceledAt IS NULL", key: "messageID"),
-        Step(table: "scheduledMessage", condition: "canceledAt IS NOT NULL", key: "messageID"),
+        Step(table: "scheduledMessage", condition: "canceledAt IS NULL", key: "messageID", order: "dueAt, rowid"),
+        Step(
+            table: "scheduledMessage",
+            condition: "canceledAt IS NOT NULL",
+            key: "messageID",
+            order: "canceledAt, rowid"
+        ),
         Step(table: "idempotencyKey", key: "key"),
         Step(table: "category", key: "publisher, position"),
         Step(table: "publisherReport", key: "publisher"),
@@ -238,7 +277,7 @@ enum HubPurge {
         Step(table: "job", key: "jobID"),
     ]
 
-    /// What the rows of a step have in the count of the log.
+    /// Bytes that the rows of a step contribute to the count of the log.
     fileprivate static func bytes(_ step: Step) -> String {
         "SELECT sum(\(MessageRecord.rowBytes)) FROM log WHERE sequence IN (\(step.rows))"
     }
@@ -246,7 +285,7 @@ enum HubPurge {
 
 // MARK: - Rows
 
-/// The statements of hubs, apart so that a test can ask for their plans; there are but a few.
+/// Statements about hubs, in one place so that a test can check their query plans; hubs are few.
 enum HubQuery {
     static let hubs = """
         SELECT hubID, name, createdAt, updatedAt, registrationUnits, opened(about, hubID) AS about FROM hub
@@ -255,9 +294,11 @@ enum HubQuery {
     static let lostSecrets = """
         SELECT hubID, name FROM hub WHERE deletedAt IS NULL AND about IS NOT NULL AND opened(about, hubID) IS NULL
         """
-    static let sealAll = """
-        UPDATE hub SET about = sealed(about, hubID) WHERE about IS NOT NULL AND about NOT LIKE 'sealed:%'
+    static let hasLostSecrets = "SELECT about IS NOT NULL AND opened(about, hubID) IS NULL FROM hub WHERE hubID = ?"
+    static let unsealed = """
+        SELECT hubID, about FROM hub WHERE about IS NOT NULL AND about NOT LIKE 'sealed:%' ORDER BY hubID
         """
+    static let sealed = "SELECT sealed(?, ?)"
     static let hub = "\(hubs) AND hubID = ?"
     static let rulesOfHub = """
         SELECT name, primaryKey, secondaryKey, rights, createdAt, modifiedAt FROM accessRule WHERE hubID = ?
@@ -296,7 +337,9 @@ extension StoredHub {
     }
 }
 
-/// What of a hub's description has no column of its own; credentials hold secrets, as the rules do.
+/// The parts of a hub's description without a column of their own.
+///
+/// Credentials are secrets, as the rules are.
 private struct HubRemarks: Codable {
     let credentials: [PlatformCredential]
     let userMetadata: String?

@@ -6,7 +6,7 @@ package import HubRouting
 extension HubStore {
     /// Adds every registration of every hub to a result, in the order of their ordinals.
     ///
-    /// One look at the whole table, whose hubs' rows stand side by side.
+    /// Reads the whole table once, in which the rows of all hubs are mixed.
     package func reduceTargets<Result: Sendable>(
         into result: Result,
         _ add: @Sendable (_ result: inout Result, _ hub: HubKey, Target) -> Void
@@ -14,19 +14,8 @@ extension HubStore {
         try await pool.read { db in
             var result = result
             let rows = try Row.fetchCursor(db, sql: RegistrationQuery.all)
-            typealias Place = RegistrationQuery.TargetColumn
             while let row = try rows.next() {
-                let part: String? = row[Place.part]
-                let target = Target(
-                    ordinal: row[Place.ordinal],
-                    platform: Platform(rawValue: row[Place.platform]),
-                    isTemplate: row[Place.isTemplate],
-                    tags: row[Place.tags],
-                    installation: row[Place.installation],
-                    isMain: part == "",
-                    charge: row[Place.charge]
-                )
-                add(&result, row[Place.hubID], target)
+                add(&result, row[RegistrationQuery.TargetColumn.hubID], Target(row: row))
             }
             return result
         }
@@ -38,13 +27,14 @@ extension HubStore {
         return stored.flatMap { $0.isReadable ? $0 : nil }
     }
 
-    /// Registrations in the order of their ids, from behind one on; those of platform `stream`, which no client of the
-    /// protocol knows, are left out.
+    /// Registrations in the order of their ids, after a given id.
+    ///
+    /// Those of platform `stream`, which no client of the protocol knows, are left out.
     package func registrations(hub: HubKey, after id: String?, limit: Int) async throws -> RegistrationPage {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.page)
             let found = try Row.fetchAll(statement, arguments: [hub, id ?? "", limit + 1])
-            // One that cannot be shown must not end the list: what counts is what was found.
+            // A registration that cannot be shown must not end the list, so rows are counted.
             let page = found.prefix(limit)
             return RegistrationPage(
                 registrations: page.compactMap { StoredRegistration(row: $0) }.filter(\.isReadable),
@@ -53,17 +43,18 @@ extension HubStore {
         }
     }
 
-    /// Those of some ordinals that are there and can be shown, in the order of the ordinals.
+    /// The registrations with the given ordinals that exist and can be shown, in the order of the ordinals.
     package func registrations(ordinals: [Ordinal]) async throws -> [StoredRegistration] {
         try await pool.read { db in try Transaction(db).registrations(ordinals: ordinals) }
     }
 
-    /// Rows of one handle that a page looks at: anybody with Listen can give a thousand registrations the same handle.
+    /// Maximum number of rows that one page of a handle reads: a client with Listen can give a thousand registrations the
+    /// same handle.
     package static let maximumHandleRows = 1_000
 
     /// Registrations of a handle, which any number of them may have, in the order of their ordinals.
     ///
-    /// Looks at no more than `maximumRows` rows, whether they are returned or not, and holds no more than `limit`.
+    /// Reads at most `maximumRows` rows, whether they are returned or not, and returns at most `limit`.
     ///
     /// - Returns: The registrations, and the ordinal to continue after; that is `nil` when there are no more rows.
     package func registrations(
@@ -102,7 +93,7 @@ extension HubStore {
         }
     }
 
-    /// What the registrations of a handle were when a message came, where that is no longer so; at most `limit`.
+    /// Former states of the registrations of a handle that were in force when a message came; at most `limit`.
     package func formerRegistrations(hub: HubKey, handle: String, at sequence: LogSequence, limit: Int) async throws
         -> [FormerRegistration]
     {
@@ -112,7 +103,7 @@ extension HubStore {
                 .compactMap { row -> FormerRegistration? in
                     let record: Data = row["record"]
                     let (id, platform): (String, String) = (row["registrationID"], row["platform"])
-                    // One that cannot be read must not hide the others.
+                    // A row that cannot be read must not hide the others.
                     let registration = try? Registration(
                         id: RegistrationID(id),
                         tags: row["tags"],
@@ -131,7 +122,7 @@ extension HubStore {
         }
     }
 
-    /// Registrations that were registered by themselves and whose time has come.
+    /// Expired registrations that belong to no installation.
     package func expiredRegistrations(hub: HubKey, at now: Timestamp, limit: Int) async throws -> [RegistrationID] {
         try await pool.read { db in
             try String.fetchAll(
@@ -141,7 +132,7 @@ extension HubStore {
         }
     }
 
-    /// Installations whose time has come.
+    /// Expired installations.
     package func expiredInstallations(hub: HubKey, at now: Timestamp, limit: Int) async throws -> [InstallationID] {
         try await pool.read { db in
             try String.fetchAll(
@@ -152,9 +143,9 @@ extension HubStore {
     }
 }
 
-/// The statements of registrations, apart so that a test can ask for their plans.
+/// Statements about registrations, in one place so that a test can check their query plans.
 enum RegistrationQuery {
-    /// In the order in which ``StoredRegistration`` reads them: by name, each would be looked for in each row.
+    /// The columns in the order in which ``StoredRegistration`` reads them; reading by name searches each row.
     enum Column: Int, ColumnPlaces {
         case ordinal, registrationID, etag, platform, isTemplate, tags, record, createdAfter, changedAfter
         case createdAt, updatedAt, expiresAt, part, installation, charge
@@ -167,9 +158,11 @@ enum RegistrationQuery {
     enum TargetColumn: Int, ColumnPlaces {
         case ordinal, hubID, platform, isTemplate, tags, installation, part, charge
     }
-    static let all = """
-        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part, charge FROM registration ORDER BY ordinal
+    private static let targetColumns = """
+        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part, charge FROM registration
         """
+    static let all = "\(targetColumns) ORDER BY ordinal"
+    static let targets = "\(targetColumns) WHERE ordinal IN (SELECT value FROM json_each(?))"
     static let one = "\(columns) WHERE r.hubID = ? AND r.registrationID = ?"
     static let page = """
         \(columns) WHERE r.hubID = ? AND r.registrationID > ? AND r.platform <> 'stream'
@@ -182,9 +175,9 @@ enum RegistrationQuery {
     static let byHandle =
         "\(columns) WHERE r.hubID = ? AND r.handleKey = ? AND r.ordinal > ? ORDER BY r.ordinal LIMIT ?"
     static let fullOfInstallation = "\(columns) WHERE r.installation = ? ORDER BY r.ordinal"
-    /// Of what registers again as it is, as most do: no column of an index but that of the expiry is set.
+    /// Renews a registration that is registered again unchanged, as most are.
     ///
-    /// Equal tags and texts may be written otherwise, in other cases of letters and other forms of Unicode.
+    /// Among indexed columns it sets only the expiry. It sets tags and record too, since equal ones may differ in case and in their form of Unicode.
     static let renew = """
         UPDATE registration SET etag = ?, tags = ?, record = ?, updatedAt = ?, expiresAt = ?, charge = ?
         WHERE ordinal = ?
@@ -206,7 +199,7 @@ enum RegistrationQuery {
         DELETE FROM formerRegistration WHERE ordinal = ?1 AND throughSequence NOT IN (
             SELECT throughSequence FROM formerRegistration WHERE ordinal = ?1 ORDER BY throughSequence DESC LIMIT ?2)
         """
-    /// `+hubID`: else SQLite takes the index of the hub's ids and looks at each of its rows, though few expire.
+    /// `+hubID` keeps SQLite from using the index of the hub's ids, which would read every row although few expire.
     static let expired = """
         SELECT registrationID FROM registration
         WHERE expiresAt <= ?2 AND +hubID = ?1 AND installation IS NULL LIMIT ?3
@@ -223,8 +216,25 @@ enum RegistrationQuery {
         """
 }
 
+extension Target {
+    /// Reads a row of ``RegistrationQuery/TargetColumn``.
+    init(row: Row) {
+        typealias Place = RegistrationQuery.TargetColumn
+        let part: String? = row[Place.part]
+        self.init(
+            ordinal: row[Place.ordinal],
+            platform: Platform(rawValue: row[Place.platform]),
+            isTemplate: row[Place.isTemplate],
+            tags: row[Place.tags],
+            installation: row[Place.installation],
+            isMain: part == "",
+            charge: row[Place.charge]
+        )
+    }
+}
+
 extension Registration {
-    /// Reads what a row keeps of a registration that was registered by itself.
+    /// Reads the row of a registration that belongs to no installation.
     init(id: RegistrationID, etag: Int = 0, tags: String, platform: Platform, record: Data) throws {
         let record = try RegistrationRecord(record)
         self.init(

@@ -4,44 +4,52 @@ package import HubProtocol
 package import HubRouting
 import SQLiteFiles
 
-/// The hub's one SQLite file: its log, installations, rules and what they are owed.
+/// The hub's SQLite file: its log, installations, rules, and the messages that installations have yet to get.
 ///
-/// Reads take a snapshot and run beside the writer. Everything that changes goes through ``commit(_:)``, which the
-/// hub's one writer calls.
+/// Reads take a snapshot and run concurrently with the writer. All changes go through ``commit(_:effects:foreign:)``, which
+/// only the hub's writer calls.
 ///
-/// The log's operations, which another engine could stand behind:
-/// ``Transaction/appendMessage(_:hub:at:enqueuedAt:matched:)`` and ``Transaction/appendChange(hub:ordinal:at:)`` append,
-/// ``owedMessages(hub:ordinal:after:through:limit:)`` reads on from a place, ``extent()`` tells how far it reaches.
+/// An ``OrderedLog`` stands behind every commit.
 package final class HubStore: Sendable {
     let pool: DatabasePool
     private let rehearses: Bool
+    /// `nil` with a log that nobody reads.
+    private let follower: LogFollower?
 
-    /// Opens the file, making or migrating it.
+    /// Opens the file, which is created or migrated if necessary.
     ///
     /// - Parameters:
-    ///   - path: The SQLite file; its folder must be there.
+    ///   - path: The SQLite file; its folder must exist.
     ///   - maximumPages: The most pages of 4 KiB the file may have, `nil` for no limit. A file at its limit behaves as
-    ///     on a full disk.
-    ///   - reservedTags: Prefixes of tags that a migration must not give to anybody.
-    ///   - secrets: Encrypts credentials; `nil` leaves them unencrypted, and those that are encrypted unread.
-    ///   - rehearses: Each member of a commit runs twice, the first time in vain, to show that it can be repeated.
-    /// - Throws: ``HubStoreError`` when the file is newer than this program or cannot be made durable, else a
-    ///   `DatabaseError`.
+    ///     one on a full disk.
+    ///   - reservedTags: Prefixes of tags that a migration must not add to an installation.
+    ///   - secrets: Encrypts credentials. With `nil`, new ones are stored in clear, and encrypted ones cannot be read.
+    ///   - log: Gives this node's commits their place among those of other nodes.
+    ///   - rehearses: Runs each member of a commit twice and rolls back the first run, to show that members can be
+    ///     repeated; refuses statements that are not deterministic.
+    /// - Throws: ``HubStoreError`` if a newer version has written the file, or SQLite cannot make commits durable;
+    ///   otherwise a `DatabaseError`.
     package init(
         path: String,
         maximumPages: Int? = nil,
         reservedTags: ReservedTagPrefixes = .standard,
         secrets: SecretBox? = nil,
+        log: any OrderedLog = EmbeddedLog(),
         rehearses: Bool = false
     ) throws {
         self.rehearses = rehearses
+        follower = log.identity.map { LogFollower(log, as: $0) }
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.label = "hub"
+        let logPages = WriteAheadLog.pages(
+            onDiskOf: DiskSpace(at: URL(filePath: path).deletingLastPathComponent().path)
+        )
         configuration.prepareDatabase { db in
             SecretBox.register(secrets, in: db)
-            // 16 MiB: what is written again and again, as the indexes of registrations are, is moved a quarter as often.
-            try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = \(logPages)")
+            // Without a limit the file keeps the size of the largest commit.
+            try db.execute(sql: "PRAGMA journal_size_limit = \(logPages * WriteAheadLog.pageBytes)")
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
         pool = try DatabasePool(path: path, configuration: configuration)
@@ -55,78 +63,63 @@ package final class HubStore: Sendable {
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
-        // What an older version has written.
-        if secrets != nil { try pool.write { try $0.execute(sql: HubQuery.sealAll) } }
+        let isShared = try pool.read { db in try Transaction(db).logPlace() != .beginning }
+        guard follower != nil || !isShared else { throw HubStoreError.sharedLog(path: path) }
     }
 
-    /// Hubs whose credentials another key has encrypted.
+    /// The hubs whose credentials were encrypted with another key.
     package func hubsWithLostSecrets() async throws -> [HubRecord] {
-        try await pool.read { db in
-            try Row.fetchAll(db, sql: HubQuery.lostSecrets).map { row in
-                HubRecord(id: row["hubID"], name: try HubName(row["name"]))
-            }
-        }
+        try await pool.read { db in try Transaction(db).hubsWithLostSecrets() }
     }
 
-    /// Looks at a hub's file without changing it.
+    /// Checks a hub's file without changing it.
     ///
-    /// - Returns: Why it cannot be used; `nil` when it can.
+    /// - Returns: The reason why the file cannot be used; `nil` if it can.
     package static func problem(at path: String) -> String? {
         DatabaseFile.problem(at: path, keptBy: Schema.migrator)
     }
 
-    /// Closes the file and leaves it whole: a copy of this one file is a backup.
+    /// Closes the file and empties its write-ahead log, so that a copy of the file alone is a backup.
     package func close() throws {
-        // SQLite moves the write-ahead log into the file when the last connection closes that may write; GRDB would
-        // close the writer first.
+        // SQLite checkpoints the write-ahead log when the last connection closes, if it may write. GRDB would close
+        // the writer first.
         pool.invalidateReadOnlyConnections()
         try pool.close()
     }
 
     /// Runs many changes in one durable transaction.
     ///
-    /// Each member has a savepoint: when one throws, its own changes are undone and the others go on.
+    /// Each member has a savepoint: when one throws, its own changes are undone and the others go on. With a log that
+    /// several nodes share, the members run again when another node was first.
     ///
+    /// - Parameters:
+    ///   - members: The changes.
+    ///   - effects: The effects of a change, from what its member returned.
+    ///   - foreign: Takes the effects of entries that other nodes have written, before members run after these; called on
+    ///     the database's thread.
     /// - Returns: A result for each member, in order.
     /// - Throws: When the disk is full or fails, or the commit does; then nothing of any member is kept.
     package func commit<Output: Sendable>(
-        _ members: [@Sendable (Transaction) throws -> Output]
+        _ members: [@Sendable (Transaction) throws -> Output],
+        effects: @escaping @Sendable (Output) -> [NamespaceEffect] = { _ in [] },
+        foreign: @escaping LogFollower.Foreign = { _ in }
     ) async throws -> [Result<Output, any Error>] {
-        try await pool.writeWithoutTransaction { [rehearses] db in
-            var results: [Result<Output, any Error>] = []
-            results.reserveCapacity(members.count)
-            try db.inTransaction(.immediate) {
-                for member in members {
-                    if rehearses { _ = try Self.run(member, in: db, isRehearsal: true) }
-                    results.append(try Self.run(member, in: db))
-                }
-                return .commit
-            }
-            return results
+        let group = GroupCommit(members: members, effects: effects, rehearses: rehearses)
+        return try await pool.writeWithoutTransaction { [follower] db in
+            guard let follower else { return try group.run(db) }
+            return try follower.commit(group, db, foreign)
         }
     }
 
-    private static func run<Output>(
-        _ member: (Transaction) throws -> Output,
-        in db: Database,
-        isRehearsal: Bool = false
-    ) throws -> Result<Output, any Error> {
-        // Statements that are kept: GRDB's own savepoints are compiled anew each time.
-        try db.cachedStatement(sql: "SAVEPOINT member").execute()
-        let result: Result<Output, any Error>
-        do {
-            let output = try member(Transaction(db))
-            if isRehearsal { try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute() }
-            result = .success(output)
-        } catch let error as DatabaseError where error.resultCode != .SQLITE_CONSTRAINT {
-            // A full or failing disk may have ended the whole transaction: no member may believe in it.
-            throw error
-        } catch {
-            try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute()
-            result = .failure(error)
-        }
-        try db.cachedStatement(sql: "RELEASE SAVEPOINT member").execute()
-        return result
+    /// The name of the log that this node shares with others; `nil` with an embedded log.
+    package var incarnation: String? { follower?.identity.incarnation }
+
+    /// Repeats what other nodes have written; does nothing with an embedded log.
+    ///
+    /// `foreign` takes the effects of each entry, on the database's thread.
+    package func follow(_ foreign: @escaping LogFollower.Foreign) async throws {
+        guard let follower else { return }
+        try await pool.writeWithoutTransaction { db in try follower.catchUp(db, foreign) }
     }
 }
 
@@ -134,14 +127,21 @@ package final class HubStore: Sendable {
 package enum HubStoreError: Error, CustomStringConvertible {
     case newerSchema(path: String)
     case notDurable(path: String)
+    /// What this process would write would be in no other node's database.
+    case sharedLog(path: String)
     case unreadableRecord
+    /// A fault of this program: another node could not repeat the statement.
+    case notDeterministic(sql: String, reason: String)
 
     package var description: String {
         switch self {
         case .newerSchema(let path):
             "cannot use '\(path)': a newer version of newswire has written it; install that version or restore a backup"
         case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
-        case .unreadableRecord: "its record is not what this program writes"
+        case .sharedLog(let path):
+            "cannot use '\(path)' without its log: the database is one of several that follow the same log"
+        case .unreadableRecord: "the record is not in a form that this program writes"
+        case .notDeterministic(let sql, let reason): "cannot record '\(sql)': \(reason)"
         }
     }
 }
@@ -189,12 +189,12 @@ extension HubStore {
         }
     }
 
-    /// The wall clock when it was last noted down.
+    /// The wall clock when it was last stored.
     package func lastSeenClock() async throws -> Timestamp? {
         try await pool.read { db in try Timestamp.fetchOne(db, sql: "SELECT lastSeen FROM clock") }
     }
 
-    /// Hands every `stream` installation of a hub to `reduce`, in the order of their ordinals.
+    /// Calls `reduce` with every `stream` installation of a hub, in the order of their ordinals.
     package func reduceStreams<Result: Sendable>(
         hub: HubKey,
         into result: consuming Result,
@@ -212,8 +212,9 @@ extension HubStore {
         try await pool.read { db in try Transaction(db).installation(hub: hub, id: id) }
     }
 
-    /// Messages of a hub in the order of the log, with what one installation was owed when they came; those in formats of
-    /// push platforms, which no stream is owed, are left out.
+    /// The messages of a hub in the order of the log, with the rows that say which of them one installation is owed.
+    ///
+    /// Messages in formats of push platforms, which streams never get, are left out.
     ///
     /// Returns at most `limit` messages with sequences above `after`, up to and with `through`; fewer mean that there are
     /// no more.
@@ -255,7 +256,7 @@ extension HubStore {
         return try Array(rows.map(LoggedMessage.init(row:)))
     }
 
-    /// The categories that publishers announce, each name once, in the order in which they came.
+    /// The categories that publishers announce, by publisher and in the publisher's order.
     package func categories(hub: HubKey) async throws -> [String] {
         try await pool.read { db in
             let sql = "SELECT name FROM category WHERE hubID = ? ORDER BY publisher, position"
@@ -264,7 +265,7 @@ extension HubStore {
     }
 }
 
-/// The statements of the hot paths, apart so that a test can ask for their plans.
+/// Statements of the hot paths, in one place so that a test can check their query plans.
 enum Query {
     static let owedRows = "SELECT afterSequence, record FROM owed WHERE ordinal = ? ORDER BY afterSequence"
     static let messages = """
@@ -281,12 +282,18 @@ enum Query {
         SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
         WHERE hubID = ? AND channelDigest IS NOT NULL ORDER BY ordinal
         """
+    static let installationOfOrdinal = """
+        SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation WHERE ordinal = ?
+        """
+    static let message = """
+        SELECT sequence, \(MessageRecord.columns) FROM log WHERE sequence = ? AND messageID IS NOT NULL
+        """
     static let installationOfDigest = """
         SELECT installationID FROM installation WHERE hubID = ? AND channelDigest = ? AND channelDigest IS NOT NULL
         """
     static let acceptedMessage = "SELECT messageID, contentHash FROM idempotencyKey WHERE hubID = ? AND key = ?"
     static let dropKeys = "DELETE FROM idempotencyKey WHERE at < ?"
-    /// An owed row is of no use when no message came between it and the next one.
+    /// A row of `owed` is useless if no message came between it and the next one.
     static let unusedOwedRow = """
         SELECT afterSequence FROM owed WHERE ordinal = ?1
         AND afterSequence = (SELECT max(afterSequence) FROM owed WHERE ordinal = ?1)
@@ -308,7 +315,7 @@ extension StoredInstallation {
     init(row: Row) throws {
         let digest: Data? = row["channelDigest"]
         let known = try? Installation(record: row["record"])
-        // Only a 'stream' installation has a digest, and it must not become anybody's because its record is spoilt.
+        // Only a 'stream' installation has a digest. A damaged record must not open it to everybody.
         let platform = digest == nil ? Platform(rawValue: "unreadable") : .stream
         self.init(
             ordinal: row["ordinal"],
@@ -322,12 +329,12 @@ extension StoredInstallation {
 }
 
 extension Installation {
-    /// Reads what ``record`` wrote.
+    /// Reads a stored ``record``.
     init(record: Data) throws {
         self = try JSONDecoder().decode(Installation.self, from: record)
     }
 
-    /// The installation as the store keeps it: without a `stream` installation's secret.
+    /// The form in which the store keeps the installation: without the secret of a `stream` installation.
     var record: Data {
         get throws {
             var kept = self

@@ -2,7 +2,7 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// The number that a database and a file beside it count together.
+/// A number that is kept both in the database and in a file beside it.
 ///
 /// The number moves in the database first and in the file second, so a crash leaves the file behind and never ahead. A file
 /// that is ahead has seen a newer state of the database.
@@ -10,7 +10,7 @@ package struct Generation: Sendable, Equatable {
     /// Random; the same in a database and its copies.
     package let lineage: String
     package let number: Int64
-    /// The number that the file was last known to hold, `nil` before it was first written.
+    /// The number that the file was last known to hold; `nil` before the file was first written.
     package let inFile: Int64?
 
     package init(lineage: String, number: Int64, inFile: Int64?) {
@@ -28,12 +28,12 @@ extension Transaction {
         try Int.fetchOne(db, sql: "PRAGMA user_version") == HubBackup.copyMark
     }
 
-    /// Lets the database be the hub's own from now on.
+    /// Removes the mark of a copy.
     package func clearCopyMark() throws { try db.execute(sql: "PRAGMA user_version = 0") }
 
-    /// Notes that messages may have been lost at the end of the log.
+    /// Records that messages may have been lost at the end of the log.
     ///
-    /// The loss takes the next sequence. It replaces earlier ones with nothing in between: their readers get one gap.
+    /// The loss takes the next sequence. It replaces earlier losses that no message follows, so that readers get one gap.
     package func noteLoss(epoch: String, at: Timestamp) throws -> Loss {
         let sequence = try takeSequence()
         let lastRow = try Timestamp.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence DESC LIMIT 1")
@@ -46,7 +46,7 @@ extension Transaction {
         return Loss(sequence: sequence, epoch: epoch, since: since, foundAt: at)
     }
 
-    /// Gives a sequence of the log to something that is not a row of it.
+    /// Takes the next sequence of the log without adding a row.
     private func takeSequence() throws -> LogSequence {
         let next = try top().next
         try execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'log'", [next])
@@ -54,7 +54,7 @@ extension Transaction {
         return next
     }
 
-    /// The number that is counted with the file beside the database; `nil` before the first one.
+    /// The number that the file beside the database holds too; `nil` before the first start.
     package func generation() throws -> Generation? {
         try Row.fetchOne(db, sql: "SELECT lineage, number, inFile FROM generation").map { row in
             Generation(lineage: row["lineage"], number: row["number"], inFile: row["inFile"])
@@ -62,17 +62,29 @@ extension Transaction {
     }
 
     package func set(_ generation: Generation) throws {
-        try execute(
+        try executeLocally(
             "INSERT OR REPLACE INTO generation VALUES (1, ?, ?, ?)",
             [generation.lineage, generation.number, generation.inFile]
         )
     }
 }
 
+// MARK: - Room
+
+extension Transaction {
+    /// Fails as a write does that finds no room for so many bytes, in a file whose size is limited.
+    package func requireRoom(bytes: Int) throws {
+        guard bytes > 0 else { return }
+        func pragma(_ name: String) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? 0 }
+        let pages = try pragma("max_page_count") - pragma("page_count") + pragma("freelist_count")
+        guard try pages >= bytes / pragma("page_size") else { throw DatabaseError(resultCode: .SQLITE_FULL) }
+    }
+}
+
 // MARK: - Reading
 
 extension HubStore {
-    /// Where messages may be missing, in the order of the log.
+    /// The places where messages may be missing, in the order of the log.
     package func losses() async throws -> [Loss] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: "SELECT sequence, epoch, since, foundAt FROM loss ORDER BY sequence").map { row in

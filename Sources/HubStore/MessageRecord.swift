@@ -3,9 +3,9 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// A message as the store keeps it.
+/// A stored message.
 ///
-/// What it holds is read where it is needed, so that one that cannot be read spoils no other.
+/// Its parts are decoded where they are needed, so that a damaged message does not affect others.
 package struct MessageRecord: Sendable, Equatable {
     let messageID: String
     /// The tag expression as it was sent, `nil` for a broadcast and for a direct send.
@@ -15,7 +15,7 @@ package struct MessageRecord: Sendable, Equatable {
     let formatName: String?
     /// A JSON object; `nil` without any.
     let headersText: String?
-    /// JSON; `nil` where it is for all who match.
+    /// JSON; `nil` if the message is for all matching registrations.
     let targetsText: String?
 
     package init(
@@ -62,17 +62,17 @@ package struct MessageRecord: Sendable, Equatable {
     }
 }
 
-/// Whom a message is for, where that is not everybody who matches: the targets of a direct or a test send.
+/// The targets of a direct or a test send.
 package struct MessageTargets: Sendable, Equatable, Codable {
-    /// Of push platforms, in the sender's order.
+    /// Handles of push platforms, in the sender's order.
     package var handles: [PushChannel] = []
-    /// Of platform `stream`.
+    /// Installations of platform `stream`.
     package var installations: [InstallationID] = []
-    /// Those of push platforms that a test send has chosen.
+    /// Registrations of push platforms that a test send has chosen.
     package var registrations: [RegistrationID] = []
-    /// Handles of platform `stream` that no installation had.
+    /// Number of handles of platform `stream` without an installation.
     package var unknown = 0
-    /// Handles that a canceled message had, of which none is kept.
+    /// Number of handles of a canceled message, which are not stored.
     package var forgotten = 0
     /// A direct send; a test send may be one.
     package var isDirect = false
@@ -108,10 +108,10 @@ package struct MessageTargets: Sendable, Equatable, Codable {
 }
 
 extension MessageTargets {
-    /// How many handles a direct send has, known or not.
+    /// Number of handles of a direct send, known or not.
     package var handleCount: Int { handles.count + installations.count + unknown + forgotten }
 
-    /// What is kept of a canceled message's targets.
+    /// The part of a canceled message's targets that is stored.
     var canceled: MessageTargets {
         var rest = MessageTargets()
         (rest.isDirect, rest.isTest, rest.forgotten) = (isDirect, isTest, handleCount)
@@ -119,7 +119,7 @@ extension MessageTargets {
     }
 }
 
-/// A message as the log keeps it.
+/// A message of the log.
 package struct LoggedMessage: Sendable, Equatable {
     package let sequence: LogSequence
     package let record: MessageRecord
@@ -137,7 +137,7 @@ package struct LoggedMessage: Sendable, Equatable {
     }
 }
 
-/// A message that waits for its time, or was taken back before it.
+/// A scheduled message that is waiting or was canceled.
 package struct ScheduledMessage: Sendable, Equatable {
     package let record: MessageRecord
     package let dueAt: Timestamp
@@ -165,7 +165,7 @@ extension MessageRecord {
 }
 
 extension LoggedMessage {
-    /// The message on its way: the log holds it only because it was valid.
+    /// The message for routing; it was valid when the log took it.
     package var routed: RoutedMessage {
         get throws {
             RoutedMessage(
@@ -204,7 +204,7 @@ extension MessageRecord {
             + ifnull(length(CAST(targets AS BLOB)), 0)
         """
 
-    /// What it takes in the file, near enough.
+    /// Approximate size in the file.
     package var bytes: Int {
         body.count + (tags?.utf8.count ?? 0) + (headersText?.utf8.count ?? 0) + (targetsText?.utf8.count ?? 0)
     }

@@ -3,30 +3,44 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// An installation as it stands, with what only the hub knows of it.
+/// A stored installation.
 package struct StoredInstallation: Sendable, Equatable {
-    /// The hub's own number for it, never given to another one.
+    /// The hub's number for the installation, which is never reused.
     package let ordinal: Ordinal
     /// Without tags and templates if ``isReadable`` is false.
     package let installation: Installation
-    /// SHA-256 of a `stream` installation's push channel; the secret itself is not kept.
+    /// SHA-256 of the push channel of a `stream` installation; the secret itself is not stored.
     package let channelDigest: [UInt8]?
-    /// Its place in the log: a stream without a cursor starts here.
+    /// The sequence of its creation, where a stream without a cursor starts.
     package let createdSequence: LogSequence
-    /// Its record could be read; if not, a new one can be put in its place, by whoever could before.
+    /// False if the record cannot be read; the owner of the installation can replace it.
     package var isReadable = true
 }
 
-/// What a write of an installation has done.
+extension Registry.Entry {
+    /// `nil` for an installation that is not of platform `stream`.
+    package init?(_ stored: StoredInstallation) throws {
+        guard let digest = stored.channelDigest else { return nil }
+        self.init(
+            ordinal: stored.ordinal,
+            id: stored.installation.id,
+            channelDigest: digest,
+            createdSequence: stored.createdSequence,
+            recipient: try Recipient(stored.installation)
+        )
+    }
+}
+
+/// The result of writing an installation.
 package struct InstallationWrite: Sendable {
     package let stored: StoredInstallation
-    /// The change's; `nil` when what the installation is owed stays as it was.
+    /// The sequence of the change; `nil` if the installation gets the same messages as before.
     package var sequence: LogSequence?
-    /// What became of its registrations; empty when they are as they were.
+    /// Changes of its registrations; empty if none has changed.
     package var changes: [TargetChange] = []
 }
 
-/// What an installation wanted from a place in the log on.
+/// The choice of an installation from a place in the log on.
 package struct OwedRow: Sendable, Equatable {
     /// The row is in force for messages with a higher sequence, up to the next row.
     package let afterSequence: LogSequence

@@ -2,9 +2,9 @@ import Crypto
 import Foundation
 import GRDB
 
-/// Encrypts what of a hub holds secrets of push services: AES-256-GCM, with a key that is not in the database.
+/// Encrypts the credentials of a hub for push services with AES-256-GCM and a key that is not in the database.
 ///
-/// A copy of the database alone tells nobody how to send as its owner. Each text is bound to its hub.
+/// A copy of the database alone therefore does not allow anybody to send in its owner's name. Each text is bound to its hub.
 ///
 /// Source: NIST SP 800-38D.
 package struct SecretBox: Sendable {
@@ -17,12 +17,12 @@ package struct SecretBox: Sendable {
     /// - Parameter key: ``keyBytes`` random bytes.
     package init(key: [UInt8]) { self.key = SymmetricKey(data: key) }
 
-    /// Encrypts a text that belongs to no hub, and opens for the same purpose only.
+    /// Encrypts a text that belongs to no hub; it can be decrypted only with the same purpose.
     package func seal(_ text: String, purpose: String) throws -> String {
         try seal(text, Data("newswire \(purpose)".utf8))
     }
 
-    /// - Returns: `nil` for what was not sealed with this key for this purpose.
+    /// - Returns: `nil` for a text that was not encrypted with this key and purpose.
     package func open(_ text: String, purpose: String) -> String? {
         guard text.hasPrefix(Self.mark) else { return nil }
         return open(text, Data("newswire \(purpose)".utf8))
@@ -35,7 +35,7 @@ package struct SecretBox: Sendable {
         return Self.mark + (box.combined ?? Data()).base64EncodedString()
     }
 
-    /// - Returns: `nil` for what another key has sealed; a text that was never sealed as it is.
+    /// - Returns: `nil` for a text that was encrypted with another key; a text in clear, unchanged.
     func open(_ text: String, hub: Int64) -> String? {
         guard text.hasPrefix(Self.mark) else { return text }
         return open(text, Self.context(hub))
@@ -53,9 +53,9 @@ package struct SecretBox: Sendable {
 }
 
 extension SecretBox {
-    /// SQL functions `sealed(text, hubID)` and `opened(text, hubID)`, through which statements write and read.
+    /// Adds the SQL functions `sealed(text, hubID)`, which encrypts, and `opened(text, hubID)`, which decrypts.
     ///
-    /// Without a box texts are written as they are, and what is sealed reads as NULL.
+    /// Without a box, `sealed` returns the text in clear, and `opened` returns NULL for an encrypted one.
     static func register(_ box: SecretBox?, in db: Database) {
         func function(_ name: String, _ body: @escaping @Sendable (String, Int64) throws -> String?) -> DatabaseFunction
         {

@@ -2,11 +2,11 @@ import GRDB
 import HubProtocol
 package import HubRouting
 
-/// How much room registry changes take in the file of all hubs.
+/// The size of the registry changes of all hubs.
 package struct ChangeSize: Sendable, Equatable {
     /// Rows of the log.
     package let rows: Int
-    /// Of those rows, and of what installations wanted before their last change.
+    /// Bytes of those rows, and of former choices of installations.
     package let bytes: Int64
 }
 
@@ -18,12 +18,12 @@ extension Transaction {
         return ChangeSize(rows: row["changeRows"], bytes: row["changeBytes"])
     }
 
-    /// Drops the oldest registry changes of a hub, with what installations wanted before them.
+    /// Drops the oldest registry changes of a hub, with the choices that were in force before them.
     ///
-    /// Messages stay. An agent that was away since before a dropped change gets a gap for the messages that it had
-    /// wanted then.
+    /// Messages stay. An agent that was last connected before a dropped change gets a gap instead of the messages of its
+    /// former choice.
     ///
-    /// - Returns: Number of changes that were dropped; less than `limit` means that there are no more.
+    /// - Returns: Number of dropped changes; fewer than `limit` if there are no more.
     package func dropChanges(hub: HubKey, limit: Int) throws -> Int {
         let oldest = try Row.fetchAll(try db.cachedStatement(sql: ChangeQuery.oldest), arguments: [hub, limit])
         for row in oldest {
@@ -34,7 +34,7 @@ extension Transaction {
         return oldest.count
     }
 
-    /// Forgets the changes of an installation that goes: nothing asks for them any more.
+    /// Drops the changes of an installation that is about to be removed.
     func forgetChanges(of installation: StoredInstallation) throws {
         try execute(ChangeQuery.forget, [installation.ordinal])
         try execute(ChangeQuery.forgetCreation, [installation.createdSequence, installation.ordinal])
@@ -47,7 +47,7 @@ extension HubStore {
     }
 }
 
-/// The statements of registry changes, apart so that a test can ask for their plans.
+/// Statements about registry changes, in one place so that a test can check their query plans.
 enum ChangeQuery {
     static let size = "SELECT changeRows, changeBytes FROM retention"
     static let oldest = """

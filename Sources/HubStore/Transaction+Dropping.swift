@@ -5,14 +5,14 @@ import HubRouting
 // MARK: - Dropping the oldest of the log
 
 extension Transaction {
-    /// Failures and retries of messages that one transaction drops: some 50 ms of the writer.
+    /// Maximum number of failures and retries that one transaction drops, which takes the writer about 50 ms.
     package static let maximumDroppedTargets = 10_000
 
-    /// Drops the oldest rows of the log, at most `limit` of them, and what only they needed.
+    /// Drops at most `limit` of the oldest rows of the log, and the rows that only they need.
     ///
-    /// Rows noted before `cutoff` have expired (`nil` while no clock can be trusted). Rows are dropped, expired or not,
-    /// while more than `maximumBytes` of messages are left. A message with more than `targets` failures and retries loses
-    /// these first, some at a time, and goes in a later call.
+    /// Rows from before `cutoff` have expired; `cutoff` is `nil` while the clock cannot be trusted. Rows are also dropped
+    /// while messages take more than `maximumBytes`. A message with more than `targets` failures and retries loses these
+    /// first, some at a time, and is dropped in a later call.
     package func dropOldest(
         expiredBefore cutoff: Timestamp?,
         maximumBytes: Int64,
@@ -46,7 +46,7 @@ extension Transaction {
         guard let through = dropped.through else { return dropped }
         try execute("DELETE FROM log WHERE sequence <= ?", [through])
         try execute("DELETE FROM loss WHERE sequence <= ?", [through])
-        // What was owed before a change is of no use once no message from before it is left.
+        // A choice from before a change is useless once no message from before the change is left.
         for change in changes { try execute(Query.dropOwed, [change.ordinal, change.sequence]) }
         try dropFormerRegistrations(through: through)
         try execute(
@@ -56,7 +56,7 @@ extension Transaction {
         return dropped
     }
 
-    /// Bytes of what the log's messages were sent with; adds up only what has come since the last time.
+    /// Bytes of the log's messages; adds only the rows since the last call.
     func countBytes() throws -> Int64 {
         guard let counted = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes FROM retention") else {
             return 0
@@ -71,11 +71,11 @@ extension Transaction {
 // MARK: - Rows of targets
 
 extension Transaction {
-    /// Drops retries of a delivery that is about to end, of which there may be one for each of its targets.
+    /// Drops retries of a delivery that is about to end; there may be one for each target.
     ///
-    /// A target that has lost its retry waits for its first attempt again, so only what is about to end may lose any.
+    /// A target without its retry would be sent the message again, so only a delivery that is about to end may lose any.
     ///
-    /// - Returns: Number of rows; less than `limit` means that there are no more.
+    /// - Returns: Number of dropped rows; fewer than `limit` if there are no more.
     package func dropRetries(of key: DeliveryKey, limit: Int = Self.maximumDroppedTargets) throws -> Int {
         try execute(DroppingQuery.retries, [key.sequence, key.platform, limit])
         return db.changesCount
@@ -97,7 +97,7 @@ extension Transaction {
             .map { DeliveryKey(sequence: $0["sequence"], platform: $0["platform"]) }
     }
 
-    /// Number of failures and retries that go with a message, as far as `limit`.
+    /// Number of failures and retries of a message, counted up to `limit`.
     private func targetRows(of sequence: LogSequence, atMost limit: Int) throws -> Int {
         var count = 0
         for sql in [DroppingQuery.failureCount, DroppingQuery.retryCount] where count < limit {
@@ -107,7 +107,7 @@ extension Transaction {
         return count
     }
 
-    /// Drops failures and retries of a message that is about to go.
+    /// Drops failures and retries of a message that is about to be dropped.
     private func dropTargetRows(of sequence: LogSequence, limit: Int) throws {
         let statement = try db.cachedStatement(sql: DroppingQuery.platforms)
         var room = limit
@@ -120,7 +120,7 @@ extension Transaction {
     }
 }
 
-/// The statements of dropping, apart so that a test can ask for their plans.
+/// Statements that drop rows, in one place so that a test can check their query plans.
 enum DroppingQuery {
     static let failureCount = "SELECT count(*) FROM (SELECT 1 FROM deliveryFailure WHERE sequence = ? LIMIT ?)"
     static let retryCount = "SELECT count(*) FROM (SELECT 1 FROM deliveryRetry WHERE sequence = ? LIMIT ?)"
@@ -129,7 +129,7 @@ enum DroppingQuery {
     static let retries = some(of: "deliveryRetry")
     static let retried = "SELECT sequence, platform FROM deliveryRetry WHERE hubID = ? LIMIT 1"
     static let failed = "SELECT sequence, platform FROM delivery WHERE hubID = ? AND failures > 0 LIMIT 1"
-    /// Of a delivery without a row left the count is 0, whatever it was.
+    /// The count of a delivery without a row left becomes 0.
     static let discount = """
         UPDATE delivery SET failures = CASE ?3 WHEN 0 THEN 0 ELSE max(0, failures - ?3) END
         WHERE sequence = ?1 AND platform = ?2
@@ -138,7 +138,7 @@ enum DroppingQuery {
     private static func some(of table: String) -> String {
         """
         DELETE FROM \(table) WHERE sequence = ?1 AND platform = ?2 AND ordinal IN (
-            SELECT ordinal FROM \(table) WHERE sequence = ?1 AND platform = ?2 LIMIT ?3)
+            SELECT ordinal FROM \(table) WHERE sequence = ?1 AND platform = ?2 ORDER BY ordinal LIMIT ?3)
         """
     }
 }

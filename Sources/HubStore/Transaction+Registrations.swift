@@ -4,17 +4,17 @@ package import HubProtocol
 package import HubRouting
 
 extension Transaction {
-    /// Former states of one registration that are kept; the oldest go first.
+    /// Maximum number of former states of one registration; the oldest are dropped first.
     package static let maximumFormer = 16
 
-    /// A registration, also one that cannot be read.
+    /// A registration, including one that cannot be read.
     package func registration(hub: HubKey, id: RegistrationID) throws -> StoredRegistration? {
         let statement = try db.cachedStatement(sql: RegistrationQuery.one)
         return try Row.fetchCursor(statement, arguments: [hub, id.text]).compactMap { StoredRegistration(row: $0) }
             .next()
     }
 
-    /// Those of some ordinals that are there and can be shown, in the order of the ordinals.
+    /// The registrations with the given ordinals that exist and can be shown, in the order of the ordinals.
     package func registrations(ordinals: [Ordinal]) throws -> [StoredRegistration] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinals)
         return try Array(
@@ -32,7 +32,7 @@ extension Transaction {
             .filter { $0.isReadable && $0.registration.pushChannel.isAddressed(by: handle) }
     }
 
-    /// Ends those of some registrations that were registered by themselves and carry a tag.
+    /// Ends those of the given registrations that carry a tag and belong to no installation.
     package func end(ordinals: [Ordinal], tagged tag: Tag, hub: HubKey, at: Timestamp) throws -> [TargetChange] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.alone)
         return try ordinals.compactMap { ordinal in
@@ -42,9 +42,9 @@ extension Transaction {
         }
     }
 
-    /// Stores a registration, new or in the place of `current`, which was registered by itself.
+    /// Stores a new registration, or replaces `current`, which belongs to no installation.
     ///
-    /// `isCharged`: a bearer of Listen writes it.
+    /// `isCharged` is true if the writer holds only Listen.
     package func put(
         _ registration: Registration,
         replacing current: StoredRegistration?,
@@ -60,7 +60,7 @@ extension Transaction {
             var unwritten = current.registration
             unwritten.etag = registration.etag
             unwritten.expirationTime = registration.expirationTime
-            // Texts are equal in any form of Unicode, and handles are found by their bytes.
+            // Texts are equal in any form of Unicode, but handles are looked up by their bytes.
             isSame = unwritten == registration && current.registration.pushChannel.key == registration.pushChannel.key
             if !isSame { try keepFormer(current, hub: hub, through: top) }
         }
@@ -111,9 +111,9 @@ extension Transaction {
         return (stored, TargetChange(old: current?.target, new: stored.target))
     }
 
-    /// Removes a registration that was registered by itself.
+    /// Removes a registration that belongs to no installation.
     ///
-    /// With `tombstone` its id is not given a new registration for a while: its owner learns that it has ended.
+    /// With `tombstone`, its id cannot be registered for a while, so that its owner learns that it has ended.
     package func delete(
         _ current: StoredRegistration,
         tombstone: Bool,
@@ -126,27 +126,26 @@ extension Transaction {
         return TargetChange(old: current.target, new: nil)
     }
 
-    /// Notes that an id has ended without its owner's having asked for that.
+    /// Stores a tombstone for an id that ended without a request of its owner.
     private func retire(_ id: String, hub: HubKey, at: Timestamp) throws {
         try execute("INSERT OR REPLACE INTO tombstone VALUES (?, ?, ?)", [hub, id, at])
     }
 
-    /// Lets an id that has ended be used again.
+    /// Removes the tombstone of an id.
     package func revive(_ id: RegistrationID, hub: HubKey) throws {
         try execute("DELETE FROM tombstone WHERE hubID = ? AND registrationID = ?", [hub, id.text])
     }
 
-    /// Whether a registration of this id has ended by itself, or with the installation that it stood for.
+    /// True if the registration with this id has expired, or has ended with its installation.
     package func hasEnded(hub: HubKey, id: RegistrationID) throws -> Bool {
         let statement = try db.cachedStatement(sql: RegistrationQuery.tombstone)
         return try Bool.fetchOne(statement, arguments: [hub, id.text]) ?? false
     }
 
-    /// Ids that have ended and are remembered, of all hubs together: clients that make and delete over and over must not
-    /// fill the disk.
+    /// Maximum number of tombstones of all hubs: clients that create and delete again and again must not fill the disk.
     package static let maximumTombstones = 1_000_000
 
-    /// Forgets ids that ended before an instant, and the oldest beyond `limit`.
+    /// Drops tombstones from before an instant, and the oldest beyond `limit`.
     package func dropTombstones(notedBefore cutoff: Timestamp, limit: Int = Self.maximumTombstones) throws {
         try execute("DELETE FROM tombstone WHERE at < ?", [cutoff])
         try execute(RegistrationQuery.boundTombstones, [limit - 1])
@@ -157,7 +156,7 @@ extension Transaction {
         try execute("DELETE FROM formerRegistration WHERE throughSequence <= ?", [sequence])
     }
 
-    /// Keeps what a registration was, if a message came while it was so.
+    /// Stores the former state of a registration if a message came while it was in force.
     private func keepFormer(_ current: StoredRegistration, hub: HubKey, through: LogSequence) throws {
         guard current.isReadable else { return }
         let statement = try db.cachedStatement(sql: RegistrationQuery.lastMessage)
@@ -176,15 +175,15 @@ extension Transaction {
     }
 }
 
-// MARK: - Of installations
+// MARK: - Registrations of installations
 
 extension Transaction {
-    /// Lets the registrations that an installation stands for follow it.
+    /// Brings the registrations of an installation in line with it.
     ///
-    /// Those that nobody has written keep their ETags: a client may change the next one with what it has read. `former` is
-    /// `nil` for a new installation; `deleted` is the registration that is itself deleted, if that is the change.
+    /// Unchanged registrations keep their ETags, so that a client can still change them with the ETag that it has read.
+    /// `former` is `nil` for a new installation. If the change is the deletion of one registration, `deleted` is its id.
     ///
-    /// - Returns: What became of each of them, also of those that are as they were.
+    /// - Returns: A change for each registration, including unchanged ones.
     func materialise(
         _ installation: Installation,
         replacing former: Installation?,
@@ -211,7 +210,7 @@ extension Transaction {
                 isMain: part == .main,
                 charge: charge
             )
-            // Tags are equal in any case of letters, but shown as they were written.
+            // Tags are equal in any case, but shown as they were written.
             if let known, known.target.tags == tags,
                 let before = former?.registration(of: part, id: known.id, etag: 0),
                 before == installation.registration(of: part, id: known.id, etag: 0)
@@ -220,7 +219,7 @@ extension Transaction {
                 changes.append(TargetChange(old: known.target, new: new))
                 continue
             }
-            // The secret of a 'stream' installation is no handle.
+            // The secret of a 'stream' installation is not a handle.
             let key = installation.platform == .stream ? nil : channel?.key
             let expiresAt = installation.expirationTime.map { Timestamp($0) }
             if let known {
@@ -251,9 +250,9 @@ extension Transaction {
         return try changes + old.values.map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
 
-    /// Ends the registrations of an installation that goes.
+    /// Ends the registrations of an installation that is removed.
     ///
-    /// `deleted` is the one that is itself deleted, if that is why.
+    /// If the change is the deletion of one registration, `deleted` is its id.
     func endRegistrations(
         ofInstallation ordinal: Ordinal,
         hub: HubKey,
@@ -263,7 +262,7 @@ extension Transaction {
         try parts(ofInstallation: ordinal).values.map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
 
-    /// What an installation is charged; 0 for one that Manage has written.
+    /// The charge of an installation; 0 if a bearer of Manage has written it.
     package func charge(ofInstallation ordinal: Ordinal) throws -> Int {
         try parts(ofInstallation: ordinal).values.reduce(0) { $0 + $1.target.charge }
     }
@@ -273,7 +272,7 @@ extension Transaction {
         let target: Target
     }
 
-    /// By their ``InstallationPart/text``.
+    /// The registrations of an installation by their ``InstallationPart/text``.
     private func parts(ofInstallation ordinal: Ordinal) throws -> [String: Part] {
         let statement = try db.cachedStatement(sql: RegistrationQuery.ofInstallation)
         return try Row.fetchAll(statement, arguments: [ordinal]).reduce(into: [:]) { parts, row in
@@ -299,7 +298,7 @@ extension Transaction {
 }
 
 extension Target {
-    /// The same with the ordinal that its row was given.
+    /// The target with the ordinal that SQLite assigned to its row.
     fileprivate func numbered(_ ordinal: Ordinal) -> Target {
         Target(
             ordinal: ordinal,

@@ -3,26 +3,56 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// What a member of a commit may change; it must not be kept beyond the member's call.
+/// Access to the database for one member of a commit, valid during the member's call only.
 package struct Transaction {
     let db: Database
+    /// Records the statements that write; `nil` if no other node will repeat them.
+    private let recorder: StatementRecorder?
 
-    init(_ db: Database) {
+    init(_ db: Database, recorder: StatementRecorder? = nil) {
         self.db = db
+        self.recorder = recorder
+    }
+
+    /// Runs a statement that writes.
+    ///
+    /// All changes of replicated tables go through this method. The result of a statement may depend only on its values and
+    /// on replicated tables (``DeterministicSQL``).
+    func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
+        try executeLocally(sql, values)
+        try recorder?.add(sql, values, changes: db.changesCount)
+    }
+
+    /// Runs a statement that writes a table of this node alone (``DeterministicSQL/nodeLocalTables``).
+    func executeLocally(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
+        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
     }
 }
 
 // MARK: - Epochs
 
 extension Transaction {
-    /// Starts of the hub whose cursors are known.
+    /// Maximum number of epochs that are kept.
     package static let maximumEpochs = 10_000
 
-    /// Notes a start of the hub: cursors from now on name this epoch.
+    /// True if no hub has started with this database yet, on this node or on another one of its log.
+    package func isNew() throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM epoch)") ?? true && hubs().isEmpty
+    }
+
+    /// Begins an epoch, which cursors name from now on, or continues the current one if it has this name.
     ///
-    /// Epochs that end below what the log still holds are forgotten: a cursor of theirs is a gap in any case. So are
-    /// the oldest beyond ``maximumEpochs``, should a hub start over and over.
+    /// Deletes epochs that end before the oldest message of the log, whose cursors lead to a gap in any case, and the
+    /// oldest epochs beyond ``maximumEpochs``.
     package func beginEpoch(named name: String, at: Timestamp) throws -> Epoch {
+        if let current = try Row.fetchOne(
+            db,
+            sql: "SELECT name, firstSequence FROM epoch ORDER BY number DESC LIMIT 1"
+        ),
+            current["name"] == name
+        {
+            return Epoch(name: name, firstSequence: current["firstSequence"])
+        }
         let first = try top().next
         try execute("INSERT INTO epoch (name, firstSequence, startedAt) VALUES (?, ?, ?)", [name, first, at])
         try execute(
@@ -37,7 +67,7 @@ extension Transaction {
     }
 
     package func noteClock(_ at: Timestamp) throws {
-        try execute("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
+        try executeLocally("INSERT OR REPLACE INTO clock VALUES (1, ?)", [at])
     }
 
     package func extent() throws -> LogExtent {
@@ -45,7 +75,7 @@ extension Transaction {
         return LogExtent(top: try top(), droppedThrough: dropped ?? .start)
     }
 
-    /// The highest sequence that was given.
+    /// The highest sequence that was assigned.
     func top() throws -> LogSequence {
         let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'log'")
         return try LogSequence.fetchOne(statement) ?? .start
@@ -55,7 +85,10 @@ extension Transaction {
 // MARK: - The log
 
 extension Transaction {
-    /// Appends a message; `enqueuedAt` is when it was scheduled, `matched` whom it reaches as far as that is known yet.
+    /// Appends a message.
+    ///
+    /// `enqueuedAt` is the time at which a scheduled message was accepted; `matched` is the number of recipients, which
+    /// ``setMatched(_:sequence:)`` may correct later.
     package func appendMessage(
         _ record: MessageRecord,
         hub: HubKey,
@@ -73,12 +106,12 @@ extension Transaction {
         return LogSequence(rawValue: db.lastInsertedRowID)
     }
 
-    /// When a message was sent; `nil` for one that is not in the log.
+    /// The time at which a message was sent; `nil` if the message is not in the log.
     package func sentMessage(hub: HubKey, id: MessageID) throws -> Timestamp? {
         try Timestamp.fetchOne(try db.cachedStatement(sql: Inquiry.sent), arguments: [hub, id.text])
     }
 
-    /// Corrects whom a message matched; one that was dropped meanwhile is passed over.
+    /// Corrects the number of recipients of a message; does nothing if the message has been dropped.
     package func setMatched(_ matched: RecipientCounts, sequence: LogSequence) throws {
         try execute("UPDATE log SET matched = ? WHERE sequence = ?", [matched.record, sequence])
     }
@@ -91,7 +124,7 @@ extension Transaction {
         return LogSequence(rawValue: db.lastInsertedRowID)
     }
 
-    /// The message that was accepted under an idempotency key, with the hash of what was sent.
+    /// The message that was accepted with an idempotency key, and the hash of its content.
     package func acceptedMessage(hub: HubKey, key: String) throws -> (id: MessageID, contentHash: [UInt8])? {
         let statement = try db.cachedStatement(sql: Query.acceptedMessage)
         guard let row = try Row.fetchOne(statement, arguments: [hub, key]) else { return nil }
@@ -106,12 +139,12 @@ extension Transaction {
         )
     }
 
-    /// Moves instants that a clock noted before it jumped, so that the jump makes nothing older.
+    /// Moves stored instants after the clock jumped, so that no message becomes older or younger by the jump.
     ///
-    /// Only instants in the range `noted` move: those that the clock can have noted before the jump and not after. Looks at
-    /// no more than `limit` rows of the log.
+    /// Moves only instants in the range `noted`, which the clock can have shown before the jump but not after it. Reads at
+    /// most `limit` rows of the log.
     ///
-    /// - Returns: The last row that was looked at, `nil` when there are no more.
+    /// - Returns: The sequence of the last row read; `nil` if there are no more rows.
     package func moveInstants(
         by jump: Duration,
         noted: ClosedRange<Timestamp>,
@@ -131,10 +164,11 @@ extension Transaction {
         return last
     }
 
-    /// The same for registrations that live for a time after their last write; those of installations say themselves until
-    /// when.
+    /// Moves the expiry of registrations that expire a fixed time after their last write.
     ///
-    /// - Returns: The ordinal of the last row that was looked at, `nil` when there are no more.
+    /// Registrations of installations have an expiry of their own, which stays.
+    ///
+    /// - Returns: The ordinal of the last row read; `nil` if there are no more rows.
     package func moveRegistrations(
         by jump: Duration,
         noted: ClosedRange<Timestamp>,
@@ -160,7 +194,7 @@ extension Transaction {
         return last
     }
 
-    /// The same for idempotency keys.
+    /// Moves the instants of idempotency keys.
     package func moveKeys(by jump: Duration, noted: ClosedRange<Timestamp>) throws {
         try execute(
             "UPDATE idempotencyKey SET at = at + ? WHERE at BETWEEN ? AND ?",
@@ -168,10 +202,10 @@ extension Transaction {
         )
     }
 
-    /// Gives the oldest rows that bear an instant of the future this one, or they would keep all behind them for ever:
-    /// an earlier start of the hub had a wrong clock.
+    /// Sets instants of the oldest rows that lie in the future to `now`.
     ///
-    /// `now` is an instant that can be trusted, `limit` the most rows to look at.
+    /// An earlier start of the hub had a wrong clock. Without this, such rows would never expire, nor would any row after
+    /// them. `now` must come from a trusted clock; `limit` bounds the rows that are read.
     package func endFuture(at now: Timestamp, limit: Int) throws {
         try execute(
             """
@@ -198,7 +232,7 @@ extension Transaction {
         return try Row.fetchOne(statement, arguments: [hub, id.folded]).map { try StoredInstallation(row: $0) }
     }
 
-    /// The `stream` installation with a secret of this hash.
+    /// The `stream` installation whose secret has this hash.
     package func installation(hub: HubKey, channelDigest: [UInt8]) throws -> InstallationID? {
         let statement = try db.cachedStatement(sql: Query.installationOfDigest)
         return try String.fetchOne(statement, arguments: [hub, Data(channelDigest)]).map { try InstallationID($0) }
@@ -206,7 +240,7 @@ extension Transaction {
 
     /// Stores a new installation, which is owed every matching message after its place in the log.
     ///
-    /// `channelDigest` is the hash of a `stream` installation's secret; `isCharged`: a bearer of Listen writes it.
+    /// `channelDigest` is the hash of a `stream` installation's secret. `isCharged` is true if the writer holds only Listen.
     package func insert(
         _ installation: Installation,
         channelDigest: [UInt8]?,
@@ -249,8 +283,8 @@ extension Transaction {
 
     /// Replaces an installation's record, or only its channel.
     ///
-    /// `deleted` is the registration of it whose deletion this is: its id does not count as one that has ended.
-    /// `isCharged` says that it is written with Listen.
+    /// If the change is the deletion of one of its registrations, `deleted` is that registration, which leaves no
+    /// tombstone. `isCharged` is true if the writer holds only Listen.
     package func update(
         _ current: StoredInstallation,
         to installation: Installation,
@@ -296,10 +330,10 @@ extension Transaction {
         return InstallationWrite(stored: stored, sequence: sequence, changes: changes)
     }
 
-    /// What one installation's former choices may take in the file, in bytes: sixteen of the largest, thousands of the
-    /// usual ones.
+    /// Maximum size of one installation's former choices, in bytes: sixteen of the largest or thousands of typical ones.
     ///
-    /// Beyond it the oldest go, and what they were owed becomes a gap: nobody fills the disk by changing a choice.
+    /// Beyond it the oldest are dropped, and their pending messages become a gap, so that no client can fill the disk by
+    /// changing its choice again and again.
     package static let maximumOwedBytes = 1 << 20
 
     private func boundOwed(to installation: StoredInstallation) throws {
@@ -308,23 +342,26 @@ extension Transaction {
         var bytes = 0
         for (index, row) in rows.enumerated() {
             bytes += row["bytes"] as Int
-            // The newest one comes first, and is in force.
+            // The newest one comes first and is in force.
             if index > 0, bytes > Self.maximumOwedBytes {
                 try dropOwedRow(of: installation, after: row["afterSequence"])
             }
         }
     }
 
-    /// Drops a former choice, and its place in the log, which nothing needs then; the first place tells when it was made.
+    /// Drops a former choice and its row of the log.
+    ///
+    /// The first row of an installation stays: it holds the time of its creation.
     private func dropOwedRow(of installation: StoredInstallation, after sequence: LogSequence) throws {
         try execute("DELETE FROM owed WHERE ordinal = ? AND afterSequence = ?", [installation.ordinal, sequence])
         guard sequence != installation.createdSequence else { return }
         try execute("DELETE FROM log WHERE sequence = ? AND ordinal = ?", [sequence, installation.ordinal])
     }
 
-    /// Removes an installation, its registrations and all that it was owed.
+    /// Removes an installation, its registrations and the record of its pending messages.
     ///
-    /// `deleted` is the registration whose deletion this is; the ids of the others have ended.
+    /// If the change is the deletion of one of its registrations, `deleted` is that registration; the others leave
+    /// tombstones.
     package func delete(
         _ installation: StoredInstallation,
         hub: HubKey,
@@ -343,11 +380,11 @@ extension Transaction {
         return (sequence, changes)
     }
 
-    /// Notes how far streams were written; rows of installations that are gone are passed over.
+    /// Stores how far a stream was written; does nothing if the installation is gone.
     package func note(_ newer: StreamProgress) throws {
         let known = try HubStore.progress(db, ordinal: newer.ordinal)
         guard let progress = StreamProgress.merged(known, newer) else { return }
-        try execute(
+        try executeLocally(
             """
             INSERT OR REPLACE INTO streamProgress
                 (ordinal, written, resumedFrom, connectedAt, disconnectedAt, replacedAt, revokedAt)
@@ -367,9 +404,5 @@ extension Transaction {
         for (position, name) in names.enumerated() {
             try execute("INSERT INTO category VALUES (?, ?, ?, ?)", [hub, publisher, position, name])
         }
-    }
-
-    func execute(_ sql: String, _ values: [(any DatabaseValueConvertible)?]) throws {
-        try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
     }
 }

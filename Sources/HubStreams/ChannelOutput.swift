@@ -8,7 +8,7 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// How long a client that does not read keeps a connection whose stream has ended.
+    /// Time that a client which does not read keeps a connection after its stream has ended.
     private static let linger = TimeAmount.milliseconds(500)
 
     private var context: ChannelHandlerContext?

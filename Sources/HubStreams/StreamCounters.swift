@@ -1,6 +1,6 @@
 package import Synchronization
 
-/// What a hub's streams count from its start on.
+/// Counters of a hub's streams since its start.
 package final class StreamCounters: Sendable {
     /// Messages handed to streams, one for each stream.
     package let written = Atomic<Int>(0)

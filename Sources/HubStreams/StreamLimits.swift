@@ -1,4 +1,4 @@
-/// What waits in memory for streams that lag, on each event loop; the rest is read from the store.
+/// Limits of what waits in memory for slow streams, on each event loop; the rest is read from the store.
 package struct StreamLimits: Sendable {
     /// Bytes of one cohort.
     package var cohortBytes = 1 << 20

@@ -2,8 +2,8 @@ import HubProtocol
 import HubRouting
 import NIOCore
 
-/// What an event loop has yet to do for its streams: commands in order, the message that is being rendered, and streams
-/// that are to be written to.
+/// Pending work of an event loop: commands in order, the message that is being rendered, and streams that are to be
+/// written to.
 struct StreamWork {
     /// Everything in it comes before the commands that wait.
     fileprivate enum Rendering {
@@ -15,9 +15,9 @@ struct StreamWork {
     private var messages = 0
     private var bytes = 0
     fileprivate var rendering: Rendering?
-    /// How much of ``rendering`` is done.
+    /// Number of cohorts of ``rendering`` that are done.
     fileprivate var rendered = 0
-    /// What the message that is being rendered has cost so far, in bytes.
+    /// Cost of the message that is being rendered, so far, in bytes.
     fileprivate var cost = 0
     /// Renderings since streams were last written to.
     fileprivate var unwritten = 0
@@ -108,7 +108,7 @@ extension StreamLoop {
     private static let burstWrites = 32
     /// Renderings after which streams are written to although more wait: one write should carry a whole burst.
     private static let renderingsPerWrite = 1_024
-    /// How long the loop looks after its other connections between two slices, at least.
+    /// Least time that the loop spends on its other connections between two slices.
     private static let pause = TimeAmount.microseconds(20)
 
     /// Does a slice of the work: commands and renderings first, then writes.

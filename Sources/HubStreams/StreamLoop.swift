@@ -2,7 +2,7 @@ package import HubProtocol
 package import HubRouting
 package import NIOCore
 
-/// What the streams of an event loop need of their hub.
+/// The services of a hub that the streams of an event loop need.
 package struct StreamHost: Sendable {
     /// The wall clock.
     let now: @Sendable () -> Timestamp
@@ -35,7 +35,7 @@ package struct StreamHost: Sendable {
 ///
 /// `@unchecked Sendable`: all state is touched on `eventLoop` only.
 package final class StreamLoop: @unchecked Sendable {
-    /// How many streams there are.
+    /// Numbers of streams.
     package struct Census: Sendable {
         package var open = 0
         /// With something yet to be written.
@@ -406,7 +406,7 @@ package final class StreamLoop: @unchecked Sendable {
         return census
     }
 
-    /// How far the streams of some installations were written.
+    /// Positions up to which the streams of some installations were written.
     package func positions(of ordinals: Set<Ordinal>) -> [Ordinal: LogSequence] {
         eventLoop.preconditionInEventLoop()
         var positions: [Ordinal: LogSequence] = [:]

@@ -15,7 +15,7 @@ package struct StreamPageRequest: Sendable {
     package let toldLoss: LogSequence?
 }
 
-/// What a page of the store holds.
+/// A page of the store.
 package struct StreamPage: Sendable {
     /// The encoded events; `nil` when there are none.
     package let bytes: ByteBuffer?

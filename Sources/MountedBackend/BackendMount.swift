@@ -1,4 +1,5 @@
 package import AppBackend
+import Dispatch
 import HostSystem
 import HubClient
 package import HubProtocol
@@ -34,6 +35,8 @@ package final class BackendMount: Sendable {
 
     private struct State {
         var serving: Serving?
+        /// Opens the database.
+        var opening: Task<Void, Never>?
         /// Why the database could not be opened, and when the next attempt may be made.
         var failure: (reason: String, until: ContinuousClock.Instant)?
         /// Why the app backend cannot serve, as the last check has found.
@@ -71,7 +74,7 @@ package final class BackendMount: Sendable {
         self.configuration = configuration
     }
 
-    /// What the hub mounts.
+    /// The application that the hub mounts.
     package var application: MountedApplication {
         MountedApplication(
             "app backend",
@@ -83,38 +86,66 @@ package final class BackendMount: Sendable {
         )
     }
 
-    /// The app backend; `nil` while there is no database.
+    /// Opens the database if it is there and not open yet, and returns when that is done, whether it could be opened or not.
     ///
-    /// - Throws: ``BackendRefusal`` when the database cannot be used. It is tried again after a while.
-    private func serving() throws(BackendRefusal) -> Serving? {
-        let (result, failure) = state.withLock { state -> (Result<Serving?, BackendRefusal>, String?) in
-            if let serving = state.serving { return (.success(serving), nil) }
-            guard HostFile.exists(files.database) else { return (.success(nil), nil) }
-            if let failure = state.failure, .now < failure.until { return (.failure(Self.unusable), nil) }
-            do {
-                let serving = try open()
+    /// After a failure it is tried again after a while.
+    package func prepare() async {
+        let opening = state.withLock { state -> Task<Void, Never>? in
+            if state.serving != nil { return nil }
+            if let opening = state.opening { return opening }
+            if let failure = state.failure, .now < failure.until { return nil }
+            guard HostFile.exists(files.database) else { return nil }
+            let opening = Task { await self.open() }
+            state.opening = opening
+            return opening
+        }
+        await opening?.value
+    }
+
+    private func open() async {
+        // Opening waits for the disk, for locks of other processes and for migrations: no thread of the tasks may.
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: Result { try self.makeServing() }) }
+        }
+        let failure = state.withLock { state -> String? in
+            state.opening = nil
+            switch result {
+            case .success(let serving):
                 state.serving = serving
                 state.failure = nil
-                return (.success(serving), nil)
-            } catch {
-                let isNew = state.failure?.reason != "\(error)"
+                return nil
+            case .failure(let error):
+                let former = state.failure?.reason
                 state.failure = ("\(error)", .now + checkInterval)
-                return (.failure(Self.unusable), isNew ? "\(error)" : nil)
+                return former == "\(error)" ? nil : "\(error)"
             }
         }
         if let failure {
             logger.error("the app backend cannot use its files", metadata: ["error.reason": "\(failure)"])
         }
-        return try result.get()
+    }
+
+    /// The app backend; `nil` while there is no database.
+    ///
+    /// ``prepare()`` comes before.
+    ///
+    /// - Throws: ``BackendRefusal`` when the database cannot be used.
+    private func serving() throws(BackendRefusal) -> Serving? {
+        if let serving = state.withLock({ $0.serving }) { return serving }
+        guard HostFile.exists(files.database) else { return nil }
+        throw Self.unusable
     }
 
     /// The app backend, for pages of this process; `nil` where there are no users.
+    ///
+    /// ``prepare()`` comes before.
     ///
     /// - Throws: ``BackendRefusal`` when the database cannot be used now.
     package func backend() throws(BackendRefusal) -> AppBackend? { try serving()?.backend }
 
     /// No lines where there are no users.
     private func metrics() async -> String {
+        await prepare()
         do throws(BackendRefusal) {
             guard let serving = try serving() else { return "" }
             return await serving.backend.metrics()
@@ -128,7 +159,7 @@ package final class BackendMount: Sendable {
         retryAfter: checkInterval
     )
 
-    private func open() throws -> Serving {
+    private func makeServing() throws -> Serving {
         let backend = AppBackend(
             store: try BackendStore(path: files.database),
             secrets: try PayloadBox(keyFile: files.key),
@@ -141,6 +172,7 @@ package final class BackendMount: Sendable {
 
     /// Finds out whether the app backend can serve, and says so when that has changed.
     private func check() async {
+        await prepare()
         var obstacle: String?
         do throws(BackendRefusal) {
             obstacle = await (try serving())?.backend.obstacle()
@@ -165,6 +197,7 @@ extension BackendMount {
         let mount: BackendMount
 
         func respond(to request: Request, context: BackendRequestContext) async throws -> Response {
+            await mount.prepare()
             let serving: Serving?
             do throws(BackendRefusal) {
                 serving = try mount.serving()

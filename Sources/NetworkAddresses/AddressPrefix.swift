@@ -9,7 +9,7 @@ struct AddressPrefix: Sendable {
         self.bits = bits
     }
 
-    /// Whether an address of so many bytes or more begins with it.
+    /// True if an address of at least as many bytes begins with it.
     func contains(_ address: [UInt8]) -> Bool {
         guard address.count * 8 >= bits else { return false }
         for index in 0..<((bits + 7) / 8) {

@@ -1,4 +1,4 @@
-/// What a server can be reached by, and its certificate be made out to: a name of the domain name system, or an address.
+/// A name that a server can be reached by, and that its certificate can name: of the domain name system, or an address.
 ///
 /// Names are in ASCII and small letters, without a dot at the end.
 package enum HostName: Sendable, Hashable, CustomStringConvertible {
@@ -58,7 +58,7 @@ package enum HostName: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether only this machine can be meant.
+    /// True if it names this machine only.
     package var isLoopback: Bool {
         switch self {
         case .name(let name): name == "localhost" || name.hasSuffix(".localhost")

@@ -38,7 +38,7 @@ package struct NetworkAddress: Sendable, Hashable {
         self.bytes = Array(socketAddress[range])
     }
 
-    /// Whether this is a globally reachable unicast address.
+    /// True for a globally reachable unicast address.
     ///
     /// Addresses that carry an IPv4 address to which the connection will go (mapped, NAT64) are judged by that.
     ///
@@ -53,7 +53,7 @@ package struct NetworkAddress: Sendable, Hashable {
         return Self.globalUnicast.contains(bytes) && !Self.special6.contains { $0.contains(bytes) }
     }
 
-    /// Whether only this machine can be meant, an IPv4 address in the clothes of IPv6 included.
+    /// True for an address of this machine only, including an IPv4 address mapped to IPv6.
     package var isLoopback: Bool {
         let plain = unmapped
         return plain.bytes.count == 4 ? plain.bytes[0] == 127 : bytes == Self.loopback6

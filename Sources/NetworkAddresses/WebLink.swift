@@ -5,7 +5,7 @@ package struct WebLink: Sendable, Equatable {
     /// Bytes; what browsers and servers take without trouble.
     package static let maximumLength = 2_000
 
-    /// Of the characters of RFC 3986 alone; others are percent-encoded.
+    /// The address in the characters of RFC 3986; others are percent-encoded.
     package let text: String
 
     /// - Returns: `nil` for anything but a whole web address without user name and password, which serve to deceive.

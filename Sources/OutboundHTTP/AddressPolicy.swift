@@ -1,21 +1,21 @@
 package import NetworkAddresses
 
-/// Which addresses a request may connect to.
+/// The addresses to which a request may connect.
 ///
-/// Checked on the resolved address about to be connected, once more on the connection that carries the request (it may
-/// be a kept one that another request opened), and anew at each redirect. A name that changes its address between
-/// check and use has no such moment here.
+/// The resolved address is checked when the socket is opened, so a name cannot change its address after the check. The
+/// connection that carries the request is checked again, since another request may have opened it, and each redirect is
+/// checked anew.
 package enum AddressPolicy: Sendable, Equatable {
-    /// Every address, for hosts that the operator named.
+    /// Every address, for hosts that the operator configured.
     case any
 
-    /// Globally reachable unicast only, for hosts that strangers named.
+    /// Globally reachable unicast addresses only, for hosts that clients or feeds name.
     ///
-    /// Behind a proxy, which resolves names itself, only what is written can be judged: addresses that are not public
-    /// and names of the local network are refused, the rest is the proxy's to guard.
+    /// A proxy resolves names itself, so through a proxy only the written host is checked: addresses that are not public
+    /// and names of the local network are refused.
     case publicOnly
 
-    /// As ``publicOnly``, and these, which the operator named.
+    /// The addresses of ``publicOnly`` and these blocks, which the operator configured.
     case publicAnd([AddressBlock])
 
     package func allows(_ address: NetworkAddress) -> Bool {
@@ -26,10 +26,10 @@ package enum AddressPolicy: Sendable, Equatable {
         }
     }
 
-    /// Judges the host as written, for a request that goes through a proxy.
+    /// Checks the host as written, for a request through a proxy.
     func allowsByName(_ address: WebAddress) -> Bool { allowsByName(address.bareHost) }
 
-    /// Judges a host, in small letters and without the brackets of IPv6, before anything is asked of it.
+    /// Checks a host in lower case, without the brackets of IPv6, before a request to it.
     package func allowsByName(_ host: String) -> Bool {
         switch self {
         case .any: true

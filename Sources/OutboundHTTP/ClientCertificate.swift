@@ -1,6 +1,6 @@
-/// Proves to a host who asks (RFC 8446 §4.4.2), on every connection of a client.
+/// A certificate that a client presents to hosts that ask for one (RFC 8446 §4.4.2).
 package struct ClientCertificate: Sendable, Equatable {
-    /// The certificate, then those that have signed it, in PEM.
+    /// The certificate and the certificates that signed it, in PEM.
     let chain: [UInt8]
     /// The private key in PEM, not encrypted.
     let key: [UInt8]

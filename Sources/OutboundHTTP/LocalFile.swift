@@ -1,17 +1,16 @@
 import Glibc
 
-/// Feeds that lie on this machine, by `file:` address.
+/// Reads feeds on this machine, by `file:` URL.
 ///
-/// Read here and not by libcurl, which would wait for ever on a pipe, and on the one thread that serves everybody.
+/// libcurl would wait without limit for a pipe, on the thread that carries all transfers.
 enum LocalFile {
     static func isFile(_ url: String) -> Bool {
         url.prefix(5).isEqualIgnoringCase(to: "file:")
     }
 
-    /// - Returns: Status 200 and the content; 404 when there is no such file, so that callers treat it as they treat
-    ///   a feed that has gone from its server.
+    /// - Returns: Status 200 and the content; 404 if there is no such file, as for a feed that its server has removed.
     static func read(_ request: OutboundRequest) throws(OutboundError) -> OutboundResponse {
-        guard request.method == "GET" else { throw .badRequest(reason: "a file can only be read") }
+        guard request.method == "GET" else { throw .badRequest(reason: "only GET can be used with a file") }
         let path = try path(of: request.url)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -57,13 +56,13 @@ enum LocalFile {
             rest = rest.dropFirst(2)
             let authority = rest.prefix { $0 != "/" }
             guard authority.isEmpty || authority == "localhost" else {
-                throw .badURL(reason: "a file address names no other host")
+                throw .badURL(reason: "a file URL cannot name another host")
             }
             rest = rest.dropFirst(authority.count)
         }
         let path = rest.prefix { $0 != "?" && $0 != "#" }
         guard path.hasPrefix("/"), let decoded = decode(path) else {
-            throw .badURL(reason: "a file address needs an absolute path")
+            throw .badURL(reason: "a file URL needs an absolute path")
         }
         return decoded
     }

@@ -1,30 +1,30 @@
 import Synchronization
 
-/// The one way out of this machine over HTTP.
+/// An HTTP client; all HTTP requests of this program go through it.
 ///
-/// All transfers of one client run on one thread, which exists while it is needed. Cancelling the task that awaits a
-/// reply cancels the transfer. A client that is let go ends its transfers as ``shutdown()`` does, without waiting.
+/// All transfers of one client run on one thread, which exists only while it is needed. Cancelling the task that awaits
+/// a reply cancels the transfer. A client that is released ends its transfers as ``shutdown()`` does, without waiting.
 package final class OutboundClient: Sendable {
     private let userAgent: String
     private let certificateAuthorities: String?
     private let clientCertificate: ClientCertificate?
     private let proxies: ProxySettings
     private let loop: TransferLoop
-    /// The address parsed last: many requests to one host need one parse.
+    /// The address that was parsed last; requests to the same host need no further parse.
     private let recentAddress = Mutex<WebAddress?>(nil)
 
     /// - Parameters:
-    ///   - userAgent: As RFC 9110 §10.1.5 has it; feeds want a contact address in it.
-    ///   - maximumConnections: Of requests together; the rest wait their turn. Streams do not count.
-    ///   - maximumConnectionsPerHost: Of requests to one origin.
+    ///   - userAgent: The `User-Agent` header (RFC 9110 §10.1.5); publishers of feeds expect a contact address in it.
+    ///   - maximumConnections: Connections of all requests together; further requests wait. Streams do not count.
+    ///   - maximumConnectionsPerHost: Connections to one origin.
     ///   - streamsPerConnection: Requests that share a connection over HTTP/2, if the peer allows as many.
-    ///   - multiplexedConnectionsPerHost: Connections with that many requests to one origin. Not for clients that open
-    ///     streams, if more than one.
-    ///   - clientCertificate: Proves who asks, to a host that wants to know.
-    ///   - certificateAuthorities: A PEM file in place of the system's authorities.
-    ///   - proxies: For hosts on other machines; none lead to this one.
-    ///   - idleLifetime: How long connections, handles and the thread stay after the last transfer. Common servers close
-    ///     theirs after 60 to 75 seconds.
+    ///   - multiplexedConnectionsPerHost: Connections to one origin over HTTP/2. A client with more than one cannot open
+    ///     streams.
+    ///   - clientCertificate: Certificate for hosts that ask for one.
+    ///   - certificateAuthorities: A PEM file with authorities to trust instead of the system's.
+    ///   - proxies: Proxies for hosts on other machines; this machine is always reached directly.
+    ///   - idleLifetime: Time for which connections, handles and the thread are kept after the last transfer. Common
+    ///     servers close idle connections after 60 to 75 seconds.
     package init(
         userAgent: String,
         maximumConnections: Int = 64,
@@ -51,7 +51,7 @@ package final class OutboundClient: Sendable {
         )
     }
 
-    /// What RFC 9113 §6.5.2 asks servers to allow at least.
+    /// Streams that servers should allow at least (RFC 9113 §6.5.2).
     package static let commonStreams = 100
 
     deinit {
@@ -60,7 +60,7 @@ package final class OutboundClient: Sendable {
 
     /// Sends a request and collects its reply, following redirects.
     ///
-    /// - Returns: Whatever the last host answered, error statuses included.
+    /// - Returns: The reply of the last host, whatever its status.
     package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         if request.allowsFile, LocalFile.isFile(request.url) {
             return try LocalFile.read(request)
@@ -76,10 +76,10 @@ package final class OutboundClient: Sendable {
         )
     }
 
-    /// Sends a request and returns when the reply's header is there, following redirects.
+    /// Sends a request and returns when the header of the reply has arrived, following redirects.
     ///
-    /// Each stream has a connection of its own, HTTP/1.1, not compressed. Set `totalTimeout` to `nil` for one that
-    /// stays. A stream keeps its client alive; one that is let go is cancelled.
+    /// Each stream has its own connection over HTTP/1.1 and is not compressed. Set `totalTimeout` to `nil` for a stream
+    /// without an end. A stream keeps its client alive; releasing the stream cancels it.
     package func stream(_ request: OutboundRequest) async throws(OutboundError) -> OutboundStream {
         let (last, trail) = try await follow(request, .stream, until: .head)
         let head = try last.head().get()

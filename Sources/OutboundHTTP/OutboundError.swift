@@ -1,18 +1,18 @@
-/// Why a request brought no complete reply.
+/// The reason why a request got no complete reply.
 ///
-/// Statuses are not errors here. Each description is one line that names the host and the reason; user information,
-/// paths and queries are never part of it.
+/// A reply with an error status is not an error here. Each description is one line with the host and the reason,
+/// without user information, path and query.
 package enum OutboundError: Error, Sendable, Equatable {
-    /// The address cannot be used at all; asking again does not help.
+    /// The URL cannot be used; a retry does not help.
     case badURL(reason: String)
 
-    /// The request cannot be written: a header with a line break, for example.
+    /// The request cannot be sent, for example because a header contains a line break.
     case badRequest(reason: String)
 
-    /// No name, no route, or refused.
+    /// The name does not resolve, there is no route, or the connection was refused.
     case unreachable(host: String, reason: String)
 
-    /// TLS was there and did not prove the host.
+    /// TLS could not verify the host.
     case untrusted(host: String, reason: String, cause: DistrustCause)
 
     case timedOut(host: String, stage: OutboundStage, after: Duration)
@@ -28,32 +28,31 @@ package enum OutboundError: Error, Sendable, Equatable {
 
     case tooManyRedirects(host: String, limit: Int)
 
-    /// What came is not HTTP, or not in the encoding that it claims.
+    /// The reply is not HTTP, or its body does not have the encoding that the reply names.
     case malformedReply(host: String, reason: String)
 
-    /// The connection ended before a reply, as one does that was kept too long: nobody knows whether the request was
-    /// carried out.
+    /// The connection ended before a reply, as idle connections do; the host may or may not have processed the request.
     case ended(host: String, reason: String)
 
-    /// The awaiting task was cancelled, or the stream was.
+    /// The awaiting task or the stream was cancelled.
     case cancelled
 
     /// The client was shut down before or while the request ran.
     case shutDown
 }
 
-/// Why TLS did not prove a host.
+/// The reason why TLS could not verify a host.
 package enum DistrustCause: Sendable, Equatable {
-    /// The certificate leads to no authority that is trusted here.
+    /// No trusted authority signed the certificate.
     case unknownAuthority
-    /// It is made out to others.
+    /// The certificate is for other names.
     case otherName
-    /// It has expired or is not valid yet, or the clock is wrong.
+    /// The certificate has expired or is not valid yet, or the clock is wrong.
     case notValidNow
     case other
 }
 
-/// What a request was doing when its time ended.
+/// The stage at which a request timed out.
 package enum OutboundStage: String, Sendable {
     case queueing = "waiting for a free connection"
     case resolving = "resolving the name"

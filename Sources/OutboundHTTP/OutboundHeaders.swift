@@ -2,7 +2,7 @@
 package struct OutboundHeaders: Sendable, Equatable {
     package struct Field: Sendable, Equatable {
         package let name: String
-        /// The value as it travelled, whatever its encoding.
+        /// The value as transmitted, whatever its encoding.
         package let bytes: [UInt8]
 
         package init(name: String, value: String) {
@@ -14,7 +14,7 @@ package struct OutboundHeaders: Sendable, Equatable {
             self.bytes = bytes
         }
 
-        /// The bytes as UTF-8, or each as the scalar of its value: a header never fails for its encoding.
+        /// The bytes decoded as UTF-8, or as ISO 8859-1 if they are not valid UTF-8.
         package var value: String {
             String(validating: bytes, as: UTF8.self)
                 ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
@@ -27,7 +27,7 @@ package struct OutboundHeaders: Sendable, Equatable {
         self.fields = fields.map { Field(name: $0.name, value: $0.value) }
     }
 
-    /// The first field of this name.
+    /// The value of the first field with this name.
     package subscript(name: String) -> String? {
         first(name)
     }

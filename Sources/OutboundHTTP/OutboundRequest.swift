@@ -1,65 +1,62 @@
-/// One request and all the bounds under which it may run.
+/// A request and its limits.
 ///
-/// The defaults suit an address that a stranger gave us: public addresses only, a few redirects, a minute in all.
+/// The defaults suit a URL from an untrusted source: public addresses only, a few redirects, one minute in all.
 package struct OutboundRequest: Sendable {
-    /// Sent as written; a token of RFC 9110 §5.6.2, in capitals for the known methods.
+    /// The method as sent: a token (RFC 9110 §5.6.2), in upper case for the standard methods.
     package var method: String
 
-    /// An absolute `http` or `https` address.
+    /// An absolute `http` or `https` URL; `file` needs ``allowsFile``.
     ///
-    /// User information in it becomes Basic credentials and is kept out of every reply and message. `file` is taken
-    /// with ``allowsFile`` only.
+    /// User information is sent as Basic credentials; replies and errors never contain it.
     package var url: String
 
-    /// Sent in this order; values without CR, LF and NUL.
+    /// Headers in the order in which they are sent; values cannot contain CR, LF and NUL.
     ///
-    /// To another origin only those travel that carry no secret (``RedirectTrail``).
+    /// After a redirect to another origin, only headers that cannot be secret are sent (``RedirectTrail``).
     package var headers: [(name: String, value: String)]
 
-    /// Sent after ``headers``, octet for octet: what this server gave and wants back, `ETag` above all.
+    /// Values that this server sent earlier, such as an `ETag`; they are sent after ``headers``, byte for byte.
     package var echoes: [OutboundHeaders.Field] = []
 
     package var body: [UInt8]?
 
-    /// Name resolution, TCP and TLS together, for one hop.
+    /// Time for name resolution, TCP and TLS together, for one hop.
     package var connectTimeout: Duration
 
-    /// From the call to the last byte, redirects and the wait for a free connection included.
+    /// Time from the call to the last byte, including redirects and the wait for a free connection.
     ///
-    /// `nil`: no bound, for streams.
+    /// `nil` sets no limit, for streams.
     package var totalTimeout: Duration?
 
-    /// The longest silence of a connected peer, which includes the wait for its first byte.
+    /// The longest silence of a connected peer, including the wait for its first byte.
     ///
-    /// The time in which the reader of a stream is not ready does not count. `nil`: no bound.
+    /// The time for which the reader of a stream is not ready does not count. `nil` sets no limit.
     package var idleTimeout: Duration?
 
-    /// Bytes of the body after decompression, checked while it is decompressed.
+    /// The largest body in bytes after decompression, checked during decompression.
     ///
-    /// A stream has no such bound.
+    /// A stream has no such limit.
     package var maximumBodyBytes: Int
 
-    /// Hops after the first.
-    ///
-    /// `0` follows none: the redirect itself is the reply.
+    /// Number of redirects to follow; with 0 the redirect itself is the reply.
     package var maximumRedirects: Int
 
-    /// Where the first hop and redirects within its origin may connect to.
+    /// Addresses allowed for the first hop and for redirects within its origin.
     package var addresses: AddressPolicy
 
-    /// Where redirects to another origin may connect to.
+    /// Addresses allowed for redirects to another origin.
     ///
-    /// Public addresses only, whatever ``addresses`` says, unless set: who answers at a private address must not choose
-    /// another one for us.
+    /// Public addresses only unless set, even if ``addresses`` allows others: a host at a private address must not
+    /// redirect us to another private address.
     package var redirectAddresses: AddressPolicy
 
-    /// A PEM file in place of the system's authorities, and of the client's.
+    /// A PEM file with authorities to trust instead of the client's.
     package var certificateAuthorities: String?
 
-    /// Uses no connection that is there already.
+    /// True to open a new connection.
     package var opensConnection = false
 
-    /// Accepts `file:` in ``url``; a redirect never leads to a file.
+    /// True if ``url`` may be a `file:` URL; redirects to files are never followed.
     package var allowsFile: Bool
 
     package init(

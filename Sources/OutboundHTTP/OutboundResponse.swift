@@ -1,16 +1,16 @@
-/// A complete reply: its body arrived to the announced end, decompressed.
+/// A complete reply with its decompressed body.
 package struct OutboundResponse: Sendable, Equatable {
     package let status: Int
     package let headers: OutboundHeaders
     package let body: [UInt8]
 
-    /// The address that answered, after redirects, without user information and fragment.
+    /// The URL after redirects, without user information and fragment.
     package let url: String
 
-    /// Where the requested address has moved for good: the end of the leading run of 301 and 308 steps, with the
-    /// request's user information when it is of the same origin.
+    /// The new URL of a resource that has moved permanently: the end of the leading run of 301 and 308 redirects, with
+    /// the request's user information if the origin is the same.
     ///
-    /// `nil` when the first step was not permanent.
+    /// `nil` if the first redirect was not permanent.
     package let movedPermanentlyTo: String?
 
     package init(

@@ -1,12 +1,12 @@
-/// A reply whose body is read as it comes.
+/// A reply whose body is read as it arrives.
 ///
-/// At most ``Transfer/maximumBufferedBytes`` wait here; beyond that the peer is not read from until the reader catches
-/// up. Let go or cancelled, it closes its connection.
+/// At most ``Transfer/maximumBufferedBytes`` are buffered; then nothing is read from the peer until the reader has caught
+/// up. The connection is closed when the stream is released or cancelled.
 package struct OutboundStream: Sendable {
     package let status: Int
     package let headers: OutboundHeaders
 
-    /// The address that answered, after redirects.
+    /// The URL after redirects.
     package let url: String
 
     private let lease: Lease
@@ -18,14 +18,14 @@ package struct OutboundStream: Sendable {
         self.lease = lease
     }
 
-    /// The bytes that came since the last call, or the next ones to come.
+    /// Returns the bytes that have arrived since the last call, or waits for the next ones.
     ///
-    /// For one task at a time.
+    /// Only one task may call it at a time. Cancelling that task cancels the stream.
     ///
-    /// - Returns: At least one byte; `nil` at the body's proper end.
-    /// - Throws: ``OutboundError/cut(host:received:expected:)`` when the peer ended early,
-    ///   ``OutboundError/timedOut(host:stage:after:)`` after too long a silence. Bytes that came before are returned
-    ///   first. Cancelling the awaiting task cancels the stream.
+    /// - Returns: At least one byte; `nil` at the end of the body.
+    /// - Throws: ``OutboundError/cut(host:received:expected:)`` if the peer ended early,
+    ///   ``OutboundError/timedOut(host:stage:after:)`` after too long a silence. Bytes that arrived before are returned
+    ///   first.
     package func nextChunk() async throws(OutboundError) -> [UInt8]? {
         if Task.isCancelled { cancel() }
         let lease = lease
@@ -40,7 +40,7 @@ package struct OutboundStream: Sendable {
         return bytes
     }
 
-    /// What is left of the body, cut off at `limit` bytes and given 10 seconds: for what an error reply has to say.
+    /// Returns the rest of the body, for the text of an error reply: at most `limit` bytes within 10 seconds.
     package func text(limit: Int) async throws(OutboundError) -> String {
         lease.client.send(.boundRest(lease.transfer))
         var bytes: [UInt8] = []

@@ -2,17 +2,19 @@ import DomainNames
 import Glibc
 import NetworkAddresses
 
-/// Which proxy a request goes through, as the environment's customary variables say.
+/// Chooses the proxy of a request from the usual environment variables.
 ///
-/// `http_proxy` in small letters only: a CGI server would let a client's header `Proxy:` set the other. For `https`
-/// also `HTTPS_PROXY`; `all_proxy` and `ALL_PROXY` where there is none for the scheme; `no_proxy` or `NO_PROXY` lists
-/// hosts, domains, addresses and address blocks that are reached directly. This machine always is.
+/// `http_proxy` is read in lower case only, since a CGI server lets a client set `HTTP_PROXY` with the header `Proxy:`.
+/// `https_proxy` and `HTTPS_PROXY` are for `https`, and `all_proxy` and `ALL_PROXY` for schemes without their own.
+/// `no_proxy` or `NO_PROXY` lists hosts, domains, addresses and address blocks that are reached directly, as this machine
+/// always is.
 ///
-/// Read here and not by libcurl: who judges a connection has to know whether it leads to a proxy (``AddressPolicy``).
+/// libcurl does not read the variables: the check of a connection must know whether it leads to a proxy
+/// (``AddressPolicy``).
 package struct ProxySettings: Sendable {
-    /// No proxy for anything.
+    /// Direct connections only.
     package static let none = ProxySettings { _ in nil }
-    /// What the environment said when it was first asked.
+    /// The settings of the environment when they were first read.
     package static let environment = ProxySettings { name in getenv(name).map { String(cString: $0) } }
 
     private let http: String?
@@ -37,7 +39,7 @@ package struct ProxySettings: Sendable {
         }
     }
 
-    /// - Returns: The proxy's URL, or `nil` for a direct connection.
+    /// Returns the URL of the proxy for an address; `nil` for a direct connection.
     func proxy(for address: WebAddress) -> String? {
         guard let proxy = address.scheme == "https" ? https : http, !address.isLoopback else { return nil }
         let literal = NetworkAddress(address.bareHost)
@@ -58,6 +60,6 @@ package struct ProxySettings: Sendable {
         return name.isEmpty ? nil : .name(DomainName.ascii(String(name)) ?? String(name))
     }
 
-    /// Entries of `no_proxy` that are looked at.
+    /// Entries of `no_proxy` that are read.
     private static let maximumExceptions = 1_000
 }

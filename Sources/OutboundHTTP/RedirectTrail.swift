@@ -1,4 +1,4 @@
-/// The hops of one request: what the next one sends, and to whom.
+/// The hops of one request: address, method, headers and body of the next one.
 ///
 /// Source: RFC 9110 §15.4.
 struct RedirectTrail {
@@ -16,7 +16,7 @@ struct RedirectTrail {
     private var steps = 0
     private var isLeadingRun = true
 
-    /// `headers` are all of the request's, and `start` is its address.
+    /// Makes the first hop; `headers` are all headers of the request.
     init(_ request: OutboundRequest, _ headers: [OutboundHeaders.Field], to start: WebAddress) {
         self.address = start
         self.method = request.method
@@ -31,10 +31,10 @@ struct RedirectTrail {
         [301, 302, 303, 307, 308].contains(head.status) && head.headers["Location"]?.isEmpty == false
     }
 
-    /// Takes one step.
+    /// Follows a redirect.
     ///
-    /// 301 and 302 turn POST into GET as every browser does, 303 all but HEAD; 307 and 308 keep method and body.
-    /// Leaving the origin drops user information and every header that might hold a secret.
+    /// 301 and 302 change POST to GET, as browsers do; 303 changes every method except HEAD; 307 and 308 keep method and
+    /// body. A redirect to another origin drops user information and every header that may be secret.
     mutating func follow(_ head: ReplyHead) throws(OutboundError) {
         guard steps < limit else { throw .tooManyRedirects(host: address.displayHost, limit: limit) }
         steps += 1
@@ -65,9 +65,7 @@ struct RedirectTrail {
         "content-type", "content-encoding", "content-language", "content-location", "content-length",
     ]
 
-    /// What may go to an origin that the request did not name.
-    ///
-    /// Everything else may be a credential.
+    /// Headers that may be sent to another origin; any other header may be a credential.
     private static let harmlessHeaders: Set<String> = contentHeaders.union([
         "accept", "accept-encoding", "accept-language", "a-im", "cache-control", "if-modified-since", "if-none-match",
         "user-agent",

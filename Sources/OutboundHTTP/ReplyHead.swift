@@ -4,7 +4,7 @@ struct ReplyHead: Sendable, Equatable {
     var headers: OutboundHeaders
 }
 
-/// Reads the header lines that libcurl passes on, one by one, of the final reply only.
+/// Reads the header lines of the final reply, one by one, as libcurl passes them on.
 ///
 /// Interim replies (1xx) are skipped; lines after the head, which are trailers, are ignored.
 struct ReplyHeadReader {

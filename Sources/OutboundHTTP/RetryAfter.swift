@@ -1,8 +1,8 @@
 extension OutboundHeaders {
-    /// How long the server asks us to wait, as seconds or as an HTTP date.
+    /// Returns the wait that the server asks for, in seconds or as an HTTP date.
     ///
-    /// - Parameter now: In seconds since 1970, for a date. A date that is past asks for no wait.
-    /// - Returns: `nil` when it does not ask, or not readably.
+    /// - Parameter now: Seconds since 1970. A date in the past asks for no wait.
+    /// - Returns: `nil` if there is no `Retry-After`, or if it cannot be read.
     ///
     /// Source: RFC 9110 §10.2.3.
     package func retryAfter(now: Int64) -> Duration? {
@@ -14,13 +14,13 @@ extension OutboundHeaders {
         return .seconds(min(max(0, date - now), Self.longestWait))
     }
 
-    /// Seconds in ten years: beyond any real wish, within every clock's arithmetic.
+    /// Seconds in ten years: longer than any real wait, and no clock overflows.
     private static let longestWait: Int64 = 315_360_000
 }
 
 /// Dates in HTTP headers.
 package enum HTTPDate {
-    /// Reads the three forms of RFC 9110 §5.6.7; all are in GMT whatever they say.
+    /// Reads the three forms of RFC 9110 §5.6.7; all are in GMT.
     ///
     /// - Returns: Seconds since 1970.
     package static func seconds(_ text: String) -> Int64? {

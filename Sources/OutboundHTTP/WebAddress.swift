@@ -2,29 +2,29 @@ import CCurl
 import DomainNames
 import NetworkAddresses
 
-/// An absolute address, parsed and resolved by libcurl's own parser.
+/// An absolute URL, parsed by libcurl's own parser.
 ///
-/// The parser that decides here is the one that connects: two parsers that read one text differently are how address
-/// checks get bypassed.
+/// The same parser is used for the check and for the connection: two parsers that read one text differently would let a
+/// URL bypass the check.
 struct WebAddress: Sendable, Equatable {
     /// Normalised, without user information and fragment.
     let text: String
     let scheme: String
 
-    /// In small letters and ASCII; IPv6 in brackets.
+    /// In lower case and ASCII; IPv6 in brackets.
     let host: String
     let port: Int
     let user: String?
     let password: String?
-    /// Scheme, host and port, always with the port.
+    /// Scheme, host and port; the port is always written.
     let origin: String
 
-    /// - Throws: ``OutboundError/badURL(reason:)``, which quotes no part that may be secret.
+    /// - Throws: ``OutboundError/badURL(reason:)``, whose reason does not quote parts that may be secret.
     init(parsing text: String) throws(OutboundError) {
         try self.init(text, relativeTo: nil)
     }
 
-    /// An address of the same origin with a path that needs no parser: letters, digits, `-`, `_` and `:`; `nil` for others.
+    /// Returns a URL of the same origin whose path has only letters, digits, `-`, `_` and `:`; `nil` for any other.
     func sibling(_ text: String) -> WebAddress? {
         guard user == nil, password == nil, text.utf8.count <= Self.maximumLength else { return nil }
         // Normalised, it has a slash after the host.
@@ -43,9 +43,7 @@ struct WebAddress: Sendable, Equatable {
         )
     }
 
-    /// Resolves a redirect's target.
-    ///
-    /// User information in it is dropped: who redirects does not choose credentials.
+    /// Resolves the target of a redirect, without its user information: a server does not choose our credentials.
     func resolving(_ location: String) throws(OutboundError) -> WebAddress {
         try WebAddress(location, relativeTo: self).with(user: nil, password: nil)
     }
@@ -62,12 +60,12 @@ struct WebAddress: Sendable, Equatable {
         )
     }
 
-    /// The host as messages name it: with the port when it is not the scheme's own.
+    /// The host for messages to people, with the port if it is not the scheme's default.
     var displayHost: String {
         port == Self.defaultPort(scheme) ? host : "\(host):\(port)"
     }
 
-    /// Without the brackets of IPv6 and without the dot that may end a name.
+    /// The host without the brackets of IPv6 and without a dot at the end of a name.
     var bareHost: String {
         let host = self.host.hasPrefix("[") ? self.host.dropFirst().prefix { $0 != "]" } : self.host[...]
         return String(host.hasSuffix(".") ? host.dropLast() : host)
@@ -78,14 +76,14 @@ struct WebAddress: Sendable, Equatable {
             || (host.hasPrefix("127.") && NetworkAddress(host) != nil)
     }
 
-    /// Whether credentials for this address may travel to another: same origin, or the step from `http` to `https` on
-    /// the same host's standard ports.
+    /// True if credentials for this URL may be sent to another: the origin is the same, or only the scheme changes from
+    /// `http` to `https` at the default ports.
     func sharesCredentials(with other: WebAddress) -> Bool {
         origin == other.origin
             || (host == other.host && scheme == "http" && port == 80 && other.scheme == "https" && other.port == 443)
     }
 
-    /// The whole text again, user information included, for storing in place of the configured address.
+    /// Returns the text with user information, for storing instead of the configured URL.
     func textWithCredentials() -> String {
         guard user != nil || password != nil, let handle = curl_url() else { return text }
         defer { curl_url_cleanup(handle) }
@@ -137,12 +135,12 @@ struct WebAddress: Sendable, Equatable {
         guard scheme == "http" || scheme == "https" else {
             throw .badURL(reason: "the scheme '\(scheme.prefix(20))' is not http or https")
         }
-        // libcurl would translate the name when it connects, after every check, and only in a locale of UTF-8.
+        // libcurl would convert the name when it connects, after every check, and only in a UTF-8 locale.
         if let host = Self.part(CURLUPART_HOST, of: handle), host.utf8.contains(where: { $0 >= 0x80 }) {
             guard let name = DomainName.ascii(host), curl_url_set(handle, CURLUPART_HOST, name, 0) == CURLUE_OK,
                 let translated = Self.part(CURLUPART_URL, of: handle)
             else { throw .badURL(reason: "its host is not an international domain name") }
-            // Parsed anew, since what came out may be an address of numbers.
+            // Parsed again, since the result may be a numeric address.
             try self.init(translated, relativeTo: nil)
             return
         }
@@ -155,7 +153,7 @@ struct WebAddress: Sendable, Equatable {
             let port = Self.part(CURLUPART_PORT, of: handle, flags: CURLU_DEFAULT_PORT).flatMap({ Int($0) }),
             (1...65_535).contains(port),
             let normal = Self.part(CURLUPART_URL, of: handle, flags: CURLU_NO_DEFAULT_PORT)
-        else { throw .badURL(reason: "it names no host") }
+        else { throw .badURL(reason: "it has no host") }
         let name = host.lowercased()
         self.init(
             text: normal,
@@ -194,12 +192,12 @@ struct WebAddress: Sendable, Equatable {
 
     private static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
-    /// Bytes; what common servers accept in a request line.
+    /// Bytes that common servers accept in a request line.
     private static let maximumLength = 8_192
 }
 
 extension String.UTF8View {
-    /// Bytes up to and with the slash of that number.
+    /// Number of bytes up to and including the slash of that number.
     fileprivate func count(upToSlash number: Int) -> Int {
         var slashes = 0
         var count = 0
@@ -212,7 +210,7 @@ extension String.UTF8View {
     }
 }
 
-/// An address for logs and messages: without user information, query and fragment, each of which may be a secret.
+/// Returns a URL for logs and messages, without user information, query and fragment, each of which may be secret.
 package func redactedURL(_ text: String) -> String {
     guard let address = try? WebAddress(parsing: text) else { return "(unreadable address)" }
     let bare = address.text.prefix { $0 != "?" }

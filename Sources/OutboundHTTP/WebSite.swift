@@ -1,14 +1,14 @@
-/// The server that an address leads to, as requests read the address.
+/// The server of a URL, read by the parser that requests use.
 ///
-/// Whether two addresses are of one server is a question of security, and must not be answered by another parser.
+/// Security depends on whether two URLs name the same server, so the decision must not use another parser.
 package struct WebSite: Sendable, Hashable {
-    /// In small letters and ASCII, numbers as addresses are written; IPv6 in brackets.
+    /// In lower case and ASCII, with addresses in dotted form; IPv6 in brackets.
     package let host: String
 
-    /// The host, with the port when it is not the scheme's own.
+    /// The host, with the port if it is not the scheme's default.
     package let authority: String
 
-    /// - Throws: ``OutboundError/badURL(reason:)`` for what no request could be sent to.
+    /// - Throws: ``OutboundError/badURL(reason:)`` for a URL that no request can use.
     package init(of url: String) throws(OutboundError) {
         let address = try WebAddress(parsing: url)
         host = address.host

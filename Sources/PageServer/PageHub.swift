@@ -29,9 +29,12 @@ struct PageHub: Sendable {
     /// The categories that publishers have announced, in order.
     func categories() async throws -> [String] { try await client.categories() ?? [] }
 
-    func news(of tags: [Tag], since position: StreamPosition?) async throws -> HubNews {
-        try await service.news(of: tags, in: name, since: position)
+    func news(of choice: ReaderChoice, since position: StreamPosition?) async throws -> HubNews {
+        try await service.news(of: choice.categories, language: choice.language, in: name, since: position)
     }
+
+    /// The languages of categories by the folded name, where feed lists name them.
+    func languages() async throws -> [String: [LanguageName]] { try await service.languages(in: name) }
 
     /// The newest messages to a user by name.
     func messages(to user: UserName, since: Timestamp, limit: Int) async throws -> [PersonalMessage] {

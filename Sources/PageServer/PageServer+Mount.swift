@@ -1,6 +1,7 @@
 import AppBackend
 package import HubServer
 import Logging
+import MountedBackend
 import ServiceLifecycle
 
 extension PageServer {
@@ -11,10 +12,12 @@ extension PageServer {
 
     /// Ends the sessions that have expired, with what they registered.
     func endExpiredSessions() async throws {
+        await backend?.prepare()
         for name in try await store.hubNames() {
             let hub = hub(name)
             // A hub that was deleted took what its readers had registered with it.
             guard hub != nil || !service.has(name) else { continue }
+            if hub != nil { try await noteIdentity(of: name) }
             let registrar = try hub.map { ReaderRegistrar(hub: $0, backend: try backend(of: $0)) }
             for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
                 try await registrar?.remove(session)

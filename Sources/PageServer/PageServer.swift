@@ -7,6 +7,7 @@ package import Logging
 package import MountedBackend
 import NIOCore
 import NetworkAddresses
+import Synchronization
 import WebPages
 
 /// The pages of the hubs of one server, below `/-/`.
@@ -22,8 +23,10 @@ package final class PageServer: Sendable {
     let reservedTags: ReservedTagPrefixes
     let service: HubService
     private let calls: InternalCalls
-    private let backend: BackendMount?
+    let backend: BackendMount?
     let logger: Logger
+    /// When the hubs that were asked for were made, by their folded names: what ``store`` has noted.
+    private let identities = Mutex<[String: Timestamp]>([:])
 
     /// Makes the pages; people can sign in at those of the hub that `backend` has the users of.
     ///
@@ -63,6 +66,14 @@ package final class PageServer: Sendable {
         return try backend.backend()
     }
 
+    /// Ends the sessions and invitations of an earlier hub of this name.
+    func noteIdentity(of name: HubName) async throws {
+        guard let createdAt = try await service.createdAt(name) else { throw PageRefusal.notFound }
+        guard identities.withLock({ $0[name.folded] }) != createdAt else { return }
+        try await store.note(name, createdAt: createdAt)
+        identities.withLock { $0[name.folded] = createdAt }
+    }
+
     /// A page that lost its stream comes back every two seconds.
     static let changesPerMinute = 60
 
@@ -71,35 +82,51 @@ package final class PageServer: Sendable {
         let router = Router(context: BackendRequestContext.self)
         router.add(middleware: PageErrors(logger: logger, templates: templates))
         router.add(middleware: IdentifyClient(trustedProxies: proxies))
+        if let backend { router.add(middleware: PrepareBackend(backend: backend)) }
         for asset in WebAsset.all {
             for method in [HTTPRequest.Method.get, .head] {
                 router.on(RouterPath(asset.path), method: method) { _, _ in asset.response(method) }
             }
         }
-        for method in [HTTPRequest.Method.get, .head] {
-            router.on(RouterPath(WorkerFile.path), method: method) { _, _ in WorkerFile.response(method) }
-        }
         for route in PageRoutes.all {
-            // A hub may have the name of the assets' folder, which the router would take for that alone.
-            for address in route.address == PageRoute.home ? [route.address, "/-/assets"] : [route.address] {
-                router.on(RouterPath(address), method: route.method) { request, context in
-                    try await self.respond(to: request, by: route, context)
-                }
+            router.on(RouterPath(route.address), method: route.method) { request, context in
+                try await self.respond(to: request, by: route, hub: context.parameters.get("hub") ?? "", context)
             }
+            guard route.address == PageRoute.home else { continue }
+            // Hubs may have these names, which the router would take for the files alone.
+            router.on("/-/assets", method: route.method) { request, context in
+                try await self.respond(to: request, by: route, hub: "assets", context)
+            }
+            addWorker(to: router, beside: route)
         }
         return router.buildResponder()
+    }
+
+    /// Adds the worker's file, whose address differs from that of a hub of its name by the slash that ends a hub's.
+    private func addWorker(to router: Router<BackendRequestContext>, beside home: PageRoute) {
+        let name = String(WorkerFile.path.dropFirst("/-/".count))
+        for method in [HTTPRequest.Method.get, .head] {
+            router.on(RouterPath(WorkerFile.path), method: method) { request, context in
+                guard method == home.method, request.uri.path.hasSuffix("/") else {
+                    return WorkerFile.response(method)
+                }
+                return try await self.respond(to: request, by: home, hub: name, context)
+            }
+        }
     }
 
     private func respond(
         to request: Request,
         by route: PageRoute,
+        hub name: String,
         _ context: BackendRequestContext
     ) async throws -> Response {
-        let text = PercentEncoding.decode(context.parameters.get("hub") ?? "assets")
+        let text = PercentEncoding.decode(name)
         // A hub that is unknown, disabled or without pages looks the same.
         guard door.access != .off, let name = text.flatMap({ try? HubName($0) }), let hub = hub(name) else {
             throw PageRefusal.notFound
         }
+        try await noteIdentity(of: hub.name)
         return try await route.handle(PageRequest(self, hub: hub, request: request, context: context))
     }
 }

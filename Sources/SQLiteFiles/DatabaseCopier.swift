@@ -53,7 +53,10 @@ package struct DatabaseCopier: Sendable {
         try entering(.destination)
         try Self.refuseOverlap(source, destination)
         guard Self.isReplaceable(destination) else {
-            throw DatabaseCopyError.notWritten(path: destination, reason: "it is there, and is no copy of a database")
+            throw DatabaseCopyError.notWritten(
+                path: destination,
+                reason: "the file exists and is not a copy of a database"
+            )
         }
         let part = destination + ".part"
         for leftover in Self.files(of: part) { unlink(leftover) }
@@ -121,7 +124,7 @@ extension DatabaseCopier {
     ///
     /// - Returns: Where it is kept.
     private func keep(_ database: String, _ finish: (Database) throws -> Void) throws -> String {
-        let former = Self.unusedName(database + ".before-restore")
+        let former = FormerDatabases(of: database).next
         do {
             // Whatever still stands in the log beside the file goes into it, so that the file alone is whole.
             try copy(database, to: former, finish: finish)
@@ -153,17 +156,6 @@ extension DatabaseCopier {
         let queue = try DatabaseQueue(path: database)
         defer { try? queue.close() }
         _ = try queue.writeWithoutTransaction { try $0.checkpoint(.truncate) }
-    }
-
-    /// The name, else the first that is free of the name with `-2`, `-3`, … behind it.
-    private static func unusedName(_ name: String) -> String {
-        var candidate = name
-        var number = 1
-        while FileManager.default.fileExists(atPath: candidate) {
-            number += 1
-            candidate = "\(name)-\(number)"
-        }
-        return candidate
     }
 }
 
@@ -265,7 +257,8 @@ extension DatabaseCopier {
         return paths[0] == paths[1]
     }
 
-    private static func files(of database: String) -> [String] {
+    /// The file of a database and those that SQLite may make beside it.
+    static func files(of database: String) -> [String] {
         ["", "-wal", "-shm", "-journal"].map { database + $0 }
     }
 }

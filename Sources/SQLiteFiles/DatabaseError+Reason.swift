@@ -1,12 +1,12 @@
 package import GRDB
 
 extension DatabaseError {
-    /// What SQLite reports, for people.
+    /// SQLite's report, for people.
     ///
     /// Never the statement or its arguments, which may hold a secret.
     package var reason: String {
-        switch resultCode {
-        case .SQLITE_FULL: "the disk is full"
+        if isDiskFull { return "the disk is full" }
+        return switch resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED: "another process holds it"
         case .SQLITE_CANTOPEN: "it cannot be opened"
         case .SQLITE_READONLY, .SQLITE_PERM: "it may not be written"
@@ -15,7 +15,15 @@ extension DatabaseError {
         }
     }
 
-    /// Whether the same statement may work later: a full or failing disk, or another process in the way.
+    /// True if there is no space left for the file, or for its index of the write-ahead log.
+    ///
+    /// SQLite calls the first a full database, and the second, which it makes as it opens the file, an I/O error
+    /// (`unixShmMap` in os_unix.c).
+    private var isDiskFull: Bool {
+        resultCode == .SQLITE_FULL || extendedResultCode == .SQLITE_IOERR_SHMSIZE
+    }
+
+    /// True if the same statement may work later: after a full or failing disk, or another process in the way.
     package var isTemporary: Bool {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM].contains(resultCode)
     }

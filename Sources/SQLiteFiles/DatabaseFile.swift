@@ -2,7 +2,7 @@ package import GRDB
 internal import Glibc
 internal import HubProtocol
 
-/// How a SQLite file can be looked at and left as it is.
+/// Reading of a SQLite file that leaves it unchanged.
 package enum DatabaseFile {
     /// Seconds that a look waits for whoever writes the file.
     private static let patience = 1.0

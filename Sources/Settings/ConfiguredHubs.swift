@@ -3,7 +3,7 @@ package import HubProtocol
 /// The hubs and access rules that the file asks for: the sections `hubs:` and `namespace:`.
 package struct ConfiguredHubs: Sendable, Equatable {
     package var hubs: [ConfiguredHub] = []
-    /// Of the namespace.
+    /// The rules of the namespace.
     package var rules: [ConfiguredRule] = []
 
     package init() {}

@@ -50,7 +50,7 @@ struct ConfiguredHubsReader {
                 continue
             }
             guard !hubs.contains(where: { $0.name == name }) else {
-                problem(key, "hub '\(name)' stands twice; names that differ in case only are the same hub")
+                problem(key, "hub '\(name)' appears twice; names that differ in case only are the same hub")
                 continue
             }
             if let hub = hub(name, node) { hubs.append(hub) }

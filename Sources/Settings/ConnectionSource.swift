@@ -9,7 +9,8 @@ package enum ConnectionSource {
     package static let stringVariable = "NEWSWIRE_CONNECTION_STRING"
     /// The name of the credential in `LoadCredential=connection:…`.
     private static let credential = "connection"
-    /// What the units' `SetCredential=` puts in the place of a file that is not there: systemd would end them unexplained.
+    /// The text that the units' `SetCredential=` uses instead of a missing file: without it systemd would end them
+    /// without a reason.
     package static let missing = "missing"
 
     /// In this order: the flag; the variable with the string itself; `file`, of the configuration; the unit's credential.

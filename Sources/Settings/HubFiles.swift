@@ -6,6 +6,8 @@ package import HubProtocol
 package enum HubFiles {
     package static let database = "hub.sqlite"
     package static let lock = "hub.lock"
+    /// The role of the state directory of `newswire hub --emulate`.
+    package static let emulatorRole = "emulator"
     /// Accounts, devices and payloads of the app backend.
     package static let backend = "backend.sqlite"
     package static let backendLock = "backend.lock"
@@ -22,7 +24,7 @@ package enum HubFiles {
     package static let generation = "generation"
     /// Tokens for APNs, encrypted.
     package static let apnsTokens = "apns.tokens"
-    /// What stands in connection strings for others.
+    /// The file with the endpoint in connection strings for other machines.
     package static let endpoint = "endpoint"
 
     /// Connection strings that a hub leaves for programs of the same user.
@@ -37,15 +39,26 @@ package enum HubFiles {
     ///
     /// `state` is where the hub is configured to keep its state.
     package static func existing(_ connection: Connection, state: String?) -> String? {
-        guard let path = directory(state: state).map({ "\($0)/\(connection.rawValue)" }) else { return nil }
+        readable(connection, in: directory(state: state))
+    }
+
+    /// The connection file that `newswire hub --emulate` of this user has written, if there is one.
+    package static func emulated(_ connection: Connection) -> String? {
+        readable(connection, in: directory(role: emulatorRole, state: nil))
+    }
+
+    private static func readable(_ connection: Connection, in directory: String?) -> String? {
+        guard let path = directory.map({ "\($0)/\(connection.rawValue)" }) else { return nil }
         return FileManager.default.isReadableFile(atPath: path) ? path : nil
     }
 
     /// Where a hub of this user keeps its state: a unit's own `$STATE_DIRECTORY` is not the hub's.
-    package static func directory(state: String?) -> String? {
+    package static func directory(state: String?) -> String? { directory(role: "hub", state: state) }
+
+    private static func directory(role: String, state: String?) -> String? {
         var environment = ProcessInfo.processInfo.environment
         environment["STATE_DIRECTORY"] = nil
-        return try? StateDirectory.path(role: "hub", override: state, environment: environment)
+        return try? StateDirectory.path(role: role, override: state, environment: environment)
     }
 
     /// Writes the connection files of the standard rules; a rule that is gone leaves none, since its string is of no use.
@@ -69,14 +82,14 @@ package enum HubFiles {
         }
     }
 
-    /// What SDKs and other machines call, as of the last start.
+    /// The endpoint that SDKs and other machines call, as of the last start.
     package static func endpoint(in directory: String) throws(HostError) -> String {
         let path = "\(directory)/\(endpoint)"
         guard HostFile.exists(path) else { return "sb://localhost:8787/" }
         return try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// What programs of this machine call, as of the last start.
+    /// The endpoint that programs of this machine call, as of the last start.
     package static func localEndpoint(in state: StateDirectory) throws -> String {
         for file in [Connection.namespace, .listen, .full] {
             let path = state.file(file.rawValue)

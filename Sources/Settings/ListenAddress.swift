@@ -36,7 +36,9 @@ extension SettingFormat<ListenAddress> {
 }
 
 extension SettingFormat<String> {
-    /// What strangers reach us at; the secret of a subscription stands in it, so it has TLS unless it is this machine.
+    /// The address at which WebSub hubs reach us.
+    ///
+    /// It contains the secret of a subscription, so it needs TLS unless it is on this machine.
     static let callback = SettingFormat("https URL", show: { $0 }) { text throws(SettingValueError) in
         let loopback = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
         let isOwn = loopback.contains { own in

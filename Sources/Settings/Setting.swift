@@ -3,14 +3,14 @@ package enum SettingSection: String, Sendable, CaseIterable {
     case hub, backend, publisher, agent
 }
 
-/// What is known of a setting without its type: a row of the table that parsing, `--help` and the reference are made of.
+/// A setting without its type: a row of the table for parsing, `--help` and the reference.
 package struct SettingEntry: Sendable {
     package let section: SettingSection
     /// The key in the file, and the long flag.
     package let key: String
     /// One sentence, as `--help` and the reference show it.
     package fileprivate(set) var summary = ""
-    /// Of the value, for people.
+    /// The type of the value, for people.
     package let type: String
     /// Bounds of the value, for people; `nil` when its type says all.
     package let range: String?
@@ -27,13 +27,15 @@ package struct SettingEntry: Sendable {
         "NEWSWIRE_\(section.rawValue)_\(key)".uppercased().replacing("-", with: "_")
     }
 
-    /// Whether the value names a file that holds a secret; the value is never shown, lest it be the secret itself.
+    /// True if the value names a file that holds a secret.
+    ///
+    /// The value is never shown, since it could be the secret itself.
     package var isSecretFile: Bool { nature == .secretFile }
 
     var id: String { "\(section.rawValue).\(key)" }
 }
 
-/// How the place where a value stands bears upon it.
+/// The effect of a value's source on the value.
 package enum SettingNature: Sendable {
     case plain
     /// Words, written as a YAML list or with commas between them.

@@ -1,7 +1,7 @@
 internal import HubProtocol
 internal import NetworkAddresses
 
-/// How a text becomes a value of a setting, and back.
+/// The conversion of a text to a value of a setting, and back.
 package struct SettingFormat<Value: Sendable>: Sendable {
     let type: String
     var range: String?
@@ -87,7 +87,7 @@ extension SettingFormat<String> {
         }
     }
 
-    /// What may stand in the comment of a `User-Agent` field and in one segment of a path.
+    /// Text that is allowed in the comment of a `User-Agent` field and in one segment of a path.
     static let contact = matching(
         "URL or e-mail address",
         range: "up to 200 bytes",
@@ -199,7 +199,7 @@ extension SettingFormat<[HostName]> {
         try words(text) {
             HostName($0)
         } orThrow: {
-            "must be names and addresses such as hub.example.org, without ports and '*'; '\($0)' is none"
+            "must be names and addresses such as hub.example.org, without ports and '*'; '\($0)' is not a host name or address"
         }
     }
 }
@@ -213,7 +213,7 @@ extension SettingFormat<[AddressBlock]> {
         try words(text) {
             AddressBlock($0)
         } orThrow: {
-            "must be addresses and blocks such as 10.0.0.0/8; '\($0)' is none"
+            "must be addresses and blocks such as 10.0.0.0/8; '\($0)' is not one of them"
         }
     }
 }

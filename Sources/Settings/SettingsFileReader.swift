@@ -13,7 +13,7 @@ struct SettingsFileReader {
     /// For paths that begin with `~/`.
     let home: String?
     private(set) var problems: [SettingsProblem] = []
-    /// What the sections that are no table of settings hold.
+    /// The sections that are not tables of settings.
     private(set) var hubs = ConfiguredHubs()
 
     init(file: String, home: String? = nil) {

@@ -16,7 +16,7 @@ package struct SettingsProblem: Error, Sendable, Hashable, CustomStringConvertib
 }
 
 extension SettingsProblem {
-    /// What nobody knows, with what is nearest to it.
+    /// The problem of an unknown name, with the nearest known one.
     ///
     /// Whoever writes a secret is told by which key a file is named `instead`; the text is not shown then.
     static func unknown(_ node: Node, kind: String, known: [String], file: String, instead: String) -> SettingsProblem {

@@ -23,7 +23,7 @@ package enum HubSettings {
         )
     package static let hostNames = OpenSetting(.hub, "host-names", .hostNames)
         .summary(
-            "What the hub is reached by: its certificate is made out to these, and the first stands in connection strings. Without it: localhost and this machine's names."
+            "Names and addresses of the hub: its certificate is valid for them, and connection strings have the first one. Without it: localhost and this machine's names."
         )
     package static let tlsCertificate = OpenSetting(.hub, "tls-certificate", .path)
         .summary(
@@ -41,7 +41,7 @@ package enum HubSettings {
         .summary("The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/hub.")
     package static let timeToLive =
         Setting(.hub, "time-to-live", .time(.seconds(60) ... .seconds(365 * 86_400)), .seconds(72 * 3_600))
-        .summary("How long a message is owed to an agent that is away.")
+        .summary("The time for which a message is kept for an agent that is away.")
     package static let logSize = Setting(.hub, "log-size", .size(1 << 20...1 << 40), 1 << 30)
         .summary("How much the message log may hold before messages are dropped unexpired.")
     package static let maximumTags = Setting(.hub, "maximum-tags", .wholeNumber(1...4_000), 60)
@@ -139,7 +139,7 @@ package enum PublisherSettings {
         Setting(.publisher, "announce-within", .time(.seconds(60) ... .seconds(30 * 86_400)), .seconds(6 * 3_600))
         .summary("Messages that had to wait longer for the hub become one digest.")
     package static let contact = Setting(.publisher, "contact", .contact, "https://github.com/newswire/newswire")
-        .summary("Whom the owner of a feed's server can turn to; stands in the user agent.")
+        .summary("Contact address for the owners of feeds' servers; part of the user agent.")
     package static let metricsFile = OpenSetting(.publisher, "metrics-file", .path)
         .summary("Where each pass leaves its metrics for Prometheus' node_exporter (a name that ends in .prom).")
     package static let callback = OpenSetting(.publisher, "callback", .callback)
@@ -174,14 +174,19 @@ package enum AgentSettings {
     package static let handlerTimeout =
         Setting(.agent, "handler-timeout", .time(.seconds(1) ... .seconds(3_600)), .seconds(30))
         .summary("How long one try of a handler may take.")
+    package static let inboxSize = Setting(.agent, "inbox-size", .wholeNumber(100...1_000_000), 10_000)
+        .summary(
+            "How many messages the inbox keeps that are done with, in at most 64 MiB; the oldest go first. As many may wait for a handler before the agent stops reading, and the hub keeps the rest."
+        )
     package static let logLevel =
         Setting(.agent, "log-level", .word, LogLevel.warning, sharedVariable: SharedVariable.logLevel)
         .summary("The least level that is logged.")
 
-    static let entries = connection.entries + [exec.entry, notify.entry, handlerTimeout.entry, logLevel.entry]
+    static let entries =
+        connection.entries + [exec.entry, notify.entry, handlerTimeout.entry, inboxSize.entry, logLevel.entry]
 }
 
-/// How a client finds its hub; the same for those that send and those that listen.
+/// Settings by which a client finds its hub; the same for senders and listeners.
 package struct ConnectionSettings: Sendable {
     package let hub: Setting<String>
     package let connectionFile: OpenSetting<String>
@@ -214,7 +219,7 @@ enum SharedVariable {
     static let authorityFile = "NEWSWIRE_CA_FILE"
 }
 
-/// How many messages of one category a pass may send singly.
+/// Number of messages of one category that a pass may send singly.
 package enum CategoryCap: Sendable, Equatable, CustomStringConvertible {
     case none
     case atMost(Int)

@@ -79,7 +79,7 @@ package struct ConfigurationCheck {
             + (HostFile.exists(key) ? Self.permissionProblems(key) : [])
     }
 
-    /// Of a certificate that somebody else makes; the server's own is made at the first start.
+    /// Problems of a certificate from outside; the server's own is made at the first start.
     private func certificateProblems(_ certificate: String?, key: String?, names: [HostName]?) -> [String] {
         switch (certificate, key) {
         case (nil, nil): return []
@@ -98,12 +98,14 @@ package struct ConfigurationCheck {
         }
     }
 
-    /// What is wrong where one of two settings is set.
+    /// The problem where only one of two settings is set.
     package static func incomplete(_ given: String, _ missing: String) -> String {
         "'\(given)' is set and '\(missing)' is not; both are needed, or neither"
     }
 
-    /// Of a file that holds a key; a group may read it: that is how one file serves several programs.
+    /// Problems of a file that holds a key.
+    ///
+    /// A group may read it, so that one file can serve several programs.
     static func permissionProblems(_ path: String) -> [String] {
         guard let mode = try? HostFile.permissions(path), mode & 0o027 != 0 else { return [] }
         return [

@@ -33,7 +33,7 @@ package struct IdentitySettings: Sendable {
         headerSuffix = settings.value(BackendSettings.userHeaderSuffix)
     }
 
-    /// What keeps them from being used together.
+    /// Problems that keep them from being used together.
     package func problems() -> [String] {
         let keys = [keysURL, keysFile].compactMap(\.self)
         var problems: [String] = []

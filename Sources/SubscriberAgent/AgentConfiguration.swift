@@ -6,19 +6,28 @@ package struct AgentConfiguration: Sendable {
     package var directory: StateDirectory
     /// As the user calls it; for messages only.
     package var profile: String
-    /// What somebody named; over the stored one, and stored together with a choice.
+    /// The connection that the user named.
+    ///
+    /// It overrides the stored one, and is stored together with a choice.
     package var connection: ConnectionString?
-    /// What somebody named to check the hub's certificate with, a PEM file; over the stored one, and stored together with
-    /// ``connection``.
+    /// The PEM file that the user named to check the hub's certificate with.
+    ///
+    /// It overrides the stored one, and is stored together with ``connection``.
     package var authorityFile: String?
-    /// Of a hub that was found on this machine; under the stored one, and never stored: the hub keeps the file up to date.
+    /// The connection of a hub that was found on this machine.
+    ///
+    /// The stored one overrides it, and it is never stored: the hub keeps the file up to date.
     package var localConnection: ConnectionString?
     /// Over the stored one; ``HubName/standard`` without either.
     package var hub: HubName?
     /// Over the stored answer; `false` without either.
     package var allowsPlainHTTP: Bool?
+    /// Rows that the inbox keeps when they are done with, and rows that may wait for a handler.
+    package var inboxSize = AgentConfiguration.standardInboxSize
     /// Our own environment, of which handlers get a part.
     package var variables: [String: String]
+
+    package static let standardInboxSize = 10_000
 
     package init(
         directory: StateDirectory,

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// What the agent takes from the world besides its hub and its disk, so that tests can give it another.
+/// The agent's environment apart from its hub and its disk, which tests can replace.
 package struct AgentEnvironment: Sendable {
     /// Wall clock: for `receivedAt` only, never for order, retries or purges, because it may jump.
     package var now: @Sendable () -> Date

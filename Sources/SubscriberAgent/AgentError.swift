@@ -5,7 +5,7 @@ package import OutboundHTTP
 /// Why an agent's command ends without having done its work.
 package struct AgentError: Error, Sendable, Equatable, CustomStringConvertible {
     package let exit: ExitStatus
-    /// What was tried, on what, and why it failed.
+    /// The operation, its object, and the reason of the failure.
     package let description: String
     package let hint: AgentHint?
 
@@ -20,7 +20,7 @@ package struct AgentError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// What may help after a failure; the command line puts it into words.
+/// Hints after a failure; the command line puts them into words.
 package enum AgentHint: Sendable, Equatable {
     case hub(HubHint)
     /// The hub's clock and this machine's differ.
@@ -51,12 +51,12 @@ package enum AgentHint: Sendable, Equatable {
     case revokeToken(user: String)
     /// No app backend answers at the address.
     case noBackend
-    /// What is wrong with the app backend's certificate.
+    /// The problem with the app backend's certificate.
     case backendCertificate(DistrustCause)
     /// There is no session bus.
     case noDesktop
     /// Nothing on the bus shows notifications.
     case noNotifications
-    /// What shows notifications does not answer, or refuses.
+    /// The notification service does not answer, or refuses.
     case notifications
 }

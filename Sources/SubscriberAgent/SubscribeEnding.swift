@@ -1,6 +1,6 @@
 internal import HostSystem
 
-/// How a `subscribe` ended that did what it was asked.
+/// The ending of a `subscribe` that did what it was asked.
 package enum SubscribeEnding: Sendable, Equatable {
     /// The task was cancelled, and the handler in progress has ended.
     case stopped
@@ -17,16 +17,16 @@ package enum SubscribeEnding: Sendable, Equatable {
     package var exitCode: Int32 { self == .replaced ? ExitStatus.badConfiguration.rawValue : 0 }
 }
 
-/// What became of a new choice.
+/// The outcome of a new choice.
 package struct ChoiceOutcome: Sendable, Equatable {
     /// In the hub's spelling where it answered; empty for broadcasts only.
     package let categories: [String]
     package var template = TemplateChoice.standard
     /// `false`: stored only; the hub learns of it when it is back.
     package let isRegistered: Bool
-    /// Whether another process listens for the profile.
+    /// True if another process listens for the profile.
     package let isListening: Bool
-    /// How long the hub asked to be left alone, where it did.
+    /// The pause that the hub asked for, if it did.
     package var retryAfter: Duration?
 }
 

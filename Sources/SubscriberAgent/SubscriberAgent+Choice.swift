@@ -92,7 +92,7 @@ extension SubscriberAgent {
 
     private func warnStored(_ failure: HubFailure) {
         environment.reporter.warning(
-            "\(failure.asAgentError); the choice is stored, and the hub is told once it can be reached"
+            "\(failure.asAgentError); the choice is stored, and sent to the hub once it can be reached"
         )
     }
 }

@@ -35,7 +35,10 @@ package final class SubscriberAgent: Sendable {
     ) throws(AgentError) {
         let store: AgentStore
         do {
-            store = try AgentStore(path: configuration.directory.file(Self.databaseName))
+            store = try AgentStore(
+                path: configuration.directory.file(Self.databaseName),
+                bounds: AgentStore.Bounds(unsettled: configuration.inboxSize, settled: configuration.inboxSize)
+            )
         } catch {
             throw error.asAgentError
         }
@@ -105,6 +108,7 @@ package final class SubscriberAgent: Sendable {
             return .choiceStored(try await choose(choice, template, isListening: true))
         }
         defer { lock.close() }
+        configuration.directory.removeLeftovers()
         let desktop = notifying ? desktop(beside: handler) : nil
         let runner = HandlerRunner(
             handler: handler,
@@ -281,7 +285,7 @@ package final class SubscriberAgent: Sendable {
         try await stored(store.record).categories
     }
 
-    /// What the hub makes of messages for this agent.
+    /// The form in which the hub sends messages to this agent.
     package func template() async throws(AgentError) -> TemplateChoice {
         try await stored(store.record).template
     }
@@ -292,6 +296,12 @@ package final class SubscriberAgent: Sendable {
     }
 
     /// The newest rows of the inbox, at most `limit`, oldest of them first.
+    package func inboxCount(
+        states: [InboxRecord.State] = InboxRecord.State.allCases
+    ) async throws(AgentError) -> Int {
+        try await stored { () async throws(AgentStoreError) in try await self.store.count(states: states) }
+    }
+
     package func inbox(
         last limit: Int,
         states: [InboxRecord.State] = InboxRecord.State.allCases

@@ -1,6 +1,6 @@
 package import Yams
 
-/// How YAML that people write is read.
+/// Rules for reading YAML that people write.
 package enum YAMLText {
     /// Returns the root of a text; `nil` for one that is empty or has only comments.
     ///
@@ -20,7 +20,7 @@ package struct YAMLProblem: Error, Sendable {
     package let line: Int?
     package let text: String
 
-    /// What is not known is not said: it may hold a secret.
+    /// Unknown errors are not quoted: they may contain a secret.
     init(_ error: any Error) {
         switch error as? YamlError {
         case .scanner(_, let reason, let mark, _), .parser(_, let reason, let mark, _),
@@ -28,7 +28,7 @@ package struct YAMLProblem: Error, Sendable {
             (line, text) = (mark.line, "is not YAML: \(reason)")
         case .duplicatedKeysInMapping(let keys, let context):
             let names = keys.map { "'\($0)'" }.joined(separator: ", ")
-            (line, text) = (context.mark.line, "key \(names) stands twice")
+            (line, text) = (context.mark.line, "key \(names) appears twice")
         default:
             (line, text) = (nil, "is not YAML")
         }

@@ -10,7 +10,7 @@ struct CheckCommand: AsyncParsableCommand {
         abstract: "Validate configuration, feed lists, connection strings and databases; change nothing.",
         discussion: """
             Says every problem in a line of its own and ends with 78 if there is one. A unit names its program, since \
-            another program's files are none of its business: ExecStartPre=newswire check hub.
+            it ignores the files of other programs: ExecStartPre=newswire check hub.
 
             EXAMPLES
               newswire check

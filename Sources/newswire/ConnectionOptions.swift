@@ -49,7 +49,7 @@ extension Program {
     }
 }
 
-/// How a command finds its hub.
+/// Options by which a command finds its hub.
 ///
 /// The connection string is a secret: a file or the environment, never an argument.
 struct ConnectionOptions: ParsableArguments {
@@ -65,7 +65,7 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(PublisherSettings.connection.allowPlainHTTP)
     var allowPlainHttp: Bool?
 
-    /// What is in force for this command: its flags over what is configured for its program.
+    /// The settings in force for this command: its flags override the configuration of its program.
     ///
     /// `hubState` is the hub's state directory where a flag names it.
     func resolved(
@@ -97,15 +97,15 @@ extension HubName {
     }
 }
 
-/// How a command reaches its hub, once flags, environment and file are read.
+/// The connection of a command to its hub, from flags, environment and file.
 struct HubConnection: Sendable {
     let hub: HubName
-    /// Whether it is more than the default.
+    /// True if the name is more than the default.
     let isHubNamed: Bool
     let fileFlag: String?
-    /// Of the environment or the file.
+    /// The connection file from the environment or the configuration file.
     let file: String?
-    /// What the hub's certificate is checked with; `nil` for the system's authorities.
+    /// The authorities that the hub's certificate is checked with; `nil` for the system's.
     let authorityFile: String?
     /// `nil` when nothing was said about it.
     let allowPlainHTTP: Bool?
@@ -133,12 +133,25 @@ struct HubConnection: Sendable {
     /// - Throws: ``Failure`` 78 when there is none, or it cannot be read.
     func sending() throws -> ConnectionString {
         if let connection = try named() ?? local(.full) { return connection }
-        throw Failure(
-            .badConfiguration,
-            "no connection string: there is no hub of yours on this machine and none was named",
-            hint: "start one with 'newswire hub', or put the string into a file and pass --connection-file PATH"
-        )
+        throw Self.missing
     }
+
+    /// Finds the connection string with which an app backend calls its hub.
+    ///
+    /// Without a hub of this user's, it is that of `newswire hub --emulate`, unless a state directory is configured.
+    ///
+    /// - Throws: ``Failure`` 78 when it cannot be read.
+    func ofBackend() throws -> (string: ConnectionString, isEmulated: Bool)? {
+        if let connection = try named() ?? local(.full) { return (connection, false) }
+        guard hubState == nil, let path = HubFiles.emulated(.full) else { return nil }
+        return (try read(path), true)
+    }
+
+    static let missing = Failure(
+        .badConfiguration,
+        "no connection string: there is no hub of yours on this machine and none was named",
+        hint: "start one with 'newswire hub', or put the string into a file and pass --connection-file PATH"
+    )
 
     func client(_ connection: ConnectionString, http: OutboundClient) throws -> HubClient {
         try HubClient(
@@ -169,7 +182,7 @@ struct HubConnection: Sendable {
         guard !path.contains("SharedAccessKey") else {
             throw Failure(
                 .badConfiguration,
-                "a connection string was given in the place of a file's path",
+                "a connection string was given instead of a file's path",
                 hint: "secrets in arguments can be read by everybody on this machine: put it into a file"
             )
         }

@@ -2,7 +2,9 @@ import Foundation
 import Glibc
 import HostSystem
 
-/// What the program says to people: on standard error, lower case, prefixed; data alone goes to standard output.
+/// Output for people: on standard error, lower case, prefixed.
+///
+/// Only data goes to standard output.
 ///
 /// Whatever is said stays on one line and visible, since hubs and feeds choose some of its words.
 enum Console {

@@ -9,6 +9,7 @@ import HubClient
 import HubProtocol
 import HubServer
 import OutboundHTTP
+import PageServer
 import Settings
 import SubscriberAgent
 
@@ -25,7 +26,7 @@ struct Failure: Error {
     }
 }
 
-/// What errors of the libraries mean at the command line: exit code, line and hint, each by its case or code.
+/// The meaning of library errors at the command line: exit code, line and hint, for each case or code.
 extension Failure {
     init(_ error: any Error) {
         switch error {
@@ -53,7 +54,11 @@ extension Failure {
         case let error as FeedChoiceError:
             self.init(.usage, "\(error)", hint: error.isFile ? "pass --local for a file of your own" : nil)
         case let error as AccountError: self.init(.usage, "\(error)")
-        case let error as BackendStoreError: self.init(.badConfiguration, "cannot use the app backend's file \(error)")
+        case let error as BackendStoreError:
+            let status: ExitStatus = error.isTemporary ? .tryLater : .badConfiguration
+            self.init(status, "cannot use the app backend's file \(error)")
+        case let error as PageStoreError:
+            self.init(error.isTemporary ? .tryLater : .badConfiguration, "cannot use the pages' file \(error)")
         case let error as FeedSearchError: self.init(.failed, TerminalText.safe("\(error)"))
         default: self.init(.failed, "\(error)")
         }
@@ -62,6 +67,9 @@ extension Failure {
     private init(_ error: HubClientError) {
         let hint = error.hint.map(Self.text)
         switch error {
+        case .refused(401, ProtocolError.Code.expiredToken, _, _):
+            let text = "the hub says that a new token has expired, so its clock and this machine's differ"
+            self.init(.tryLater, text, hint: hint)
         case .unreachable, .malformedReply: self.init(.hubUnreachable, "\(error)", hint: hint ?? "is the hub running?")
         case .refused(let status, _, _, _) where [401, 403, 404].contains(status):
             self.init(.badConfiguration, "\(error)", hint: hint)
@@ -77,6 +85,8 @@ extension Failure {
     }
 
     private static func status(_ error: HostError) -> ExitStatus { error.isTemporary ? .tryLater : .badConfiguration }
+
+    private static let clockHint = "set the clock that is wrong; 'timedatectl' shows this machine's"
 
     static func text(_ hint: HubHint) -> String {
         switch hint {
@@ -95,6 +105,7 @@ extension Failure {
             check the key in the connection string, and this machine's clock; 'newswire hub keys' shows those of your own \
             hub, with --namespace those that manage hubs
             """
+        case .clock: clockHint
         case .rights: "the connection string's rule lacks a right that this needs"
         case .hubName: "check the hub's name and the connection string's endpoint"
         case .noHub: "check that the connection string leads to a notification hub"
@@ -125,7 +136,7 @@ extension Failure {
     static func text(_ hint: AgentHint) -> String {
         switch hint {
         case .hub(let hint): text(hint)
-        case .clock: "set the clock that is wrong; 'timedatectl' shows this machine's"
+        case .clock: clockHint
         case .copiedState:
             "the state directory was copied or restored from an old copy; with an empty one a new agent begins"
         case .noStreams: "is it a newswire hub? others have no streams"

@@ -1,11 +1,12 @@
 import Foundation
+import HostSystem
 
-/// How the program prints JSON: one line, keys in order, dates in ISO 8601.
+/// The form of JSON output: one line, keys in order, dates in ISO 8601, harmless on a terminal.
 enum JSON {
     static func line(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.dateEncodingStrategy = .iso8601
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        return TerminalText.escaped(json: String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 }

@@ -12,7 +12,7 @@ struct Newswire: AsyncParsableCommand {
         discussion: """
             Start with 'newswire demo'. Every command explains itself with --help.
             """,
-        version: Program.version,
+        version: Version.text,
         subcommands: [
             DemoCommand.self, HubCommand.self, BackendCommand.self, PublishCommand.self, PublishersCommand.self,
             FeedsCommand.self,
@@ -48,7 +48,7 @@ struct Newswire: AsyncParsableCommand {
 
 /// The program's name towards others.
 enum Program {
-    static let version = "0.1.0"
+    static let version = Version.number
     /// As hubs see it.
     static let userAgent = "newswire/\(version)"
 

@@ -100,7 +100,7 @@ def cross_site(t):
         )
         with OtherSite(markup) as site:
             other = t.open(site.url)
-            other.wait("document.querySelector('h1')?.textContent === 'This form is not from here'")
+            other.wait("document.querySelector('h1')?.textContent === 'This form came from another site'")
             equal(other.js("location.origin"), t.hub.origin)
     t.shot(other, "cross-site")
     tab.reload()

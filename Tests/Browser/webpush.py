@@ -1,9 +1,11 @@
 """Notifications while no page is open: Web Push from the hub to the browser's service worker."""
 
+import json
 import ssl
 import subprocess
 import tempfile
 import threading
+import time
 from http.server import ThreadingHTTPServer
 
 import browsers
@@ -94,6 +96,65 @@ def unreachable_service(t):
     tab = t.reader("World")
     tab.wait(f"['default', 'denied'].includes({STATE})")
     check(tab.js("document.getElementById('notify-text').textContent").endswith("."))
+
+
+REGISTERED = "goog:cdp.ServiceWorker.workerRegistrationUpdated"
+
+
+def registration(tab, seconds=15):
+    """The id of the hub's worker in Chromium's debugging protocol."""
+    tab.browser.call("session.subscribe", events=[REGISTERED])
+    tab.emulate("ServiceWorker.enable")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        # Any answer brings the events that came before it.
+        tab.js("1")
+        for event in tab.browser.events:
+            if event.get("method") != REGISTERED:
+                continue
+            for found in event["params"]["params"]["registrations"]:
+                if found["scopeURL"].endswith("/-/news/") and not found["isDeleted"]:
+                    return found["registrationId"]
+        time.sleep(0.05)
+    raise AssertionError("the debugging protocol knows no worker of the hub")
+
+
+@case("the worker shows what a push service brings: Chromium's debugging protocol stands in for it")
+def delivered(t):
+    if t.browser.kind != "chromium":
+        return
+    origin = t.hub.home.split("/-/")[0]
+    t.browser.call(
+        "permissions.setPermission", descriptor={"name": "notifications"}, state="granted", origin=origin,
+        userContext=t.visitor.context,
+    )
+    tab = t.reader("World")
+    tab.wait("navigator.serviceWorker.controller !== null")
+    worker = registration(tab)
+
+    def push(data):
+        text = data if isinstance(data, str) else json.dumps(data)
+        tab.emulate("ServiceWorker.deliverPushMessage", origin=origin, registrationId=worker, data=text)
+
+    def news(title, body="", tag="", link="", **further):
+        push({"web_push": 8030, "notification": {"title": title, "body": body, "tag": tag, "navigate": link}, **further})
+
+    home = f"{origin}/-/news/"
+    news("Bridge reopens", "The bridge is open.", "bridge", "https://example.org/bridge", secureId="", status="")
+    eventually(lambda: tab.js(SHOWN), [["Bridge reopens", "The bridge is open.", "bridge", "https://example.org/bridge"]])
+    # One notification for a story.
+    news("Bridge stays closed", tag="bridge", status="correction")
+    eventually(lambda: tab.js(SHOWN), [["Correction: Bridge stays closed", "", "bridge", home]])
+    news("", secureId="77")
+    eventually(lambda: sorted(shown[3] for shown in tab.js(SHOWN)), [home, f"{home}secure/77"])
+    # The page of the reader's language comes before the message's.
+    news("Pont", "Le pont est ouvert.", "pont", "https://example.org/en", localizedLink="https://example.org/fr")
+    eventually(lambda: "https://example.org/fr" in [shown[3] for shown in tab.js(SHOWN)], True)
+    # What is not ours is shown as well, since browsers end subscriptions whose pushes show nothing; its links are not followed.
+    for odd in ["", "no JSON", "[]", '{"notification":7}', {"notification": {"title": "Odd", "navigate": "javascript:alert(1)"}}]:
+        push(odd)
+    eventually(lambda: [shown[3] for shown in tab.js(SHOWN) if shown[0] == "Odd"], [home])
+    equal(t.unexpected(), [])
 
 
 @case("without a hub that sends to browsers the page says so")

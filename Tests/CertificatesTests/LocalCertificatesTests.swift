@@ -170,7 +170,7 @@ extension Date {
         let authority = try folder.text(LocalCertificates.authorityName)
         try FileManager.default.removeItem(atPath: folder.file(LocalCertificates.authorityKeyName))
         let problem = #expect(throws: CertificateProblem.self) { try folder.local().identity(at: .today) }
-        #expect(problem?.description.contains("ca-key.pem': it is not there; put it back") == true)
+        #expect(problem?.description.contains("ca-key.pem': the file does not exist; put it back") == true)
         #expect(LocalCertificates.problem(in: folder.path) == problem)
         #expect(try folder.text(LocalCertificates.authorityName) == authority)
         let other = try Folder()

@@ -160,6 +160,33 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `without a hub it finds the one that emulates the push services, unless it is given a state directory`()
+        async throws
+    {
+        let hub = try await RunningProgram(alone + ["--emulate"], environment: environment, folder: scratch.path)
+        let backend = try await RunningProgram(
+            ["backend", "--port", "0"],
+            environment: environment,
+            folder: scratch.path
+        )
+        try #require(backend.isRunning, "\(backend.errors)")
+        #expect(backend.errors.contains("the hub is that of 'newswire hub --emulate'"), "\(backend.errors)")
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        try await addUser("ann")
+        let origin = "http://127.0.0.1:\(try port(of: backend))"
+        let made = try await send("POST", "\(origin)/api/register", as: "ann", nil, http)
+        #expect(made.status == 200, "\(String(decoding: made.body, as: UTF8.self)) \(backend.errors)")
+        await http.shutdown()
+        #expect(await backend.stop() == 0, "\(backend.errors)")
+        let elsewhere = try await BuiltProgram.run(
+            ["backend", "--port", "0", "--state", scratch.file("elsewhere")],
+            environment: environment
+        )
+        #expect(elsewhere.status == 78 && elsewhere.errors.contains("no connection string"), "\(elsewhere.errors)")
+        #expect(await hub.stop() == 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `a hub serves the app backend on its own port, unless it is switched off`() async throws {
         let off = try await RunningProgram(alone, environment: environment, folder: scratch.path)
         let http = OutboundClient(userAgent: "newswire-test/1")

@@ -68,11 +68,13 @@ final class RunningProgram: Sendable {
 
     /// Starts it and returns when it is ready, or has ended.
     ///
-    /// `folder` holds its notify socket and what it says; a program that never says `READY=1` is not waited for.
+    /// `folder` holds its notify socket and its output. `directory` is its working directory. A program that never sends `READY=1` is not
+    /// waited for.
     init(
         _ arguments: [String],
         environment: [String: String] = [:],
         folder: String,
+        directory: String? = nil,
         waitsForReady: Bool = true
     ) async throws {
         let tag = UUID().uuidString.prefix(8)
@@ -82,6 +84,7 @@ final class RunningProgram: Sendable {
         let process = Process()
         process.executableURL = URL(filePath: BuiltProgram.path)
         process.arguments = arguments
+        if let directory { process.currentDirectoryURL = URL(filePath: directory) }
         var variables = BuiltProgram.base.merging(environment) { $1 }
         variables["NOTIFY_SOCKET"] = notices.path
         process.environment = variables

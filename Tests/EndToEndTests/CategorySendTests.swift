@@ -1,4 +1,6 @@
 import Foundation
+import HubTestServer
+import Synchronization
 import Testing
 
 /// Breaking news by hand: a message for each category, in its own words.
@@ -83,4 +85,70 @@ import Testing
         let away = try await send("World,Sports")
         #expect(away.status == 69 && away.output.isEmpty, "\(away.errors)")
     }
+
+    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
+    func `a category whose send has no answer is unknown, and a repeat sends nothing twice`(isOurs: Bool) async throws {
+        let isDown = Flag()
+        let hub = try ScriptedHTTPServer { request in
+            switch request.path {
+            case "/news/categories" where isOurs:
+                return .status(200, body: #"{"categories":["World","Sports","Science"]}"#)
+            case "/news/messages/":
+                let isSports = request.header("ServiceBusNotification-Tags") == "Sports"
+                return isSports && isDown.isSet ? .hangUp : .status(201)
+            default: return .status(404)
+            }
+        }
+        let scratch = try ScratchFolder()
+        let string = "Endpoint=\(hub.baseURL)/;SharedAccessKeyName=Full;SharedAccessKey=a2V5"
+        try scratch.write(string, to: "hub.connection")
+        let path = scratch.file("hub.connection")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        func send(_ more: String...) async throws -> BuiltProgram.Outcome {
+            try await BuiltProgram.run(
+                ["send", "--message", "Goal", "--feeds", scratch.file("feeds"), "--category"] + more,
+                environment: ["NEWSWIRE_CONNECTION_FILE": path]
+            )
+        }
+        try FileManager.default.createDirectory(atPath: scratch.file("feeds"), withIntermediateDirectories: true)
+        try scratch.write(
+            "category: Sports\nfeeds:\n  - url: https://example.org/sports.rss\n",
+            to: "feeds/sports.yaml"
+        )
+
+        isDown.set()
+        let cut = try await send("World,Sports,Science")
+        #expect(cut.status == 69, "\(cut.errors)")
+        #expect(cut.output.split(separator: "\n").count == 1, "\(cut.output)")
+        #expect(cut.errors.contains("it is unknown if it was sent to Sports; not sent to Science"), "\(cut.errors)")
+        guard isOurs else {
+            // Another hub would send the message of a repeat once more.
+            #expect(cut.errors.contains("send the rest with --category 'Science'"), "\(cut.errors)")
+            return
+        }
+        let hint = try #require(cut.errors.firstMatch(of: /--category '([A-Za-z,]+)' --idempotency-key ([0-9a-f]+):/))
+        #expect(hint.output.1 == "Sports,Science")
+        isDown.clear()
+        let repeated = try await send(String(hint.output.1), "--idempotency-key", String(hint.output.2))
+        #expect(repeated.status == 0, "\(repeated.errors)")
+        let sends = hub.requests.filter { $0.path == "/news/messages/" }
+        func keys(_ category: String) -> [String] {
+            sends.filter { $0.header("ServiceBusNotification-Tags") == category }
+                .compactMap { $0.header("Idempotency-Key") }
+        }
+        #expect(keys("World").count == 1 && keys("Science").count == 1)
+        // The client itself may send it once more on a new connection.
+        #expect(keys("Sports").count >= 2 && Set(keys("Sports")).count == 1)
+        #expect(Set(["World", "Sports", "Science"].flatMap(keys)).count == 3)
+    }
+}
+
+/// A Boolean that a test and a server share.
+private final class Flag: Sendable {
+    private let value = Mutex(false)
+
+    var isSet: Bool { value.withLock { $0 } }
+
+    func set() { value.withLock { $0 = true } }
+    func clear() { value.withLock { $0 = false } }
 }

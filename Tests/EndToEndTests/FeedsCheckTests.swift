@@ -100,7 +100,7 @@ import Testing
     @Test(arguments: [
         (["feeds", "check"], Int32(64), "Name one feed"),
         (["feeds", "check", "--batch", "x", "y"], 64, "Name one feed"),
-        (["feeds", "check", "--batch", "x", "--url", "y"], 64, "belong into the list"),
+        (["feeds", "check", "--batch", "x", "--url", "y"], 64, "belong in the list"),
         (["feeds", "check", "/nonexistent"], 1, "cannot read '/nonexistent': no such file"),
         (["feeds", "check", "--batch", "/nonexistent"], 1, "no such file"),
         (["feeds", "check", "http://127.0.0.1:9/feed"], 1, "--local"),

@@ -41,7 +41,7 @@ struct FeedsExchangeTests {
         #expect((report["added"] as? [[String: Any]])?.first?["url"] as? String == "https://a.example/")
         #expect((report["refused"] as? [[String: Any]])?.first?["line"] as? Int == 3)
         let plain = try await BuiltProgram.run(["feeds", "import"] + arguments)
-        #expect(plain.status == 1 && plain.output.contains("refused  line 3: own: is of a private network"))
+        #expect(plain.status == 1 && plain.output.contains("refused  line 3: own: is in a private network"))
     }
 
     @Test func `mistakes have their exit codes and say what to do`() async throws {

@@ -59,6 +59,8 @@ import Testing
         #expect(status.report.feeds.map(\.state).sorted() == ["failing", "well"])
         let shown = try await BuiltProgram.run(["publishers", "newswire"], environment: full)
         #expect(shown.output.contains("  failing  World  "), "\(shown.output)")
+        let entries = try await BuiltProgram.run(["publishers", "newswire", "--entries"], environment: full)
+        #expect(entries.output.contains("    Mayor & council: sent (message "), "\(entries.output)")
         let unknown = try await BuiltProgram.run(["publishers", "nobody"], environment: full)
         #expect(unknown.status == 1 && unknown.errors.contains("No publisher of this name"), "\(unknown.errors)")
         #expect(await hub.stop() == 0)

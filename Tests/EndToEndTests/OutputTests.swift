@@ -57,7 +57,7 @@ import Testing
         await hub.stop()
         let full = try await shell(#"exec "$0" hub keys --state "$1" >/dev/full"#, state).run()
         #expect(full.ending == .exited(75))
-        #expect(full.standardError.contains("cannot write to 'standard output': no space left on device"))
+        #expect(full.standardError.contains("cannot write to 'standard output': the disk is full"))
         let closed = try await shell(#"exec "$0" hub keys --state "$1" >&-"#, state).run()
         #expect(closed.ending == .exited(1))
         let copying = #"exec "$0" hub backup --state "$1" "$2" 2>/dev/full"#

@@ -58,6 +58,51 @@ struct FeedImportTests {
         #expect(try appended(before + after) == head + Self.lines(indent: indent) + after)
     }
 
+    /// Outlines, `--category`, and the feeds taken and refused, as `category host`.
+    @Test(
+        arguments: [
+            ("<outline><outline xmlUrl='https://a.example/'/></outline>", "World", ["World a"], []),
+            ("<outline text=' '><outline xmlUrl='https://a.example/'/></outline>", "World", ["World a"], []),
+            (
+                "<outline text=''><outline><outline xmlUrl='https://a.example/'/></outline></outline>", "World",
+                ["World a"], []
+            ),
+            (
+                "<outline text='Town'><outline><outline xmlUrl='https://a.example/'/></outline></outline>", "World",
+                ["Town a"], []
+            ),
+            (
+                "<outline><outline text='Town'><outline xmlUrl='https://a.example/'/></outline>"
+                    + "<outline xmlUrl='https://b.example/'/></outline>", "World", ["Town a", "World b"], []
+            ),
+            (
+                "<outline><outline text='A' xmlUrl='https://a.example/'/></outline>", nil, [],
+                ["A: is in no folder"]
+            ),
+            (
+                "<outline text='Town'><outline text='P' type='HTML+XPath' xmlUrl='https://p.example/'/>"
+                    + "<outline xmlUrl='https://a.example/'/></outline>", nil, ["Town a"],
+                ["P: has the unsupported type 'HTML+XPath': its address is not a feed"]
+            ),
+            (
+                "<outline text='P' type='JSON+DotNotation' xmlUrl='https://p.example/'/>", "World", [],
+                ["P: has the unsupported type 'JSON+DotNotation': its address is not a feed"]
+            ),
+        ] as [(String, String?, [String], [String])]
+    )
+    func `folders without a name, and outlines that are not feeds`(
+        outlines: String,
+        category: String?,
+        added: [String],
+        refused: [String]
+    ) throws {
+        let folder = try FeedListFolder(directory: "feeds", texts: [])
+        let report = try FeedImport(try Self.document(outlines), into: folder, category: category).report
+        #expect(report.added.map { "\($0.category) \($0.url.dropFirst(8).prefix(1))" } == added)
+        #expect(report.refused.map { "\($0.name): \($0.reason)" } == refused)
+        #expect(report.hints.contains(.category) == (category == nil && added.isEmpty))
+    }
+
     @Test func `an empty list in brackets is opened, line ends stay`() throws {
         let opened = "category: World\nfeeds: # soon\n" + Self.lines(indent: 2)
         #expect(try appended("category: World\nfeeds: []  # soon\n") == opened)
@@ -81,10 +126,10 @@ struct FeedImportTests {
 
     @Test(arguments: [
         ("<outline text='x' xmlUrl='file:///etc/passwd'/>", "is a file"),
-        ("<outline text='x' xmlUrl='http://127.0.0.1/f'/>", "is of a private network"),
-        ("<outline text='x' xmlUrl='http://[::1]:80/f'/>", "is of a private network"),
-        ("<outline text='x' xmlUrl='http://localhost/f'/>", "is of a private network"),
-        ("<outline text='x' xmlUrl='https://nas.local./f'/>", "is of a private network"),
+        ("<outline text='x' xmlUrl='http://127.0.0.1/f'/>", "is in a private network"),
+        ("<outline text='x' xmlUrl='http://[::1]:80/f'/>", "is in a private network"),
+        ("<outline text='x' xmlUrl='http://localhost/f'/>", "is in a private network"),
+        ("<outline text='x' xmlUrl='https://nas.local./f'/>", "is in a private network"),
         ("<outline text='x' xmlUrl='ftp://a.example/'/>", "has the scheme 'ftp'"),
         ("<outline text='x' xmlUrl='a b'/>", "holds a space"),
         ("<outline text='x'/>", "has no 'xmlUrl'"),

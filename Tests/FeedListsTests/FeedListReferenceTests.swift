@@ -24,13 +24,14 @@ import Testing
     }
 
     @Test func `the example of two languages can be used`() throws {
-        let list = try example(1)
+        let list = try example(2)
         #expect(list.feeds.map { $0.language?.text } == [nil, "French"])
         #expect(list.localization.templates.count == 1 && list.localization.main?.text == "English")
     }
 
-    @Test func `the example in docs can be used`() throws {
-        let feeds = try example(0).feeds
+    @Test func `the examples in docs can be used`() throws {
+        #expect(try example(0).feeds.map { $0.interval?.description } == ["15m"])
+        let feeds = try example(1).feeds
         #expect(feeds.map(\.rules.filters.count) == [1, 2])
         #expect(feeds.map(\.rules.announcesUpdates) == [false, true])
         #expect(feeds.map(\.isByAgreement) == [false, true])

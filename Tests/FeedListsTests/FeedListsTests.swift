@@ -71,15 +71,15 @@ import Testing
         ("category: World\nfeeds:\n  - url: https:///x", "names no host"),
         (
             "category: World\nfeeds:\n  - url: https://a.example:99999/",
-            "line 3: feed of 'a.example' has a port that is no number up to 65535"
+            "line 3: feed of 'a.example' has a port that is not a number up to 65535"
         ),
         ("category: World\nfeeds:\n  - title: x", "a feed has no 'url:'"),
         ("category: World\nfeeds: no", "'feeds' must be a list"),
-        ("category: two words\nfeeds: []", "category 'two words' is no tag"),
+        ("category: two words\nfeeds: []", "'two words' is not a valid category"),
         ("category: username:eve\nfeeds: []", "is a reserved tag"),
         ("category: World\ntemplate: $(title\nfeeds: []", "line 2: template:"),
         ("category: World\nlanguage: en-GB\nfeeds: []", "language 'en-GB' must be letters"),
-        ("category: World\ncategory: Sports\nfeeds: []", "stands twice"),
+        ("category: World\ncategory: Sports\nfeeds: []", "appears twice"),
         ("category: [World\nfeeds: []", "is not YAML"),
         ("- just\n- a list", "must hold 'category:' and 'feeds:'"),
         ("", "must hold 'category:' and 'feeds:'"),

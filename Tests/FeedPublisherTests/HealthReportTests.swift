@@ -4,6 +4,7 @@ import HubProtocol
 import HubTestServer
 import Testing
 
+@testable import FeedLists
 @testable import FeedPublisher
 
 struct HealthReportTests {
@@ -37,6 +38,116 @@ struct HealthReportTests {
         #expect(well.lastSuccess == ISODateTime.formatSeconds(room.now) && well.nextPoll != nil)
         #expect(failing.state == "failing" && failing.error != nil && failing.failingSince != nil)
         #expect(room.hub.reports.count == 1)
+    }
+
+    private func entries(_ room: Newsroom) throws -> [PublisherReport.Entry] {
+        let report = try #require(room.hub.reports.last)
+        return try #require(report.feeds.first?.entries)
+    }
+
+    @Test func `a report says of each entry why it was announced or not, also at later readings`() async throws {
+        let room = try Newsroom()
+        room.site.set("/a", document("one"))
+        try await pass(room, "/a")
+        var reported = try entries(room)
+        #expect(reported.map(\.title) == ["one"])
+        #expect(reported.map(\.state) == [SilenceReason.firstReading.name])
+        #expect(reported.first?.reason == SilenceReason.firstReading.text && reported.first?.message == nil)
+        let first = ISODateTime.formatSeconds(room.now)
+        for titles in [["two", "one"], ["three", "two", "one"]] {
+            room.advance(65)
+            room.site.set("/a", FakeSite.Document(body: FakeSite.rss(titles.map { FakeSite.Item($0) })))
+            try await pass(room, "/a")
+        }
+        #expect(room.hub.reports.count == 3)
+        reported = try entries(room)
+        #expect(Set(reported.map(\.title)) == ["one", "two", "three"])
+        let byTitle = Dictionary(uniqueKeysWithValues: reported.map { ($0.title, $0) })
+        #expect(byTitle["one"]?.state == SilenceReason.firstReading.name && byTitle["one"]?.judgedAt == first)
+        #expect(byTitle["two"]?.state == "sent" && byTitle["two"]?.message == "m1")
+        #expect(byTitle["three"]?.state == "sent" && byTitle["three"]?.message == "m2")
+    }
+
+    @Test func `an entry that the hub refuses is reported with the reason`() async throws {
+        let room = try Newsroom()
+        room.site.set("/a", document("one"))
+        try await pass(room, "/a")
+        room.hub.answer { _ in 400 }
+        room.advance(65)
+        room.site.set("/a", document("two", "one"))
+        try await pass(room, "/a")
+        let refused = try entries(room).first { $0.title == "two" }
+        #expect(refused?.state == PublisherReport.Entry.refused && refused?.message == nil)
+        #expect(refused?.reason.isEmpty == false)
+    }
+
+    @Test func `new entries alone lead to one report a minute at most`() async throws {
+        let room = try Newsroom()
+        var titles = ["0"]
+        for number in 1...13 {
+            room.site.set("/a", FakeSite.Document(body: FakeSite.rss(titles.map { FakeSite.Item($0) })))
+            try await pass(room, "/a")
+            titles.append("\(number)")
+            room.advance(10)
+        }
+        // At 0, 60 and 120 seconds.
+        #expect(room.hub.reports.count == 3)
+    }
+
+    @Test func `the newest twenty entries of a feed are reported, and fewer of many feeds`() async throws {
+        let room = try Newsroom()
+        let titles = (1...30).map { "\($0) " + String(repeating: "long ", count: 50) }
+        room.site.set("/a", FakeSite.Document(body: FakeSite.rss(titles.map { FakeSite.Item($0) })))
+        try await pass(room, "/a")
+        #expect(try entries(room).count == PublisherReport.maximumEntries)
+
+        let entry = try judgedEntry(titles[0])
+        var report = PublisherReport(
+            schedule: .pass,
+            lastPass: ISODateTime.formatSeconds(room.now),
+            exitCode: 0,
+            outbox: 0,
+            feeds: (0..<1_500).map {
+                PublisherReport.Feed(category: "World", url: "https://a.example/\($0)", state: "well")
+            }
+        )
+        let store = try room.store()
+        defer { try? store.close() }
+        let all = Dictionary(uniqueKeysWithValues: (0..<1_500).map { ($0, Array(repeating: entry, count: 20)) })
+        try report.add(all, from: store, now: room.now)
+        #expect(report.feeds[0].entries?.count == 1 && report.feeds[1_499].entries == nil)
+        let encoded = try JSONEncoder().encode(report)
+        #expect(encoded.count < PublisherReport.maximumBytes)
+        #expect(throws: Never.self) { try PublisherReport(json: Array(encoded)) }
+    }
+
+    @Test func `a report names the language of feeds whose list has one`() async throws {
+        let room = try Newsroom()
+        room.site.set("/a", document("one"))
+        let text = """
+            category: World
+            language: English
+            feeds:
+              - url: \(room.site.url("/a"))
+                local: true
+              - url: \(room.site.url("/b"))
+                local: true
+                language: French
+            """
+        let store = try room.store()
+        defer { try? store.close() }
+        let pass = try room.prepared(FeedLists.parse([(file: "feeds/World.yaml", text: text)]), store: store)
+        let report = try await pass.run()
+        await pass.reportHealth(after: report)
+        let sent = try #require(room.hub.reports.first)
+        #expect(sent.feeds.map(\.language) == ["English", "French"])
+        let summary = PublisherSummary(sent, of: "desk", at: 0)
+        #expect(summary.languages == ["World": ["English", "French"]])
+    }
+
+    private func judgedEntry(_ title: String) throws -> JudgedEntry {
+        let object = ["title": title, "silence": "blank", "reason": title, "judgedAt": 0] as [String: Any]
+        return try JSONDecoder().decode(JudgedEntry.self, from: JSONSerialization.data(withJSONObject: object))
     }
 
     @Test func `nothing is told without a change until ten minutes are over`() async throws {

@@ -160,6 +160,24 @@ import Testing
         #expect(try await room.pass(lists).polled == 2)
     }
 
+    @Test func `a truncated document keeps its validators and is named once`() async throws {
+        let room = try Newsroom()
+        let lists = try room.lists(["World": ["/w"]])
+        let items = (1...5_001).map { Item("n\($0)") }
+        room.site.set("/w", FakeSite.Document(body: FakeSite.rss(items), etag: "\"1\""))
+        try await room.pass(lists)
+        let lines = room.lines()
+        #expect(lines.count == 1 && lines[0].contains("more than 5000 entries"), "\(lines)")
+        room.advance(60)
+        #expect(try await room.pass(lists).unchanged == 1)
+        #expect(room.site.requests("/w").last?.header("If-None-Match") == "\"1\"")
+        #expect(room.lines() == [], "a 304 says nothing new")
+        let store = try room.store()
+        defer { try? store.close() }
+        let health = try lists.health(of: store, now: .now)
+        #expect(health.map(\.state) == [.well] && health[0].trouble?.contains("5000") == true)
+    }
+
     @Test func `a document that was cut stores nothing that would hide the rest`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/w"]])

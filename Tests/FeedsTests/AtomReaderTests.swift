@@ -47,9 +47,27 @@ struct AtomReaderTests {
         ("<title type='html'>&lt;i&gt;a&lt;/i&gt; &amp;amp; b</title>", "a & b"),
         ("<title type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>a<br/>b <i>c</i>d</div></title>", "a b cd"),
         ("<title>a <b>b</b></title>", "a b"),
+        ("<title type='string'>a &lt;b&gt; &amp;amp; c</title>", "a <b> &amp; c"),
+        ("<title type='application/x-news'>Breaking</title>", "Breaking"),
+        ("<title type='application/x-news'>Breaking: a</title>", "Breaking: a"),
+        ("<title type='application/octet-stream'>aMOkIGI=</title>", "hä b"),
+        ("<title type='application/atom+xml'>a<b>b</b></title>", "ab"),
     ])
     func `text constructs mean what their type says`(markup: String, expected: String) throws {
         #expect(try entry(markup).title == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("<content type='news'>a &lt;b&gt;</content>", "a <b>"),
+            ("<content type='text/x'>a &lt; b</content>", "a < b"),
+            ("<content type='application/x-news'>Breaking: a</content>", "Breaking: a"),
+            ("<content type='application/x-news'>aMOkIGI=</content>", "hä b"),
+            ("<content type='image/png'>iVBORw0KGgo=</content>", nil),
+        ] as [(String, String?)]
+    )
+    func `content of an unknown type is text`(markup: String, expected: String?) throws {
+        #expect(try entry(markup).summary == expected)
     }
 
     @Test(

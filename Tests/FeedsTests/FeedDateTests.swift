@@ -52,6 +52,56 @@ struct FeedDateTests {
     }
 
     @Test(arguments: [
+        ("2026-W10-1", "2026-03-02T00:00:00Z"), ("2026W101", "2026-03-02T00:00:00Z"),
+        ("2026-W10", "2026-03-02T00:00:00Z"), ("2026-W01-1", "2025-12-29T00:00:00Z"),
+        ("2020-W53-7T09:05:06Z", "2021-01-03T09:05:06Z"), ("2026-w10-7T09:05+01:00", "2026-03-08T08:05:00Z"),
+        ("20260302090506", "2026-03-02T09:05:06Z"), ("20260302090506+0100", "2026-03-02T08:05:06Z"),
+        ("202603020905", "2026-03-02T09:05:00Z"),
+    ])
+    func `ISO 8601's other forms are read`(written: String, expected: String) {
+        #expect(text(FeedDate.parse(written)) == expected)
+    }
+
+    @Test(arguments: [
+        ("2 Mar 2026 09:05:06 ET", "2026-03-02T14:05:06Z"), ("2 Jul 2026 09:05:06 ET", "2026-07-02T13:05:06Z"),
+        ("2 Jul 2026 09:05 CT", "2026-07-02T14:05:00Z"), ("2 Jul 2026 09:05 MT", "2026-07-02T15:05:00Z"),
+        ("2 Dec 2026 09:05 PT", "2026-12-02T17:05:00Z"), ("8 Mar 2026 01:59 ET", "2026-03-08T06:59:00Z"),
+        ("8 Mar 2026 03:00 ET", "2026-03-08T07:00:00Z"), ("1 Nov 2026 02:00 ET", "2026-11-01T07:00:00Z"),
+        ("Mar 2, 2026 9:05 p.m. ET", "2026-03-03T02:05:00Z"), ("Mar 2, 2026, 9:05\u{202F}PM", "2026-03-02T21:05:00Z"),
+        ("2026-03-02T09:05:06\u{2212}05:00", "2026-03-02T14:05:06Z"),
+        ("2026\u{2011}03\u{2011}02", "2026-03-02T00:00:00Z"),
+    ])
+    func `zones that people write, and characters that typesetters write, are read`(written: String, expected: String) {
+        #expect(text(FeedDate.parse(written)) == expected)
+    }
+
+    @Test(
+        arguments: [
+            "ledna února března dubna května června července srpna září října listopadu prosince",
+            "leden únor březen duben květen červen červenec srpen září říjen listopad prosinec",
+            "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık",
+            "OCAK ŞUBAT MART NİSAN MAYIS HAZİRAN TEMMUZ AĞUSTOS EYLÜL EKİM KASIM ARALIK",
+            "Oca Şub Mar Nis May Haz Tem Ağu Eyl Eki Kas Ara",
+        ]
+    )
+    func `Czech and Turkish months are read`(names: String) {
+        for (index, name) in names.split(separator: " ").enumerated() {
+            let expected = "2026-\(index < 9 ? "0" : "")\(index + 1)-02T09:05:00Z"
+            #expect(text(FeedDate.parse("2. \(name) 2026 9:05")) == expected, "\(name)")
+        }
+    }
+
+    @Test(arguments: [
+        "2026 in review", "1999 bottles", "Summer 2026", "Q3 2026", "v1.2.34", "1.2.3", "10.0.12.1", "1-2-3",
+        "call 1763632800", "0000000000", "123456789", "2026-W00-1", "2026-W54", "2025-W53-1", "2026-W10-8", "2026-W1",
+        "20261302090506", "20260302990506", "2026 12 monkeys", "March of 2026 was the warmest that anybody remembers",
+        "Mar 5 6",
+    ])
+    func `a text with numbers that is no date gives none`(written: String) {
+        #expect(FeedDate.parse(written) == nil)
+    }
+
+    @Test(arguments: [
         "", "yesterday", "0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "2026-13-01", "2026-00-10", "99:99", "12",
         "2026-11-20T25:00:00Z", "Fri, 20 Foo 2026 10:00:00", "-", "+++", "99999999999999999999",
         "Mon, 00 Jan 0000 00:00:00 GMT", "((((", "2026-11-20T10:99Z",

@@ -27,7 +27,7 @@ struct FeedFindingTests {
         (
             "<item></item><item><guid>1</guid><title>a</title><link>http://x.example/</link><pubDate>2020</pubDate></item>",
             [
-                .nothingToTellBy(entries: 1), .withoutTitle(entries: 1), .withoutLink(entries: 1),
+                .indistinguishable(entries: 1), .withoutTitle(entries: 1), .withoutLink(entries: 1),
                 .withoutDate(entries: 1),
             ]
         ),

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 
 @testable import Feeds
@@ -9,6 +10,33 @@ struct FeedReaderTests {
         <link rel="alternate" type="application/json+oembed" href="/no"><link rel=stylesheet href=x>
         <link href="/atom" rel="alternate" type="application/atom+xml; charset=utf-8"></head><body></body></html>
         """
+
+    /// What follows `<html>`, and the paths of the feeds found.
+    @Test(arguments: [
+        ("<link rel=alternate type=application/json href=/feed.json>", ["/feed.json"]),
+        ("<link rel=alternate type='text/xml; charset=utf-8' href=/rss>", ["/rss"]),
+        ("<link rel=alternate type=application/xml href=/rss>", ["/rss"]),
+        ("<link rel=alternate type=application/json href=/wp-json/wp/v2/pages/2>", []),
+        ("<link rel=alternate type=application/json href='/index.php?rest_route=/wp/v2/pages/2'>", []),
+        ("<link rel=alternate type=text/xml+oembed href=/oembed><link rel=alternate href=/en hreflang=en>", []),
+        ("<body><a rel=alternate type=application/rss+xml href=/rss>RSS</a>", ["/rss"]),
+        ("<body><a class=x rel='nofollow alternate' href=/atom>Feed</a><a href=/x>x</a>", ["/atom"]),
+        ("<body><a rel=alternate hreflang=de href=/de>Deutsch</a><a rel=alternate type=text/html href=/m>m</a>", []),
+        (
+            "<link rel=alternate type=text/xml href=/1><link rel=alternate type=application/rss+xml href=/2>",
+            ["/2", "/1"]
+        ),
+        ("<script>for(i=0;i<n;i++){}</script><link rel=alternate type=application/rss+xml href=/rss>", ["/rss"]),
+        ("<script>x='<!--'</script><link rel=alternate type=application/rss+xml href=/rss>", ["/rss"]),
+        ("<title>a <!-- b</title><link rel=alternate type=application/rss+xml href=/rss>", ["/rss"]),
+        ("<style>a{}/*<!--*/</style><link rel=alternate type=application/rss+xml href=/rss>", ["/rss"]),
+        ("<textarea><link rel=alternate type=application/rss+xml href=/no></textarea>", []),
+        ("<noscript><!--</noscript><link rel=alternate type=application/rss+xml href=/rss>", ["/rss"]),
+    ])
+    func `a page's feeds are found`(markup: String, paths: [String]) {
+        let addresses = paths.map { "https://news.example\($0)" }
+        #expect(throws: FeedError.html(discovered: addresses)) { try read("<!DOCTYPE html><html>\(markup)") }
+    }
 
     @Test(arguments: [
         ("nothing", "", FeedError.empty), ("white space", " \r\n\t", .empty),
@@ -143,6 +171,38 @@ struct FeedReaderTests {
         let feed = try read("<rss><channel><item><guid>\(guid)</guid></item>\(items)</channel></rss>")
         #expect(feed.entries.count == FeedReader.maximumEntries)
         #expect(feed.entries.first?.id?.utf8.count ?? .max <= 1_048_576)
+    }
+
+    /// Beginning, entry, separator and end.
+    @Test(arguments: [
+        ["RSS", "<rss><channel>", "<item><guid>N</guid></item>", "", "</channel></rss>"],
+        ["RDF", "<rdf:RDF><channel/>", "<item><guid>N</guid></item>", "", "</rdf:RDF>"],
+        ["Atom", "<feed xmlns='http://www.w3.org/2005/Atom'>", "<entry><id>N</id></entry>", "", "</feed>"],
+        ["JSON", "{\"items\": [", "{\"id\": \"N\"}", ",", "]}"],
+        [
+            "a news sitemap", "<urlset xmlns:news='http://www.google.com/schemas/sitemap-news/0.9'>",
+            "<url><news:news/><loc>https://x.example/N</loc></url>", "", "</urlset>",
+        ],
+    ])
+    func `a document with more entries than are read is truncated`(_ parts: [String]) throws {
+        for count in [FeedReader.maximumEntries, FeedReader.maximumEntries + 1] {
+            let entries = (1...count).map { parts[2].replacing("N", with: "\($0)") }.joined(separator: parts[3])
+            let feed = try read(parts[1] + entries + parts[4])
+            #expect(feed.entries.count == FeedReader.maximumEntries, "\(parts[0])")
+            #expect(feed.isTruncated == (count > FeedReader.maximumEntries), "\(parts[0])")
+            #expect(feed.isComplete, "\(parts[0]): its validators are kept")
+            #expect(feed.findings(now: .now).contains(.truncated) == feed.isTruncated)
+        }
+    }
+
+    @Test func `a limit behind the entries that are read costs none of them`() throws {
+        let small = String(repeating: "<item><guid>x</guid></item>", count: FeedReader.maximumEntries + 1)
+        let item = "<item>\(String(repeating: "<a/>", count: 100))</item>"
+        let large = String(repeating: item, count: FeedReader.maximumEntries)
+        let cut = try read("<rss><channel>\(large)</channel></rss>")
+        #expect(!cut.isComplete && !cut.isTruncated, "these entries are too many for the scanner")
+        let truncated = try read("<rss><channel>\(small)\(large)</channel></rss>")
+        #expect(truncated.isComplete && truncated.isTruncated)
     }
 
     /// What libxml2 alone loses or displaces (feeds.md §8), as far as it shows in a feed: two entries, and why it is damaged.

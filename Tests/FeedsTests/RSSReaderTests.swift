@@ -57,6 +57,18 @@ struct RSSReaderTests {
     }
 
     @Test(arguments: [
+        ("<atom:content type='html'>&lt;p>a&lt;/p>&lt;p>b</atom:content>", "a b"),
+        ("<atom:content>a &lt; b</atom:content>", "a < b"), ("<a:content>a</a:content>", "a"),
+        ("<atom:summary>s</atom:summary><atom:content>c</atom:content>", "s"),
+        ("<description>d</description><atom:content>c</atom:content>", "d"),
+    ])
+    func `the content of Atom in an item is its summary`(markup: String, summary: String) throws {
+        let spaces = "xmlns:atom='http://www.w3.org/2005/Atom' xmlns:a='http://www.w3.org/2005/Atom'"
+        let feed = try read("<rss version='2.0' \(spaces)><channel><item>\(markup)</item></channel></rss>")
+        #expect(feed.entries.first?.summary == summary)
+    }
+
+    @Test(arguments: [
         ("<RSS><channel><item><title>x</title></item></channel></RSS>", "rss"),
         ("<rss version='0.91'><channel><item><title>x</title></item></channel></rss>", "rss-0.91"),
         (

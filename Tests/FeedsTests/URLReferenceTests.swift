@@ -29,8 +29,21 @@ struct URLReferenceTests {
     }
 
     @Test(arguments: [
+        "http://x.example", "https://x.example./a", "http://xn--bcher-kva.example/", "http://127.0.0.1:8080/a",
+        "http://[2001:db8::1]:8080/a", "http://u:p@x.example/", "http://my_host/a", "http://1.example/",
+        "https://x.example:443/", "http://a/",
+    ])
+    func `an address with a host is taken as it is`(written: String) {
+        #expect(FeedContext.link(written, base: nil) == written)
+    }
+
+    @Test(arguments: [
         "javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "mailto:x@y.example", "http://",
         "//x.example/",
+        "http://.x.example/", "http://x..example/", "http://x.example:port/", "http://x.example:70000/", "http://:80/",
+        "http://http://x.example/", "https://https//x.example/", "http://x,example/", "http://x%20y/", "http://[x]/",
+        "http://[::1/", "http://256.1.1.1/", "http://1.2.3/", "http://2026/", "http://\u{FFFD}.example/",
+        "http://\(String(repeating: "h", count: 64)).example/", "http://x.example;y/", "http://$HOST/a", "http://@/",
         "x", "", "http://a b/", "ftp://x.example/", "http:///x", String(repeating: "h", count: 10_000),
     ])
     func `what is no web address is refused`(written: String) {

@@ -72,6 +72,7 @@ import Testing
 
     @Test(arguments: [(ENOSPC, true), (EDQUOT, true), (EIO, true), (EMFILE, true), (ENOMEM, true), (EACCES, false)])
     func `what waiting can mend is told apart`(code: Int32, isTemporary: Bool) {
+        #expect((HostError("cannot write", "x", code: code).reason == "the disk is full") == (code == ENOSPC))
         #expect(HostError("cannot write", "x", code: code).isTemporary == isTemporary)
         #expect(!HostError("cannot read", "x", because: "not UTF-8 text").isTemporary)
     }
@@ -107,5 +108,13 @@ import Testing
     ])
     func `nothing in a text moves the cursor, changes colours or reorders`(_ text: String, _ expected: String) {
         #expect(TerminalText.safe(text) == expected)
+    }
+
+    @Test(arguments: [
+        (#"{"a":"plain ä 👩‍👩‍👧"}"#, #"{"a":"plain ä 👩‍👩‍👧"}"#), ("\u{9B}31m\u{7F}\u{85}", #"\u009b31m\u007f\u0085"#),
+        ("a\u{202E}b\u{2066}c\u{2028}", #"a\u202eb\u2066c\u2028"#), ("\u{FEFF}\u{E0041}", #"\ufeff\udb40\udc41"#),
+    ])
+    func `JSON holds the same text, and nothing that a terminal obeys`(_ text: String, _ expected: String) {
+        #expect(TerminalText.escaped(json: text) == expected)
     }
 }

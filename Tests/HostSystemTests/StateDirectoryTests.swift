@@ -1,3 +1,4 @@
+import Glibc
 import HostSystem
 import Testing
 
@@ -41,6 +42,29 @@ import Testing
         #expect(mode(of: directory.path) == 0o700)
         #expect(mode(of: scratch.file("state")) == 0o700)
         #expect(try StateDirectory.locate(role: "hub", environment: environment) == directory)
+    }
+
+    @Test func `temporary files of killed processes are removed, those of living ones and others stay`() async throws {
+        let directory = try StateDirectory.locate(
+            role: "hub",
+            override: scratch.path,
+            environment: [:]
+        )
+        let child = ChildProcess(
+            arguments: ["/bin/sh", "-c", "echo $$"],
+            environment: [:],
+            timeout: .seconds(60),
+            maximumOutputBytes: 100
+        )
+        let ended = try #require(try await child.run().standardOutput.split(separator: "\n").first)
+        let stay = ["secrets.key", "a.\(getpid())-0abc.tmp", "notes.tmp", "My Notes.tmp", "full.connection.k3j5.tmp"]
+        let go = ["full.connection.\(ended)-1y2p0ij32e8e7.tmp", "listen.connection.3w5e11264sgsf.tmp"]
+        for name in stay + go { try PrivateFile.write("x", to: directory.file(name)) }
+        // An hour and more ago, by an earlier version.
+        var old = [timespec(tv_sec: 1_000, tv_nsec: 0), timespec(tv_sec: 1_000, tv_nsec: 0)]
+        for name in ["notes.tmp", go[1]] { #expect(utimensat(AT_FDCWD, directory.file(name), &old, 0) == 0) }
+        directory.removeLeftovers()
+        #expect(scratch.names == stay.sorted())
     }
 
     @Test(arguments: ["", ".", "..", "a/b", ".hidden", "a b", "ä", String(repeating: "a", count: 65)])

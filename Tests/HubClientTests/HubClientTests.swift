@@ -270,7 +270,7 @@ extension HubClientTests {
 
     @Test(
         arguments: [
-            (401, 40_100, .listenersKey), (401, 40_103, .key),
+            (401, 40_100, .listenersKey), (401, 40_103, .key), (401, 40_106, .clock),
             (403, 403, .rights), (404, 40_400, .hubName), (400, 400, .noHub), (503, 50_004, nil), (429, 42_900, nil),
         ] as [(Int, Int, HubHint?)]
     )

@@ -63,9 +63,15 @@ import Testing
     }
 
     @Test func `a hub is made with its time to live, and told with its rules`() async throws {
-        let (client, server) = try client { _ in .status(201, body: Self.entry("orders").xml) }
+        let endpoint = "sb://hub.example.org:8787/"
+        let (client, server) = try client { _ in
+            .status(201, headers: [("Newswire-Public-Endpoint", endpoint)], body: Self.entry("orders").xml)
+        }
         let name = try HubName("orders")
-        let made = try await client.create(name, registrationTimeToLive: RegistrationTimeToLive(.seconds(90 * 86_400)))
+        let timeToLive = RegistrationTimeToLive(.seconds(90 * 86_400))
+        let created = try await client.create(name, registrationTimeToLive: timeToLive)
+        #expect(created.publicEndpoint == endpoint)
+        let made = created.summary
         #expect(made.name == name && made.rules.map(\.name) == ["Root"])
         let request = try #require(server.requests.first)
         #expect(request.method == "PUT" && request.path == "/orders")

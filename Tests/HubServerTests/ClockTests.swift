@@ -117,6 +117,24 @@ struct ClockTests {
         }
     }
 
+    @Test func `a clock that is behind at the start is named in the log, once, with how far`() async throws {
+        let scratch = try Scratch()
+        let clock = TestClock()
+        _ = try await TestHub.run(scratch, clock: clock) { hub in try await hub.accept("before") }
+        for (jump, isNamed) in [(-3_600.0, true), (7_200, false)] {
+            clock.jump(by: jump)
+            let lines = LogLines()
+            try await TestHub.run(scratch, clock: clock, logger: lines.logger) { hub in
+                try await hub.pass(60, of: TestTime())
+            }
+            let named = lines.all.filter { $0.contains("the clock is behind") }
+            #expect(named.count == (isNamed ? 1 : 0), "\(lines.all)")
+            guard isNamed else { continue }
+            #expect(named[0].hasPrefix("warning ") && named[0].contains("clock.behind.seconds=36"), "\(named)")
+            #expect(named[0].contains("clock.now=2030-03-17T16:4"), "\(named)")
+        }
+    }
+
     @Test func `a first start notes the clock, so that a second one can tell`() async throws {
         let scratch = try Scratch()
         let clock = TestClock()

@@ -10,6 +10,9 @@ struct PublisherTests {
         var feed = PublisherReport.Feed(category: "World", url: "https://a.example/feed", state: "failing")
         feed.failingSince = "2030-03-16T00:00:00Z"
         feed.error = "the server answered 500"
+        var entry = PublisherReport.Entry(title: "Storm", state: "sent", reason: "sent")
+        (entry.date, entry.judgedAt, entry.message) = ("2030-03-16T00:00:00Z", "2030-03-16T00:01:00Z", "1-2")
+        feed.entries = [entry]
         var report = PublisherReport(
             schedule: .watch,
             lastPass: "2030-03-17T17:46:40Z",
@@ -65,6 +68,17 @@ struct PublisherTests {
         }
     }
 
+    @Test func `members that this version does not know do no harm`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let body = try Self.report().replacing(#""title":"Storm""#, with: #""title":"Storm","mood":{"calm":[1]}"#)
+            #expect(body.contains("calm"))
+            try await put(hub, "a", body, expecting: 200)
+            try await put(hub, "old", try Self.report { $0.feeds[0].entries = nil }, expecting: 200)
+            let publishers = try await list(hub)
+            #expect(publishers.map(\.publisher) == ["a", "old"])
+        }
+    }
+
     @Test func `a report is forgotten after seven days`() async throws {
         let body = try Self.report()
         try await TestHub.run(try Scratch()) { hub in
@@ -109,6 +123,15 @@ struct PublisherTests {
                 try Self.report { $0.version = "a\u{1B}[2J" }, try Self.report { $0.feeds[0].error = "a\u{202E}b" },
                 try Self.report { $0.feeds[0].title = String(repeating: "x", count: 2_001) },
                 try Self.report { $0.omittedFeeds = -1 },
+                try Self.report { $0.feeds[0].entries?[0].judgedAt = "today" },
+                try Self.report { $0.feeds[0].entries?[0].message = "a\u{0}b" },
+                try Self.report { report in
+                    let entry = PublisherReport.Entry(title: "a", state: "sent", reason: "sent")
+                    report.feeds[1].entries = Array(repeating: entry, count: PublisherReport.maximumEntries + 1)
+                },
+                try Self.report {
+                    $0.feeds[1].entries = [PublisherReport.Entry(title: "a\nb", state: "sent", reason: "sent")]
+                },
             ] {
                 try await put(hub, "a", body, expecting: 400)
             }
@@ -125,7 +148,7 @@ struct PublisherTests {
             try await put(hub, "a", Self.report(), expecting: 200)
             hub.clock.advance(by: 90)
             let metrics = try await hub.metrics()
-            let labels = "{hub=\"news\",publisher=\"a\"}"
+            let labels = "{hub=\"news\",publisher=\"a\",schedule=\"watch\"}"
             #expect(metrics["newswire_publisher_last_report_seconds\(labels)"] == 90)
             #expect(metrics["newswire_publisher_reported_feeds\(labels)"] == 2)
             #expect(metrics["newswire_publisher_reported_failed_feeds\(labels)"] == 1)

@@ -137,6 +137,22 @@ struct WriterTests {
         }
     }
 
+    @Test func `a hub whose disk has space again is ready without a send`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            func ready() async throws -> Int { try await hub.send("GET", "/readyz", as: nil).status }
+            try await hub.hub.store.fill()
+            let long = String(repeating: "x", count: 8_000)
+            let refused = try await hub.post(["title": "never", "messageParam": long])
+            #expect(refused.status == 503)
+            await #expect(throws: ProtocolError.self) { try await hub.service.housekeeping.recover() }
+            #expect(try await ready() == 503, "a small write is no proof of room")
+            try await hub.hub.store.empty()
+            try await hub.service.housekeeping.recover()
+            #expect(try await ready() == 200)
+            #expect(Housekeeping.rulesInterval * Housekeeping.looksPerRecovery <= .seconds(5))
+        }
+    }
+
     @Test func `how far streams are is kept until the disk has taken it`() async throws {
         try await TestHub.run(try Scratch(), configure: { $0.maximumPages = 100 }) { hub in
             let long = String(repeating: "x", count: 8_000)

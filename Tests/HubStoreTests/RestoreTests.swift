@@ -33,6 +33,28 @@ struct RestoreTests {
         #expect(try await name(database) == "three")
     }
 
+    @Test func `of the databases that restores replace the last two stay`() async throws {
+        let scratch = try Scratch()
+        let database = scratch.file("hub.sqlite")
+        for number in 0...4 { try await hub(scratch.file("\(number)"), named: "h\(number)") }
+        try await hub(database, named: "before")
+        // Nobody's former database.
+        let others = ["hub.sqlite.before-restore-x", "hub.sqlite.before-restore-02", "other.sqlite.before-restore"]
+        for name in others { try Data().write(to: URL(filePath: scratch.file(name))) }
+        var kept: [String] = []
+        for number in 0...4 {
+            kept.append(try #require(try HubBackup.restore(scratch.file("\(number)"), to: database)))
+            let removed = FormerDatabases(of: database).removeOldest()
+            #expect(removed == (number < 2 ? [] : [kept[number - 2]]))
+        }
+        #expect(Set(kept).count == 5, "no name is used again: the highest number is the newest")
+        for (number, path) in kept.enumerated() {
+            #expect(FileManager.default.fileExists(atPath: path) == (number >= 3), "\(path)")
+        }
+        #expect(try await [name(kept[3]), name(kept[4])] == ["h2", "h3"])
+        for name in others { #expect(FileManager.default.fileExists(atPath: scratch.file(name))) }
+    }
+
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
     func `what root restores belongs to the folder's owner`() async throws {
         let scratch = try Scratch()
@@ -186,7 +208,7 @@ struct RestoreTests {
         let error = #expect(throws: DatabaseCopyError.self) {
             try HubBackup.copy(database, to: scratch.file("ca-key.pem"))
         }
-        #expect(error?.description.contains("is no copy of a database") == true)
+        #expect(error?.description.contains("is not a copy of a database") == true)
     }
 
     @Test func `a copy is not put in the place of what is copied`() async throws {

@@ -70,6 +70,8 @@ struct SchemaTests {
         Hot(name: "owed rows", sql: Query.owedRows),
         Hot(name: "messages", sql: Query.messages, indexes: ["log_message"]),
         Hot(name: "installation", sql: Query.installation, indexes: ["sqlite_autoindex_installation_1"]),
+        Hot(name: "installation by ordinal", sql: Query.installationOfOrdinal),
+        Hot(name: "message by sequence", sql: Query.message),
         Hot(name: "streams", sql: Query.streams, indexes: ["installation_stream"]),
         Hot(name: "accepted message", sql: Query.acceptedMessage),
         Hot(name: "expired keys", sql: Query.dropKeys, indexes: ["idempotencyKey_at"]),
@@ -127,6 +129,12 @@ struct SchemaTests {
         Hot(
             name: "registrations by ordinal",
             sql: RegistrationQuery.byOrdinals,
+            indexes: ["1:"],
+            allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
+        ),
+        Hot(
+            name: "targets by ordinal",
+            sql: RegistrationQuery.targets,
             indexes: ["1:"],
             allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
         ),

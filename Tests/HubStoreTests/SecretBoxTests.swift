@@ -53,6 +53,7 @@ struct SecretBoxTests {
         try await make(older)
         try older.close()
         let store = try store(folder, key: 1)
+        try await store.change { try $0.sealSecrets() }
         let stored = try await store.pool.read { try String.fetchOne($0, sql: "SELECT about FROM hub") }
         #expect(stored?.hasPrefix("sealed:") == true && stored?.contains("sesame") == false)
         #expect(try await credentials(store) == [credential])

@@ -39,6 +39,36 @@ struct CharacterDecodingTests {
         #expect(text(bytes).hasSuffix("ïðè"))
     }
 
+    @Test(
+        arguments: [
+            ("iso-8859-1", [0xE9, 0x93], "é“"), ("windows-1251", [0xEF, 0xF0, 0xE8], "при"),
+            ("ISO-8859-2", [0xB1, 0xE6], "ąć"), ("euc-jp", [0xC6, 0xFC, 0xCB, 0xDC], "日本"),
+            ("utf-8", [0xE9], "é"), ("no-such-thing", [0xE9], "é"),
+        ] as [(String, [UInt8], String)]
+    )
+    func `a transport's UTF-8 that is not true gives way to the declaration`(
+        declared: String,
+        bytes: [UInt8],
+        expected: String
+    ) {
+        let head = "<?xml version='1.0' encoding='\(declared)'?>"
+        let (decoded, fault) = CharacterDecoding.utf8(Array(head.utf8) + bytes, charset: "utf-8")
+        #expect(String(decoding: decoded, as: UTF8.self) == head + expected)
+        #expect(fault != nil)
+    }
+
+    @Test func `broken UTF-8 stays UTF-8 whatever the document declares`() {
+        let bytes = Array("<?xml version='1.0' encoding='iso-8859-1'?>äöü".utf8) + [0xFF]
+        #expect(text(bytes, "utf-8").hasSuffix("äöü\u{FFFD}"))
+    }
+
+    @Test func `ISO 2022 is decoded where either says so`() {
+        let head = "<?xml version='1.0' encoding='iso-2022-jp'?>"
+        let bytes = Array(head.utf8) + [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x4B, 0x5C, 0x1B, 0x28, 0x42]
+        #expect(text(bytes) == head + "日本")
+        #expect(text(bytes, "utf-8") == head + "日本")
+    }
+
     @Test func `Latin-1 means windows-1252`() {
         #expect(text([0x93, 0x61, 0x94, 0x97, 0x80], "ISO-8859-1") == "“a”—€")
     }

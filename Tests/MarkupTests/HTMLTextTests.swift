@@ -25,6 +25,20 @@ struct HTMLTextTests {
         #expect(HTMLText.plain(html, limit: 100, style: .title) == expected)
     }
 
+    /// HTML §13.2.5.2 to §13.2.5.4.
+    @Test(arguments: [
+        ("x<script>for (i=0;i<n;i++) a('</b>');</script>y", "xy"), ("x<script>s = \"<!--\"</script>y", "xy"),
+        ("x<SCRIPT>a</scripts></ script></SCRIPT\n>y", "xy"), ("x<style>a::after { content: '<!--' }</style>y", "xy"),
+        ("<p>a<script>'</div>'</script>b", "ab"), ("<title>a <b> &amp; c</title> d", "a <b> & c d"),
+        ("<textarea><!-- a --></textarea>", "<!-- a -->"), ("x<noscript><!-- </noscript>y", "xy"),
+        ("x<script></script>y", "xy"), ("<script>a</script>b<script>c</script>d", "bd"),
+        ("x <script>\"<b>\" unfinished", "x \"\" unfinished"),
+        ("x <script>a</script> <script>b", "x b"),
+    ])
+    func `tags do not count in raw text`(html: String, expected: String) {
+        #expect(HTMLText.plain(html, limit: 100) == expected)
+    }
+
     @Test func `text keeps its tags and loses its references`() {
         #expect(HTMLText.plain("<p>R&amp;D</p> &#239;", limit: 100, style: .text) == "<p>R&D</p> ï")
     }
@@ -46,6 +60,7 @@ struct HTMLTextTests {
     @Test(arguments: [
         ("", "<a", ""), ("", "<script>", ""), ("", "<a b='", ""), ("", "&", ""), ("", "<!--", ""), ("", "</a", ">"),
         ("<b x=", "\"'", ""), ("<p", " ", "\">"), ("", "&#", ";"), ("<a href=\"", "<a>", ""),
+        ("", "<title>", ""), ("", "<script></", ""), ("<script>", "</scrip>", ""), ("", "<style></style>", ""),
     ])
     func `hostile text takes linear time`(start: String, part: String, end: String) {
         let html = start + String(repeating: part, count: 200_000) + end

@@ -151,6 +151,25 @@ import Testing
         #expect(server.requests.count == 40)
         #expect(Set(server.requests.map(\.connection)).count <= 3)
     }
+
+    @Test func `idle connections count towards the limit for all hosts together`() async throws {
+        let servers = try (0..<4).map { _ in try ScriptedHTTPServer { _ in .status(200) } }
+        let client = OutboundClient(
+            userAgent: "t",
+            maximumConnections: 2,
+            maximumConnectionsPerHost: 2,
+            multiplexedConnectionsPerHost: 2
+        )
+        for server in servers {
+            let request = OutboundRequest(url: server.url("/"), addresses: .any)
+            #expect(try await client.send(request).status == 200)
+        }
+        for server in servers.prefix(2) { await server.closedConnections(atLeast: 1) }
+        let last = OutboundRequest(url: servers[3].url("/"), addresses: .any)
+        #expect(try await client.send(last).status == 200)
+        #expect(Set(servers[3].requests.map(\.connection)).count == 1, "the newest connection is kept")
+        await client.shutdown()
+    }
 }
 
 // MARK: - Bodies

@@ -33,8 +33,21 @@ struct ReaderTests {
         }
     }
 
+    @Test func `a tag that is not a category of the hub is not chosen`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let refused = try await hub.send("POST", "/-/news/categories", form: "category=World&category=staff")
+            #expect(refused.status == 400 && refused.headers["Set-Cookie"] == nil)
+            #expect(try await hub.sessions().isEmpty)
+            let spelled = try await hub.send("POST", "/-/news/categories", form: "category=wORLD")
+            #expect(spelled.status == 303)
+            #expect(try await hub.sessions().values.map(\.self) == [#"["World"]"#])
+        }
+    }
+
     @Test func `a reader has so many categories at most`() async throws {
         try await PagesHub.run(.public) { hub in
+            let names = (1...ReaderChoice.maximumCategories + 1).map { "c\($0)" }
+            _ = try await hub.client.setCategories(names, publisher: "desk")
             func form(_ count: Int) -> String { (1...count).map { "category=c\($0)" }.joined(separator: "&") }
             let most = ReaderChoice.maximumCategories
             for (count, status) in [(most, 303), (most + 1, 400)] {
@@ -137,7 +150,19 @@ struct ReaderTests {
 
     @Test func `an old page's form still chooses a category that nobody announces any more`() async throws {
         try await PagesHub.run { hub in
+            _ = try await hub.client.setCategories(["Retired"], publisher: "desk")
             let cookie = try await hub.reader(of: "Retired")
+            _ = try await hub.client.setCategories([], publisher: "desk")
+            let again = try await hub.send(
+                "POST",
+                "/-/news/categories",
+                cookie: cookie,
+                form: "category=retired&category=World"
+            )
+            #expect(again.status == 303)
+            let stranger = try await hub.reader(of: "World")
+            let refused = try await hub.send("POST", "/-/news/categories", cookie: stranger, form: "category=Retired")
+            #expect(refused.status == 400)
             let page = try await hub.send("GET", "/-/news/", cookie: cookie)
             #expect(page.body.contains(#"value="Retired" checked"#))
         }

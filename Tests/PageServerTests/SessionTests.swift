@@ -200,6 +200,55 @@ struct SessionTests {
         }
     }
 
+    @Test func `another hub of the same name has none of the sessions and links`() async throws {
+        let created = now - .seconds(86_400)
+        let operators = try await store.inviteOperator(of: news, at: now)
+        let used = SessionSecret.random()
+        func isOperator() async throws -> Bool { try await store.operatorSession(used, hub: news, at: now) != nil }
+        _ = try await store.beginOperatorSession(with: operators.code, used, from: "::1", hub: news, at: now)
+        let (secret, other) = (try await begin(), try await begin(try HubName("town")))
+        let old = try await store.invite(to: news, at: now - .seconds(1)).code
+        let oldLink = try await store.inviteOperator(of: news, at: now - .seconds(1)).code
+        // A file of an earlier version, and a restart.
+        for _ in 1...2 { try await store.note(news, createdAt: created) }
+        let kept = try await store.session(secret, hub: news, at: now)
+        #expect(kept != nil)
+        let (isKept, isUsable) = (try await isOperator(), try await store.isUsable(old, hub: news, at: now))
+        #expect(isKept && isUsable)
+
+        let new = try await store.invite(to: news, at: now).code
+        try await store.note(try HubName("NEWS"), createdAt: now)
+        let ended = try await store.session(secret, hub: news, at: now)
+        #expect(ended == nil)
+        let isEntered = try await isOperator()
+        #expect(!isEntered)
+        let elsewhere = try await store.session(other, hub: try HubName("town"), at: now)
+        #expect(elsewhere != nil)
+        let (isOld, isNew) = (
+            try await store.isUsable(old, hub: news, at: now), try await store.isUsable(new, hub: news, at: now)
+        )
+        #expect(!isOld && isNew)
+        let late = try await store.beginOperatorSession(with: oldLink, .random(), from: "::1", hub: news, at: now)
+        #expect(late == nil)
+        // The hourly round takes what they have registered.
+        let expired = try await store.expired(hub: news, at: now, limit: 10)
+        #expect(expired.map(\.id) == [kept?.id])
+    }
+
+    @Test func `a session of a hub that was deleted does not open its successor`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            let before = try await hub.send("GET", "/-/news/session", cookie: cookie)
+            #expect(before.status == 204)
+            // As if the hub of this name had been made at another time.
+            try await hub.store.note(try HubName("news"), createdAt: hub.clock.now)
+            let after = try await hub.send("GET", "/-/news/session", cookie: cookie)
+            #expect(after.status == 401)
+            try await hub.pages.endExpiredSessions()
+            #expect(try await hub.sessions().isEmpty)
+        }
+    }
+
     @Test func `an invitation is for one use, one hub and seven days`() async throws {
         let town = try HubName("town")
         let first = try await store.invite(to: news, at: now)

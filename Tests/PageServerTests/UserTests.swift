@@ -161,6 +161,41 @@ struct UserTests {
         }
     }
 
+    @Test func `a secure message is sent from the page, and read by its addressee alone`() async throws {
+        try await PagesHub.run(users: ["alice", "bob"]) { hub in
+            let (alice, bob) = (try await signIn(hub, "alice"), try await signIn(hub, "bob"))
+            let form = "user=bob&text=the+%3Ccode%3E&secure=yes"
+            let sent = try await hub.send("POST", "/-/news/notify", cookie: alice, form: form)
+            #expect(sent.status == 200 && sent.body.contains("</span> accepted"), "\(sent.body)")
+            #expect(sent.body.contains(#"name="secure" value="yes" checked"#))
+            let read = try await page(hub, bob)
+            #expect(read.body.contains("A secure message") && !read.body.contains("the &lt;code"))
+            let id = try #require(read.body.firstMatch(of: /data-secure="(\d+)"/)?.1)
+            let text = try await hub.send("GET", "/-/news/secure/\(id)", cookie: bob)
+            #expect(text.status == 200 && text.body.contains("the &lt;code&gt;"))
+            let other = try await hub.send("GET", "/-/news/secure/\(id)", cookie: alice)
+            #expect(other.status == 404)
+            let all = AppBackend.platformNames.map { "&platform=\($0)" }.joined()
+            let every = try await hub.send("POST", "/-/news/notify", cookie: alice, form: form + all)
+            #expect(every.status == 200)
+            for (label, cookie, form, status) in [
+                ("some platforms", alice, form + "&platform=stream", 400),
+                ("no right", bob, "user=alice&text=x&secure=yes", 403),
+                ("no text", alice, "user=bob&text=+&secure=yes", 400),
+                ("too long", alice, "user=bob&secure=yes&text=" + String(repeating: "x", count: 1_001), 400),
+            ] {
+                let refused = try await hub.send("POST", "/-/news/notify", cookie: cookie, form: form)
+                #expect(refused.status == status && refused.body.contains("Not sent"), "\(label)")
+            }
+            // Rights and limits are those of the app backend, whatever way a message takes.
+            var statuses: Set<Int> = []
+            for _ in 1...31 {
+                statuses.insert(try await hub.send("POST", "/-/news/notify", cookie: alice, form: form).status)
+            }
+            #expect(statuses.contains(429))
+        }
+    }
+
     @Test func `a secure message asks for a sign-in, and is for its addressee`() async throws {
         try await PagesHub.run(.public, users: ["alice", "bob"]) { hub in
             let asked = try await hub.send("GET", "/-/news/secure/7")

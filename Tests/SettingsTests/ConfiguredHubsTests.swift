@@ -90,7 +90,7 @@ import Testing
                 "line 2: unknown key 'rulez': did you mean 'rules'",
                 "line 4: hub 'healthz': hub name 'healthz' is taken by the server itself",
                 "line 6: 'registration-time-to-live' of hub 'News' must be 24h to 36500d",
-                "line 7: hub 'news' stands twice",
+                "line 7: hub 'news' appears twice",
                 "line 9: unknown key 'ruels': did you mean 'rules'",
                 "line 11: 'a b' cannot name a rule: use 1 to 256 letters, digits and -_.!*().",
                 "line 12: rule 'Silent' has no 'rights', such as [Listen, Send]",

@@ -260,6 +260,17 @@ import Testing
         #expect(repeats.isEmpty)
     }
 
+    @Test func `a NUL in a text does not cut it`() async throws {
+        let event = try StreamEvent(
+            parsing:
+                #"{"id":"\#(MessageID.random().text)","template":"","body":{"title":"a\u0000b","message":"c\u0000d"}}"#
+        )
+        try await store.receive([.message(event, rendered: .standard)], cursor: nil, at: .sample)
+        let row = try #require(try await store.startNext())
+        #expect(row.content.title == "a\u{FFFD}b" && row.content.message == "c\u{FFFD}d")
+        #expect(InboxLine(row).json.contains("a\u{FFFD}b"))
+    }
+
     @Test func `history is bounded by bytes`() async throws {
         let store = try AgentStore(path: scratch.file("bytes.sqlite"), bounds: .init(settledBytes: 2_500))
         let large = (1...4).map { Arrival.sample($0, title: String(repeating: "x", count: 1_000)) }

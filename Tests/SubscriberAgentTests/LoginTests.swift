@@ -228,6 +228,22 @@ import Testing
         #expect(hub.state.deletes == 1, "the hub removes the tag all the same")
     }
 
+    @Test func `a logout with a damaged login leaves the user, and says that the token is still valid`() async throws {
+        try await logIn("alice")
+        try await stage.stop(try await listening(as: "alice"))
+        try "{".write(toFile: stage.scratch.file(LoginFile.name), atomically: true, encoding: .utf8)
+        let agent = try stage.agent()
+        let ended = try await agent.logOut()
+        #expect(ended == EndedLogin(user: "alice"))
+        #expect(!HostFile.exists(stage.scratch.file(LoginFile.name)))
+        #expect(hub.state.deletes == 1 && hub.state.puts.map { $0.tags.map(\.text) } == [["World"]])
+        let record = try await agent.store.record()
+        #expect(record.taggedUser == nil && record.registered == ["World"])
+        #expect(world.warnings.count == 1 && world.warnings[0].contains("its token is valid at the app backend"))
+        #expect(world.hints == [.revokeToken(user: "alice")])
+        #expect(backend.state.tokens.count == 1)
+    }
+
     @Test func `a logout without the hub is made good before the next stream opens`() async throws {
         try await logIn("alice")
         try await stage.stop(try await listening(as: "alice"))

@@ -49,13 +49,42 @@ import Testing
 @Suite struct BackoffTests {
     private var backoff = Backoff()
 
-    @Test mutating func `waits double up to a minute`() {
+    @Test mutating func `waits double up to twenty seconds, and to a minute when the hub stays away`() {
         var waits: [Duration] = []
-        for _ in 0..<8 { waits.append(backoff.next(random: 1)) }
-        #expect(waits == [2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
+        for _ in 0..<11 { waits.append(backoff.next(random: 1)) }
+        #expect(waits == [2, 4, 8, 16, 20, 20, 20, 20, 20, 60, 60].map { .seconds($0) })
         backoff.reset()
         let afterReset = backoff.next(random: 0.5)
         #expect(afterReset == .seconds(1))
+    }
+
+    /// Ten thousand agents that lose their hub at once, each with waits of its own.
+    @Test(arguments: [(45.0, 10.0, 20.0), (5, 5, 20)])
+    func `after an outage half of the agents are back soon, and never all at once`(
+        outage: Double,
+        median: Double,
+        last: Double
+    ) {
+        // Numbers as random as need be, and the same in each run.
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        func random() -> Double {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Double(state >> 11) / Double(1 << 53)
+        }
+        let count = 10_000
+        var returns = (0..<count).map { _ in
+            var backoff = Backoff()
+            var time = 0.0
+            while time < outage { time += backoff.next(random: random()) / .seconds(1) }
+            return time - outage
+        }
+        returns.sort()
+        #expect(returns[count / 2] < median && returns[count - 1] < last)
+        let busiest = Dictionary(grouping: returns) { Int($0) }.values.map(\.count).max() ?? 0
+        #expect(busiest < count / 4, "\(busiest) in one second")
+        #expect(outage < 45 || busiest < count / 8, "\(busiest) in one second")
     }
 
     @Test mutating func `jitter is full`() {

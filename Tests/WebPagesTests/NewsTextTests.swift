@@ -33,6 +33,36 @@ struct NewsTextTests {
         #expect(text(["title": "T", "News_French": "Bonjour"]).text == nil)
     }
 
+    @Test func `a reader of one language is told what is said in it`() throws {
+        func telling(_ properties: [MessageProperty: String], _ language: String? = "french") throws -> Telling? {
+            Telling(
+                sequence: 1,
+                at: 0,
+                message: "m",
+                body: MessageProperties(properties).encoded(),
+                scope: "s",
+                language: try language.map { try LanguageName($0) }
+            )
+        }
+        let both: [MessageProperty: String] = [
+            "title": "Fire", "messageParam": "Fire!", "summary": "S", "link": "https://a.example/",
+            "News_French": "Feu !", "Title_French": "Feu", "Link_French": "https://a.example/fr", "story": "s",
+        ]
+        let french = try #require(try telling(both))
+        #expect((french.text.title, french.text.text) == ("Feu", "Feu !"))
+        #expect(french.text.link == "https://a.example/fr" && french.text.language?.text == "french")
+        let main = try #require(try telling(both, nil))
+        #expect((main.text.title, main.text.text, main.text.language) == ("Fire", "S", nil))
+        let short = try #require(try telling(["News_French": "Feu !", "title": "Fire"]))
+        #expect((short.text.title, short.text.text) == ("Feu !", nil))
+        #expect(try telling(both, "Spanish") == nil)
+        #expect(try telling(["title": "Fire"]) == nil)
+        // What another language's readers are told to forget is not taken from these.
+        #expect(try telling(["News_Spanish": "Nada", "story": "s", "status": "withdrawn"]) == nil)
+        #expect(try telling(["story": "s", "status": "withdrawn"]) != nil)
+        #expect(try telling(["News_French": "Rien", "story": "s", "status": "withdrawn"]) != nil)
+    }
+
     @Test func `the author is the writer, else the outlet`() {
         #expect(text(["title": "T", "author": "A", "feed": "F"]).author == "A")
         #expect(text(["title": "T", "feed": "F"]).author == "F")

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import Mustache
 import Testing
 
 @testable import WebPages
@@ -26,6 +27,10 @@ struct PageTemplateTests {
                 MessageView(secure: 7, sequence: told.sequence, at: told.at, link: hostile, newAfter: nil),
             ]
         )
+        reader.offer(
+            [hostile: [try LanguageName("French")], "Sports": [try LanguageName("Klingon")]],
+            chosen: try LanguageName("French")
+        )
         reader.feeds = [.init(type: hostile, title: hostile, href: hostile)]
         (reader.events, reader.position, reader.gap, reader.push) = (hostile, hostile, hostile, hostile)
         let send = SendForm(
@@ -34,6 +39,7 @@ struct PageTemplateTests {
             chosen: [hostile],
             user: hostile,
             text: hostile,
+            isSecure: true,
             mayNotifyOthers: false
         )
         reader.send = send
@@ -91,6 +97,24 @@ struct PageTemplateTests {
         return found
     }
 
+    @Test func `a message gives a template each of its members`() throws {
+        let told = try telling(8, [.title: "t", .link: "https://example.org/", .messageParam: "m", .story: "s"])
+        var message = MessageView(told, newAfter: nil)
+        message.secure = "7"
+        let models: [any MustacheParent] = [message, ReaderPage.Category(name: "World", isChosen: true)]
+        for model in models {
+            for child in Mirror(reflecting: model).children {
+                let name = try #require(child.label)
+                #expect(model.child(named: name).map { "\($0)" } == Self.text(child.value), "\(name)")
+            }
+        }
+    }
+
+    private static func text(_ value: Any) -> String? {
+        if let optional = value as? String? { return optional }
+        return "\(value)"
+    }
+
     @Test func `templates name only what their page has`() throws {
         let pages = try Self.pages()
         for page in pages {
@@ -135,6 +159,42 @@ struct PageTemplateTests {
             // Text is not read as a template, and nothing of a template is left.
             #expect(!html.replacing("{{frame.home}}", with: "").contains("{{"), "\(page.template)")
         }
+    }
+
+    @Test func `languages have their own names, and categories are labelled where theirs differ`() throws {
+        let (french, arabic, other) = (try LanguageName("FRENCH"), try LanguageName("ar"), try LanguageName("x_1"))
+        #expect((LanguageLabel(french).name, LanguageLabel(french).code) == ("français", "fr"))
+        #expect((LanguageLabel(arabic).name, LanguageLabel(arabic).code) == ("العربية", "ar"))
+        #expect((LanguageLabel(other).name, LanguageLabel(other).code) == ("x_1", nil))
+        func page(_ spoken: [String: [LanguageName]], _ chosen: LanguageName? = nil) throws -> String {
+            let categories = ["World", "Sports"].map { ReaderPage.Category(name: $0, isChosen: true) }
+            var page = ReaderPage(frame: Self.frame, categories: categories, messages: [])
+            page.offer(spoken, chosen: chosen)
+            return try PageTemplates().render(page)
+        }
+        for spoken in [[:], ["World": [french]]] {
+            let html = try page(spoken)
+            #expect(!html.contains(#"name="language""#) && !html.contains("<small"))
+        }
+        let equal = try page(["World": [french, other], "Sports": [other, french]])
+        #expect(equal.contains(#"<option value="FRENCH" lang="fr">français</option>"#))
+        #expect(equal.contains(#"<option value="x_1">x_1</option>"#) && !equal.contains("<small"))
+        #expect(!equal.contains("data-language"))
+        let different = try page(["World": [french], "Sports": [arabic]], arabic)
+        #expect(different.contains(#"<span>World</span> <small class="hint" lang="fr">français</small>"#))
+        #expect(different.contains(#"<span>Sports</span> <small class="hint" lang="ar">العربية</small>"#))
+        #expect(different.contains(#"<option value="ar" lang="ar" selected>"#))
+        #expect(different.contains(#"data-language="ar" data-lang="ar""#))
+        #expect(different.contains(#"You read World, Sports in <span lang="ar">العربية</span>."#))
+    }
+
+    @Test func `a message says in which language it is`() throws {
+        let frenchOnly = try telling(1, ["News_French": "Bonjour"])
+        let view = MessageView(frenchOnly, newAfter: nil)
+        let page = ReaderPage(frame: Self.frame, categories: [], messages: [view])
+        let html = try PageTemplates().render(page)
+        #expect(html.contains(#"<h3 lang="fr"><span dir="auto">Bonjour</span></h3>"#))
+        #expect(html.contains("<h3><span dir=\"auto\"></span></h3>"), "the script's copy has no language")
     }
 
     @Test func `a page without news says so`() throws {

@@ -42,7 +42,7 @@ package struct Accounts: Sendable {
         try await store.insertAccount(name, hash, mayNotifyOthers: mayNotifyOthers, roles: roles, at: clock.now())
     }
 
-    /// Tells whether an account can be added under a name.
+    /// Checks that an account can be added under a name.
     ///
     /// - Throws: ``AccountError`` when the name is taken, or reserved for users whom another party signs in.
     package func checkFree(_ name: UserName) async throws {
@@ -59,7 +59,7 @@ package struct Accounts: Sendable {
         try await store.setPassword(of: name, to: hash, at: clock.now())
     }
 
-    /// Tells whether a user has a password.
+    /// Checks that a user has a password.
     ///
     /// - Throws: ``AccountError/unknown`` when there is no such account, ``AccountError/foreign(_:)``.
     package func checkPassword(of name: UserName) async throws {

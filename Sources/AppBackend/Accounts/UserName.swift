@@ -8,7 +8,7 @@ package struct UserName: Hashable, Sendable, CustomStringConvertible {
     /// In small letters, as it is stored, compared and tagged.
     package let key: String
 
-    /// `nil` for what is not a name.
+    /// `nil` for text that is not a name.
     package init?(_ text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }
         self.text = text

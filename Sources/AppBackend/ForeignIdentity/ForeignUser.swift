@@ -3,7 +3,7 @@ import Foundation
 
 /// A user as another party knows them: an identity provider, or a proxy.
 ///
-/// It is never the name of an account: a user of another party who is called `alice` there is nobody's `alice` here.
+/// It is never the name of an account: a user who is called `alice` there is not the local `alice`.
 package struct ForeignIdentity: Sendable, Hashable {
     package let issuer: String
     package let subject: String

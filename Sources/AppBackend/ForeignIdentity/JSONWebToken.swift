@@ -1,6 +1,6 @@
 import HubProtocol
 
-/// A signature algorithm of tokens; only those with a public key, so that nobody who can check a token can make one.
+/// A signature algorithm of tokens; only those with a public key, so that a server that can check tokens cannot make them.
 ///
 /// Source: RFC 7518 §3.1, RFC 8037 §3.1.
 enum SigningAlgorithm: String, CaseIterable, Sendable {
@@ -17,7 +17,7 @@ enum SigningAlgorithm: String, CaseIterable, Sendable {
 
 /// Why a provider's token is refused; for the log, and never for the client.
 enum TokenProblem: Error, Sendable, Equatable, CustomStringConvertible {
-    /// No JSON Web Token, or none of the kinds that sign users in.
+    /// Not a JSON Web Token, or not of a kind that signs users in.
     case malformed(String)
     case algorithm
     /// No key of the provider has this id and algorithm.
@@ -45,7 +45,7 @@ enum TokenProblem: Error, Sendable, Equatable, CustomStringConvertible {
 /// Source: RFC 7515 (compact serialization), RFC 7519, RFC 8725 (best practices).
 struct JSONWebToken: Sendable {
     static let maximumBytes = 8_192
-    /// The difference between the provider's clock and ours that is put up with.
+    /// The tolerated difference between the provider's clock and ours.
     static let leeway = Duration.seconds(60)
     /// Values of `typ` that tokens of users have; others are for something else, such as a logout.
     private static let types = ["jwt", "at+jwt", "application/at+jwt"]

@@ -34,7 +34,7 @@ package struct OpenIDConfiguration: Sendable {
     }
 }
 
-/// Tells whose token a provider has issued.
+/// Finds the user of a provider's token.
 ///
 /// The user is the pair of `iss` and `sub`: other claims change, and may be given to somebody else
 /// (OpenID Connect Core §5.7).

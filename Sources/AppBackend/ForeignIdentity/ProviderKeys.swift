@@ -6,12 +6,14 @@ import Synchronization
 
 /// Keeps the keys of an identity provider.
 ///
-/// Keys from a URL are fetched when a token comes, again after an hour, and earlier for a key that is not known: then at
-/// most once a minute, so that nobody can make this server call the provider all the time. While the provider is down, or
-/// its file is damaged, the last keys are used.
+/// Keys from a URL are fetched when a token comes, and again for a token that comes when they are old. A key that is not known
+/// is asked for at most once a minute, so that nobody can make this server call the provider all the time. While the
+/// provider is down, or its file is damaged, the last keys are used.
 final class ProviderKeys: Sendable {
-    /// Keys that are older are fetched again, while they are used.
+    /// Requests wait for new keys if those at hand are older: the provider may have withdrawn one of them.
     static let lifetime = Duration.seconds(3_600)
+    /// Keys that are older are fetched again, while requests use them.
+    static let refreshAge = Duration.seconds(3_000)
     /// Between the beginnings of two fetches.
     static let pause = Duration.seconds(60)
     /// The same while there are no keys at all.
@@ -46,10 +48,10 @@ final class ProviderKeys: Sendable {
         switch source {
         case .file(let path): await readIfChanged(path)
         case .url(let url, let http):
-            let keys = state.withLock { $0.keys }
+            let (keys, age) = state.withLock { [now = clock()] in ($0.keys, now - $0.fetchedAt) }
             let isKnown = keys?.haveKey(for: token) ?? false
             let fetch = fetchIfDue(isKnown: isKnown) { await self.fetch(url, http) }
-            if !isKnown { await fetch?.value }
+            if !isKnown || age >= Self.lifetime { await fetch?.value }
         }
         guard let keys = state.withLock({ $0.keys }) else { throw .noKeys }
         return keys
@@ -64,7 +66,7 @@ final class ProviderKeys: Sendable {
         let now = clock()
         return state.withLock { state in
             if let task = state.fetching { return task }
-            if isKnown, now - state.fetchedAt < Self.lifetime { return nil }
+            if isKnown, now - state.fetchedAt < Self.refreshAge { return nil }
             let pause = state.keys == nil ? Self.firstPause : Self.pause
             if let last = state.attemptedAt, now - last < pause { return nil }
             state.attemptedAt = now

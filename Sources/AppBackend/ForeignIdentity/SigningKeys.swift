@@ -3,7 +3,7 @@ import JWTKit
 
 /// The public keys of an identity provider: a JSON Web Key Set.
 ///
-/// A key serves its own algorithm, or those of its type, and no other: whoever signs does not choose how the signature is
+/// A key serves its own algorithm, or those of its type, and no other: a token must not choose how its signature is
 /// checked. Keys of other types are left out, such as those for encryption, and those that are shared secrets.
 ///
 /// Source: RFC 7517, RFC 7518 §6, RFC 8037 §2.
@@ -23,7 +23,7 @@ struct SigningKeys: Sendable {
 
     /// Reads a set.
     ///
-    /// - Throws: ``SigningKeysProblem`` for what is not a set, and for a set without a key that can be used.
+    /// - Throws: ``SigningKeysProblem`` if it is not a set, or has no key that can be used.
     init(_ bytes: [UInt8]) async throws(SigningKeysProblem) {
         guard let set = try? JSONReader.read(bytes), case .array(let elements)? = set["keys"]?.content else {
             throw SigningKeysProblem(description: "it is not a JSON Web Key Set")

@@ -33,13 +33,7 @@ final class BackendCounts: Sendable {
     func count(_ request: RequestKey) { state.withLock { $0.requests[request, default: 0] += 1 } }
 
     func count(_ result: PlatformResult) {
-        let outcome =
-            switch result.outcome {
-            case .accepted: "accepted"
-            case .skipped: "skipped"
-            case .failed: "failed"
-            }
-        let key = NotificationKey(platform: result.platform.rawValue, outcome: outcome)
+        let key = NotificationKey(platform: result.platform.rawValue, outcome: result.outcome.name)
         state.withLock { $0.notifications[key, default: 0] += 1 }
     }
 

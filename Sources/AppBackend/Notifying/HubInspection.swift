@@ -2,7 +2,7 @@ import HubClient
 import Logging
 import ServiceLifecycle
 
-/// Finds out at the start whether the hub in front guards the tags that say who has a device, and warns if it does not.
+/// Checks at the start that the hub in front guards the tags of users, and warns if it does not.
 struct HubInspection: Service {
     /// Between two attempts to reach the hub.
     private static let pause = Duration.seconds(30)

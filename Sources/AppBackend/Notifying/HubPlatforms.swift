@@ -93,8 +93,7 @@ final class HubPlatforms: Sendable {
     private func answer() async throws(HubClientError) -> Finding {
         do throws(HubClientError) {
             return .known(Set(try await hub.credentials(asking: false).credentials.map(\.platform)))
-        } catch .refused(let status, _, _, _) where [400, 404, 405, 501].contains(status) {
-            // Another hub's word for an unknown route.
+        } catch  where error.isOfAbsentRoute {
             return .unknown
         }
     }

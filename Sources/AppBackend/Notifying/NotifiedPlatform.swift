@@ -32,6 +32,7 @@ enum PlatformChoice: Sendable, Equatable {
     /// Those that the hub can deliver to.
     case all
     case only(NotifiedPlatform)
+    case these([NotifiedPlatform])
 
     /// Reads `pns`.
     ///
@@ -51,6 +52,7 @@ enum PlatformChoice: Sendable, Equatable {
         switch self {
         case .all: NotifiedPlatform.allCases
         case .only(let platform): [platform]
+        case .these(let platforms): platforms
         }
     }
 }

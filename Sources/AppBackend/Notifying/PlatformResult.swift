@@ -1,8 +1,9 @@
 import HTTPTypes
+import HubClient
 import HubProtocol
 import Hummingbird
 
-/// What became of a notification on one platform, as far as its sender may learn: never how many devices there are.
+/// The result of a notification on one platform, for its sender: never the number of devices.
 struct PlatformResult: Sendable, Equatable {
     enum Outcome: Sendable, Equatable {
         /// The hub has it, for whatever devices there are.
@@ -11,24 +12,38 @@ struct PlatformResult: Sendable, Equatable {
         case skipped(BackendRefusal)
         /// If that is not certain, devices may get the notification all the same.
         case failed(BackendRefusal, isCertain: Bool)
+
+        /// The name of the outcome in replies and metrics.
+        var name: String {
+            typealias Name = BackendClient.PlatformOutcome.Name
+            return switch self {
+            case .accepted: Name.accepted
+            case .skipped: Name.skipped
+            case .failed: Name.failed
+            }
+        }
+
+        /// Why the hub does not have it.
+        var refusal: BackendRefusal? {
+            switch self {
+            case .accepted: nil
+            case .skipped(let refusal), .failed(let refusal, _): refusal
+            }
+        }
     }
 
     let platform: NotifiedPlatform
     let outcome: Outcome
 
     fileprivate var json: String {
-        var members = [("platform", JSONText.string(platform.rawValue))]
-        switch outcome {
-        case .accepted: members.append(("outcome", #""accepted""#))
-        case .skipped(let refusal):
-            members += [("outcome", #""skipped""#), ("reason", JSONText.string(refusal.reason))]
-        case .failed(let refusal, _):
-            members += [("outcome", #""failed""#), ("reason", JSONText.string(refusal.reason))]
-        }
+        var members = [
+            ("platform", JSONText.string(platform.rawValue)), ("outcome", JSONText.string(outcome.name)),
+        ]
+        if let refusal = outcome.refusal { members.append(("reason", JSONText.string(refusal.reason))) }
         return JSONText.object(members)
     }
 
-    fileprivate var failure: BackendRefusal? { if case .failed(let refusal, _) = outcome { refusal } else { nil } }
+    var failure: BackendRefusal? { if case .failed(let refusal, _) = outcome { refusal } else { nil } }
     fileprivate var obstacle: BackendRefusal? { if case .skipped(let refusal) = outcome { refusal } else { nil } }
 }
 

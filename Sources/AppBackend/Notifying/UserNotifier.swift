@@ -46,9 +46,9 @@ package struct UserNotifier: Sendable {
 
     /// Sends a notification to all devices of a user on the chosen platforms.
     ///
-    /// A user who does not exist has no devices, and nobody learns the difference.
+    /// The result for a user who does not exist is that for one without devices.
     ///
-    /// - Throws: What the hub's failure to say where it delivers means; then nothing was sent.
+    /// - Throws: ``BackendRefusal`` if the hub does not say where it delivers; nothing was sent then.
     func send(
         to addressee: UserName,
         on choice: PlatformChoice,

@@ -109,7 +109,7 @@ struct Device: Sendable, Equatable {
 /// Calls to the hub without an answer: the hub may do what they ask for after the calls that follow.
 ///
 /// A hub has no order of requests that arrive on several connections, and a proxy in front of it may hold one back. Until
-/// such a call cannot be done any more, nobody else gets the device: its former user's tag could come back to it.
+/// such a call cannot take effect any more, no other user gets the device: its former user's tag could come back.
 struct LateCalls: Sendable, Equatable {
     /// The longest time from the beginning of a call to its effect: 30 s in which the answer is waited for, and a minute,
     /// which proxies commonly wait for a server.
@@ -130,7 +130,7 @@ struct LateCalls: Sendable, Equatable {
         self.init(count: (others?.pending(at: now)?.count ?? 0) + count, until: now + Self.longest)
     }
 
-    /// `nil` when none of them can be done any more.
+    /// `nil` when none of them can take effect any more.
     ///
     /// After the clock was set back, `until` may be far away: it is no later than ``longest`` from any true time.
     func pending(at now: Timestamp) -> LateCalls? { now < until && until - now <= Self.longest ? self : nil }

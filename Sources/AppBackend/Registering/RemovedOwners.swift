@@ -1,9 +1,9 @@
 import Logging
 import ServiceLifecycle
 
-/// Deletes the devices of removed users at the hub, as often as it takes.
+/// Deletes the devices of removed users at the hub, and retries until the hub has done so.
 ///
-/// The hub may be away when a user is removed, and goes on notifying these devices.
+/// The hub may be away when a user is removed, and continues to notify these devices.
 struct RemovedOwners: Service {
     /// Between two attempts.
     private static let interval = Duration.seconds(60)

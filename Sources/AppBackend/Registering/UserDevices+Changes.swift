@@ -3,20 +3,20 @@ import HubProtocol
 
 /// Changes of devices at the hub, and what the store knows of them.
 extension UserDevices {
-    /// Changes a device at the hub, and notes before and after what it has become.
+    /// Changes a device at the hub; the store notes the wanted state before the call and the new one after it.
+    ///
+    /// `isKnown` is false if the store has not noted yet that `given` means this device.
     func change(
         _ key: DeviceKey,
         from former: Device?,
         to wish: Device.Holder,
         alias given: GivenID? = nil,
+        isKnown: Bool = true,
         _ network: ClientNetwork,
         _ call: (HubClient) async throws(HubClientError) -> Void
     ) async throws {
         let at = timestamp
-        let isSettled = try await store.readDevices { table in
-            let hasAlias = try given.map { try table.hasAlias($0, user: wish.user, to: key) } ?? true
-            return hasAlias && former?.isSettled(wish) == true
-        }
+        let isSettled = isKnown && former?.isSettled(wish) == true
         if !isSettled {
             try await store.changeDevices { table in
                 try table.want(wish, of: key, at: at)
@@ -41,7 +41,7 @@ extension UserDevices {
                 return true
             }
         guard hasAccount else {
-            // The account was removed while the hub was called: what cleared the user's devices came too early for this one.
+            // The account was removed during the call, and its devices were deleted before this one was made.
             try await erase(key)
             throw BackendRefusal.unauthorized("The user has been removed.")
         }
@@ -58,7 +58,7 @@ extension UserDevices {
 
     private static let day = Duration.seconds(86_400)
 
-    /// Notes that the hub did not do what was wanted, as far as that is certain.
+    /// Notes that the hub has not made a change, as far as that is certain.
     ///
     /// `isNoted` is true if ``DeviceTable/want(_:of:at:)`` came before the call.
     private func undo(
@@ -84,7 +84,7 @@ extension UserDevices {
 
     /// Deletes a device at the hub and here, if it is still the user's.
     func remove(_ key: DeviceKey, of user: String) async throws {
-        // Ids are no secrets: nobody whose device it is not holds its turn.
+        // Ids are not secrets: other users must not be able to hold the device's turn.
         guard try await store.readDevices({ try $0.device(key) })?.isHeld(by: user) == true else { return }
         try await turns.pass(key) {
             guard let device = try await store.readDevices({ try $0.device(key) }), device.isHeld(by: user) else {
@@ -116,14 +116,14 @@ extension UserDevices {
 
     /// Deletes all devices of a user, those included whose last change may not have been noted.
     ///
-    /// - Throws: 503 if late calls may make one of them again.
+    /// - Throws: A ``BackendRefusal``: 503 if a late call may restore one of them; 502 or 503 for a failure of the hub.
     package func removeAll(of user: UserName) async throws {
         for device in try await store.readDevices({ try $0.devices(of: user.key) }) {
             try await remove(device.key, of: user.key)
         }
         guard try await store.readDevices({ try $0.devices(of: user.key) }).isEmpty else {
             throw BackendRefusal.unavailable(
-                "The hub may not have done all that it was asked for.",
+                "The hub may still make changes that it was asked for earlier.",
                 retryAfter: LateCalls.longest
             )
         }

@@ -5,25 +5,23 @@ import HubProtocol
 extension UserDevices {
     /// Deletes what other users have registered for a push handle: it belongs to the user who registers it last.
     ///
-    /// A device that is registered under a new id by its next user would else go on to show its former user's
-    /// notifications. Whoever has learnt somebody's handle can take it in this way, and gets no notification by that:
-    /// the handle leads to the device of its owner, who registers it again at the next start of the app.
+    /// Otherwise a device that its next user registers under a new id would continue to show its former user's
+    /// notifications. A user who knows another user's handle can take it in this way, but gets no notifications by that:
+    /// the handle leads to the other user's device, whose app registers it again at its next start.
     ///
-    /// To be called in the handle's turn, before the handle is registered for its new user.
+    /// To be called in the handle's turn, before the handle is registered for its new user. `others` are the devices of
+    /// other users with the handle, at most ``maximumOthers``, as they were at some time in this turn.
     ///
-    /// - Throws: 503 while a registration for another user may still reach the hub; what the hub's failure means.
+    /// - Throws: A ``BackendRefusal``: 503 while a registration for another user may still reach the hub; 502 or 503 for a
+    ///   failure of the hub.
     func takeHandle(
         _ channel: PushChannel,
+        from others: [Device],
         for wish: Device.Holder,
         except key: DeviceKey,
         _ network: ClientNetwork
     ) async throws {
-        let handle = HandleDigest(channel)
-        // One more than may be merged, and the one that is registered now.
-        let limit = Self.maximumMerged + 2
-        let others = try await store.readDevices {
-            try $0.devices(with: handle, ofOthersThan: wish.user, limit: limit).filter { $0.key != key }
-        }
+        let others = others.filter { $0.key != key }
         for device in others.prefix(Self.maximumMerged) {
             try await turns.pass(device.key) { try await take(device.key, channel, wish, network) }
         }
@@ -82,7 +80,7 @@ extension UserDevices {
         }
         if let late {
             throw BackendRefusal.unavailable(
-                "An earlier change of this device may still be made.",
+                "An earlier change of this device may still take effect.",
                 retryAfter: late.until - at
             )
         }

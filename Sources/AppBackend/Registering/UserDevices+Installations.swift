@@ -4,27 +4,31 @@ import HubProtocol
 extension UserDevices {
     /// Registers an installation for a user.
     ///
-    /// - Throws: 409 for an id of another device; what the hub's failure means.
+    /// - Throws: A ``BackendRefusal``: 409 for an id of another device; 502 or 503 for a failure of the hub.
     func put(_ installation: Installation, for user: UserName, from network: ClientNetwork) async throws {
         guard let channel = installation.pushChannel else {
             throw BackendRefusal.badRequest("The member 'pushChannel' is missing.")
         }
         let key = DeviceKey.installation(installation.id)
-        let wish = Device.Holder(user: user.key, handle: HandleDigest(channel))
+        let handle = HandleDigest(channel)
+        let wish = Device.Holder(user: user.key, handle: handle)
         var tagged = installation
         tagged.tags.append(DeviceTags.tag(of: user))
         let wanted = tagged
-        try await handleTurns.pass(HandleDigest(channel)) {
+        try await handleTurns.pass(handle) {
             for _ in 0..<Self.maximumTries {
-                // Ids are no secrets: nobody whose device it is not holds its turn.
-                let former = try await store.readDevices { try $0.device(key) }
+                // Ids are not secrets: other users must not be able to hold the device's turn.
+                let (former, others) = try await store.readDevices { table in
+                    let others = try table.devices(with: handle, ofOthersThan: user.key, limit: Self.maximumOthers)
+                    return (try table.device(key), others)
+                }
                 if let former {
                     try checkOwner(former, wish)
                 } else {
                     try await checkChannel(of: installation.id, channel)
                 }
                 if former?.isHeld(by: user.key) != true { try await makeRoom(nil, user.key) }
-                try await takeHandle(channel, for: wish, except: key, network)
+                try await takeHandle(channel, from: others, for: wish, except: key, network)
                 let isDone = try await turns.pass(key) {
                     try await write(wanted, channel, wish, wasKnown: former != nil, network)
                 }
@@ -36,7 +40,7 @@ extension UserDevices {
 
     /// Writes an installation to the hub while nobody else changes it.
     ///
-    /// - Returns: `false` if its owner must be checked once more.
+    /// - Returns: False if its owner must be checked once more.
     private func write(
         _ installation: Installation,
         _ channel: PushChannel,
@@ -84,7 +88,9 @@ extension UserDevices {
         if found?.hasSameChannel == false { throw .foreignInstallation }
     }
 
-    /// Deletes an installation of a user; one that is none of the user's stays, and looks the same.
+    /// Deletes an installation of a user.
+    ///
+    /// An installation of another user is left alone, and the client cannot tell the difference.
     func delete(_ id: InstallationID, for user: UserName) async throws {
         try await remove(.installation(id), of: user.key)
     }

@@ -7,21 +7,24 @@ package struct UserDevices: Sendable {
     static let maximumDevices = 1_000
     /// Ids of one user that were given out and not used.
     static let maximumReserved = 50
-    /// Times that a request looks for its registration, which another request may have changed.
+    /// Attempts of a request to find its registration, which another request may change meanwhile.
     static let maximumTries = 4
-    /// Registrations that make room for one new one at most; each is a call to the hub.
+    /// Largest number of registrations that are deleted to make room for a new one; each is a call to the hub.
     private static let maximumRemovals = 4
 
-    /// Registrations for one handle that a request merges at most, as many as the tutorials' server lists; each is one
-    /// or two calls to the hub.
+    /// Largest number of registrations for one handle that a request merges, as many as the tutorials' server lists; each is
+    /// one or two calls to the hub.
     static let maximumMerged = 100
+    /// Largest number of other users' devices with one handle that are read: one more than may be merged, and the one that is
+    /// registered now.
+    static let maximumOthers = maximumMerged + 2
 
     let store: BackendStore
     let hub: HubClient
     let tags: DeviceTags
     let maximumTags: Int
     let audit: AuditLog
-    /// Turns of the hub's ids; who holds one does not wait for another one, nor for a handle's.
+    /// Turns of the hub's ids; a request that holds one does not wait for another one, nor for a handle's.
     let turns = DeviceTurns<DeviceKey>()
     /// Turns of push handles, taken before those of ids.
     let handleTurns = DeviceTurns<HandleDigest>()
@@ -66,7 +69,7 @@ package struct UserDevices: Sendable {
         return id
     }
 
-    /// True unless the hub has lost the registration, which may have expired.
+    /// False if the hub does not have the registration any more: it may have expired.
     private func isThere(_ id: RegistrationID, _ device: Device) async throws -> Bool {
         guard device.isRegistered else { return true }
         do throws(HubClientError) {
@@ -83,8 +86,8 @@ package struct UserDevices: Sendable {
 
     /// Registers a device for a user under the id that it has stored.
     ///
-    /// - Throws: 410 for an id that is none of the user's and of another handle, the first time; 400 for what breaks the
-    ///   hub's rules; what the hub's failure means.
+    /// - Throws: A ``BackendRefusal``: 410, the first time, for an id that is neither the user's nor of this handle; 400 for a
+    ///   registration that breaks the hub's rules; 502 or 503 for a failure of the hub.
     func put(
         _ wanted: WantedRegistration,
         given: GivenID,
@@ -98,12 +101,15 @@ package struct UserDevices: Sendable {
         try await handleTurns.pass(handle) {
             var spare: RegistrationID?
             for _ in 0..<Self.maximumTries {
-                let found = try await find(given, wish)
+                let (found, others) = try await store.readDevices { table in
+                    let found = try table.find(given, user: user.key, handle: handle)
+                    return (found, try table.devices(with: handle, ofOthersThan: user.key, limit: Self.maximumOthers))
+                }
                 guard let id = try await target(of: found, given, wish, spare: &spare) else {
                     throw BackendRefusal.goneRegistration
                 }
                 let key = DeviceKey.registration(id)
-                try await takeHandle(wanted.channel, for: wish, except: key, network)
+                try await takeHandle(wanted.channel, from: others, for: wish, except: key, network)
                 let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
                 let isDone = try await turns.pass(key) {
                     try await write(registration, wish, given: given, spare: spare, network)
@@ -114,14 +120,7 @@ package struct UserDevices: Sendable {
         }
     }
 
-    private func find(_ given: GivenID, _ wish: Device.Holder) async throws -> DeviceFinding {
-        try await store.readDevices { table in
-            guard let handle = wish.handle else { return .nothing }
-            return try table.find(given, user: wish.user, handle: handle)
-        }
-    }
-
-    /// The hub's id for what a device means; `nil` if the device is refused this time, which is noted.
+    /// The hub's id of the registration that a device means; `nil` if the device is refused this time, which is noted.
     private func target(
         of found: DeviceFinding,
         _ given: GivenID,
@@ -147,9 +146,14 @@ package struct UserDevices: Sendable {
         }
     }
 
-    /// Removes registrations of a user for which there is no more room, the oldest first.
+    /// Deletes a user's oldest devices until there is room for another one.
     func makeRoom(_ given: GivenID?, _ user: String) async throws {
         for _ in 0..<Self.maximumRemovals {
+            // There nearly always is, and a read costs less than a write.
+            let hasRoom = try await store.readDevices {
+                try $0.hasRoom(for: given, user: user, maximumDevices: Self.maximumDevices)
+            }
+            if hasRoom { return }
             let excess = try await store.changeDevices { table in
                 try given.flatMap { try table.makeRoomForAlias($0, user: user) }
                     ?? table.excessDevice(of: user, limit: Self.maximumDevices)?.key
@@ -161,7 +165,7 @@ package struct UserDevices: Sendable {
 
     /// Writes a registration to the hub while nobody else changes it.
     ///
-    /// - Returns: `false` if it is not the one that is meant any more.
+    /// - Returns: False if the id means another registration by now.
     private func write(
         _ registration: Registration,
         _ wish: Device.Holder,
@@ -170,21 +174,29 @@ package struct UserDevices: Sendable {
         _ network: ClientNetwork
     ) async throws -> Bool {
         let key = DeviceKey.registration(registration.id)
+        guard let handle = wish.handle else { return false }
+        let (found, hasAlias) = try await store.readDevices { table in
+            let found = try table.find(given, user: wish.user, handle: handle)
+            return (found, try table.hasAlias(given, user: wish.user, to: key))
+        }
         let former: Device?
-        switch try await find(given, wish) {
+        switch found {
         case .device(let device) where device.key == key:
             if try await resolveDoubt(about: device, for: wish, registration.pushChannel) { return false }
             former = device
         case .alias where registration.id == spare: former = nil
         default: return false
         }
-        try await change(key, from: former, to: wish, alias: given, network) { hub throws(HubClientError) in
+        try await change(key, from: former, to: wish, alias: given, isKnown: hasAlias, network) {
+            hub throws(HubClientError) in
             try await hub.put(registration)
         }
         return true
     }
 
-    /// Deletes the registration that a user means by an id; one that is none of the user's stays, and looks the same.
+    /// Deletes the registration that a user means by an id.
+    ///
+    /// A registration of another user is left alone, and the client cannot tell the difference.
     func delete(given: GivenID, for user: UserName) async throws {
         guard let device = try await store.readDevices({ try $0.own(given, user: user.key) }) else { return }
         try await remove(device.key, of: user.key)

@@ -5,7 +5,7 @@ import Hummingbird
 import Logging
 import SQLiteFiles
 
-/// Turns what is not a ``BackendRefusal`` into one; failures of the server are logged, and clients learn nothing of them.
+/// Turns other errors into a ``BackendRefusal``; failures of the server are logged, and their details are not sent.
 struct BackendErrors: RouterMiddleware {
     /// Not the request's own, which adds keys that are not ours.
     private let logger: Logger

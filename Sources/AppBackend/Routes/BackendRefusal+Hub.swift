@@ -2,7 +2,7 @@ package import HubClient
 import HTTPTypes
 
 extension BackendRefusal {
-    /// When a client may try again what the hub could not do now.
+    /// Time after which a client may repeat a request that the hub could not serve.
     static let hubRetry = Duration.seconds(5)
 
     /// A failure of the hub, as clients of the app backend see it: they know nothing of a hub.
@@ -27,15 +27,8 @@ extension BackendRefusal {
         retryAfter: hubRetry
     )
 
-    /// One answer for ids that are unknown, gone, or another device's: nobody learns which.
+    /// The same answer for ids that are unknown, gone or another device's, so that clients cannot tell them apart.
     static let goneRegistration = gone("The registration id cannot be used: ask for a new one.")
 
-    static let busyDevice = unavailable("Other requests change this device all the time.", retryAfter: .seconds(1))
-}
-
-extension HubClientError {
-    /// True if the hub has certainly not done what it was asked for.
-    var isCertain: Bool {
-        if case .refused(let status, _, _, _) = self { (400..<500).contains(status) && status != 408 } else { false }
-    }
+    static let busyDevice = unavailable("Other requests keep changing this device.", retryAfter: .seconds(1))
 }

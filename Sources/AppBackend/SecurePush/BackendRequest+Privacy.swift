@@ -5,14 +5,14 @@ import NIOSSL
 package import NetworkAddresses
 
 extension BackendRequest {
-    /// True if nobody on the way can read the reply.
+    /// True if the reply cannot be read on the way.
     var isPrivate: Bool {
         get async { await context.isPrivate(request, trusting: backend.configuration.trustedProxies) }
     }
 }
 
 extension BackendRequestContext {
-    /// True if nobody on the way can read a request and its reply: they go through TLS, or do not leave this machine.
+    /// True if a request and its reply cannot be read on the way: they go through TLS, or do not leave this machine.
     ///
     /// Behind a proxy that the operator trusts, the client's own connection counts, as the proxy reports it.
     package func isPrivate(_ request: Request, trusting proxies: TrustedProxies) async -> Bool {

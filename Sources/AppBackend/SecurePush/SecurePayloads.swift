@@ -77,7 +77,7 @@ package struct SecurePayloads: Sendable {
             )
         case .senderIsFull(let time):
             throw BackendRefusal.tooManyRequests(
-                "\(bounds.ofSender) payloads of yours are stored.",
+                "\(bounds.ofSender) of your payloads are stored.",
                 retryAfter: min(time - now, Self.longestWait)
             )
         case .storeIsFull:
@@ -130,7 +130,7 @@ package struct SecurePayloads: Sendable {
         logger.error("a secure notification cannot be delivered", metadata: ["error.reason": "\(problem)"])
     }
 
-    /// Deletes a payload whose id reached nobody.
+    /// Deletes a payload whose id has reached no device.
     func discard(_ id: Int64, of addressee: UserName) async throws {
         try await store.changePayloads { try $0.delete(id, of: addressee.key) }
     }

@@ -16,30 +16,12 @@ enum SecureRoutes {
             caller: caller.name,
             standard: configuration.secureText
         )
-        try backend.notifier.checkRight(of: caller, to: wanted.addressee)
-        try backend.notifier.admit(caller, to: wanted.addressee)
-        let id = try await backend.payloads.put(wanted.payload, for: wanted.addressee, from: caller.name)
-        let notification = SecureNotification(
-            id: id,
-            alert: configuration.secureAlert,
-            notice: configuration.secureNotice
+        let results = try await backend.push(
+            wanted.payload,
+            to: wanted.addressee,
+            by: caller,
+            request.context.network
         )
-        let results: PlatformResults
-        do {
-            results = try await backend.notifier.send(to: wanted.addressee, on: .all) { notification.message(for: $0) }
-        } catch {
-            try await backend.payloads.discard(id, of: wanted.addressee)
-            throw error
-        }
-        if results.isAccepted {
-            backend.audit.note(AuditEvent(caller.name, .payloadSent, .done, request.context.network))
-        } else if results.isUncertain {
-            // Devices may have the id: one that finds nothing shows nothing.
-            backend.audit.note(AuditEvent(caller.name, .payloadSent, .unconfirmed, request.context.network))
-        } else {
-            // The sender will try again, with another id.
-            try await backend.payloads.discard(id, of: wanted.addressee)
-        }
         return try results.response(asJSON: request.asksForJSON, log: backend.hubFailures)
     }
 
@@ -62,6 +44,43 @@ enum SecureRoutes {
 }
 
 extension AppBackend {
+    /// Stores a payload for a user, and sends its id to all of the user's devices.
+    ///
+    /// - Throws: ``BackendRefusal`` for a caller who may not notify the user or does so too often, for a payload that the
+    ///   store does not take, and for a hub that does not say what it delivers to.
+    func push(
+        _ payload: String,
+        to addressee: UserName,
+        by caller: Caller,
+        _ network: ClientNetwork
+    ) async throws -> PlatformResults {
+        try notifier.checkRight(of: caller, to: addressee)
+        try notifier.admit(caller, to: addressee)
+        let id = try await payloads.put(payload, for: addressee, from: caller.name)
+        let notification = SecureNotification(
+            id: id,
+            alert: configuration.secureAlert,
+            notice: configuration.secureNotice
+        )
+        let results: PlatformResults
+        do {
+            results = try await notifier.send(to: addressee, on: .all) { notification.message(for: $0) }
+        } catch {
+            try await payloads.discard(id, of: addressee)
+            throw error
+        }
+        if results.isAccepted {
+            audit.note(AuditEvent(caller.name, .payloadSent, .done, network))
+        } else if results.isUncertain {
+            // Devices may have the id: one that finds nothing shows nothing.
+            audit.note(AuditEvent(caller.name, .payloadSent, .unconfirmed, network))
+        } else {
+            // The sender will try again, with another id.
+            try await payloads.discard(id, of: addressee)
+        }
+        return results
+    }
+
     /// Fetches a payload of a user, which the audit log notes; `nil` if there is none of this id for the user.
     func fetchPayload(
         _ id: Int64,

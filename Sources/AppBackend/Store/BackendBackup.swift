@@ -33,7 +33,7 @@ package enum BackendBackup {
         )
     }
 
-    /// Puts a copy in the place of a file that nobody uses.
+    /// Replaces a file that no process uses with a copy.
     ///
     /// No token is valid then: some may have been revoked since the copy was made. `reading` is called before the copy is
     /// opened, `writing` before anything is made in the folder of the file.
@@ -54,7 +54,7 @@ package enum BackendBackup {
         )
     }
 
-    /// Revokes all tokens of a file that nobody uses, and that was put back by other means.
+    /// Revokes all tokens of a file that no process uses, and that was restored by other means.
     ///
     /// - Throws: As ``write(database:to:reading:writing:)``.
     package static func declareRestored(_ database: String) throws { try copier.change(database, revokeTokens) }

@@ -10,7 +10,8 @@ extension BackendStore {
     /// with the password: a sign-in that was proven under another version is void. Ids are never used again, so that
     /// nothing remembered of a removed account fits a new one. An account with `issuer` and `subject` is that of a
     /// ``ForeignIdentity``: its password is empty and never asked for. `roles` has a line feed between two.
-    /// `removedAccount` keeps names from being taken over by somebody else (``Accounts/nameRetention``). A row of `audit` stands for `count` equal events from `at` to `lastAt`.
+    /// `removedAccount` keeps names from being given to another user (``Accounts/nameRetention``). A row of `audit` counts
+    /// `count` equal events from `at` to `lastAt`.
     static func createAccounts(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -91,7 +92,7 @@ extension BackendStore {
 
     /// The account with an id, unless its password has changed since it had this version.
     func account(_ id: Int64, version: Int64) async throws -> Account? {
-        try await read { db in try Self.account(id, version: version, in: db) }
+        try await readShortly { db in try Self.account(id, version: version, in: db) }
     }
 
     /// Every account, by name.
@@ -242,8 +243,10 @@ extension BackendStore {
 
     /// A condition on rows of `removedAccount`.
     static let hasDevices = """
-        EXISTS (SELECT 1 FROM device WHERE user = removedAccount.key)
-        OR EXISTS (SELECT 1 FROM device WHERE wantedUser = removedAccount.key)
+        (
+            EXISTS (SELECT 1 FROM device WHERE user = removedAccount.key)
+            OR EXISTS (SELECT 1 FROM device WHERE wantedUser = removedAccount.key)
+        )
         """
 
     static func account(_ id: Int64, version: Int64, in db: Database) throws -> Account? {

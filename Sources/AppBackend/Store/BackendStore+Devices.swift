@@ -48,7 +48,7 @@ extension BackendStore {
     }
 
     func readDevices<Value: Sendable>(_ body: @escaping @Sendable (DeviceTable) throws -> Value) async throws -> Value {
-        try await read { try body(DeviceTable(db: $0)) }
+        try await readShortly { try body(DeviceTable(db: $0)) }
     }
 
     func changeDevices<Value: Sendable>(
@@ -68,8 +68,7 @@ struct DeviceTable {
     func device(_ key: DeviceKey) throws -> Device? {
         try Self.device(
             Row.fetchOne(
-                db,
-                sql: "SELECT \(Self.columns) FROM device WHERE kind = ? AND id = ?",
+                db.cachedStatement(sql: "SELECT \(Self.columns) FROM device WHERE kind = ? AND id = ?"),
                 arguments: [key.kind.rawValue, key.id]
             )
         )
@@ -107,19 +106,25 @@ struct DeviceTable {
     }
 
     private func devices(_ condition: String, _ arguments: StatementArguments) throws -> [Device] {
-        let sql = "SELECT \(Self.columns) FROM device WHERE \(condition)"
-        return try Row.fetchAll(db, sql: sql, arguments: arguments).compactMap(Self.device)
+        let statement = try db.cachedStatement(sql: "SELECT \(Self.columns) FROM device WHERE \(condition)")
+        return try Row.fetchAll(statement, arguments: arguments).compactMap(Self.device)
     }
 
     /// True while a user's account has not been removed.
     func hasAccount(_ user: String) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM account WHERE key = ?)", arguments: [user]) == true
+        let sql = "SELECT EXISTS (SELECT 1 FROM account WHERE key = ?)"
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [user]) == true
+    }
+
+    /// Number of a user's devices that the hub has, or may have.
+    func count(of user: String) throws -> Int {
+        let sql = "SELECT count(*) FROM device WHERE user = ? AND isRegistered = 1"
+        return try Int.fetchOne(db.cachedStatement(sql: sql), arguments: [user]) ?? 0
     }
 
     /// The device of a user that changed longest ago, if the user has `limit` of them or more.
     func excessDevice(of user: String, limit: Int) throws -> Device? {
-        let sql = "SELECT count(*) FROM device WHERE user = ? AND isRegistered = 1"
-        guard try Int.fetchOne(db, sql: sql, arguments: [user]) ?? 0 >= limit else { return nil }
+        guard try count(of: user) >= limit else { return nil }
         return try devices("user = :user AND isRegistered = 1 ORDER BY changedAt, kind, id LIMIT 1", ["user": user])
             .first
     }
@@ -129,14 +134,14 @@ struct DeviceTable {
     /// Notes an id that was given to a user, and forgets the oldest ones that were not used beyond `limit`.
     func reserve(_ key: DeviceKey, for holder: Device.Holder, limit: Int, at: Timestamp) throws {
         try insert(Device(key: key, holder: holder, isRegistered: false, changedAt: at), at: at)
-        try db.execute(
-            sql: """
-                DELETE FROM device WHERE kind = :kind AND id IN (
-                    SELECT id FROM device WHERE user = :user AND +kind = :kind AND isRegistered = 0
-                    ORDER BY createdAt DESC, id = :id DESC LIMIT -1 OFFSET :limit
-                )
-                """,
-            arguments: ["user": holder.user, "kind": key.kind.rawValue, "id": key.id, "limit": limit]
+        try execute(
+            """
+            DELETE FROM device WHERE kind = :kind AND id IN (
+                SELECT id FROM device WHERE user = :user AND +kind = :kind AND isRegistered = 0
+                ORDER BY createdAt DESC, id = :id DESC LIMIT -1 OFFSET :limit
+            )
+            """,
+            ["user": holder.user, "kind": key.kind.rawValue, "id": key.id, "limit": limit]
         )
     }
 
@@ -189,20 +194,20 @@ struct DeviceTable {
 
     /// Forgets a device, and the ids by which its users presented it.
     func remove(_ key: DeviceKey) throws {
-        try db.execute(sql: "DELETE FROM device WHERE kind = ? AND id = ?", arguments: [key.kind.rawValue, key.id])
+        try execute("DELETE FROM device WHERE kind = ? AND id = ?", [key.kind.rawValue, key.id])
         guard key.kind == .registration else { return }
-        try db.execute(sql: "UPDATE deviceAlias SET target = NULL WHERE target = ?", arguments: [key.id])
+        try execute("UPDATE deviceAlias SET target = NULL WHERE target = ?", [key.id])
     }
 
     private func insert(_ device: Device, at: Timestamp) throws {
-        try db.execute(
-            sql: """
-                INSERT INTO device (\(Self.columns), createdAt) VALUES (
-                    :kind, :id, :user, :handle, :wantedUser, :wantedHandle, :isRegistered, :changedAt, :lateCalls,
-                    :lateUntil, :createdAt
-                )
-                """,
-            arguments: [
+        try execute(
+            """
+            INSERT INTO device (\(Self.columns), createdAt) VALUES (
+                :kind, :id, :user, :handle, :wantedUser, :wantedHandle, :isRegistered, :changedAt, :lateCalls,
+                :lateUntil, :createdAt
+            )
+            """,
+            [
                 "kind": device.key.kind.rawValue, "id": device.key.id, "user": device.holder.user,
                 "handle": device.holder.handle?.bytes, "wantedUser": device.wanted?.user,
                 "wantedHandle": device.wanted?.handle?.bytes, "isRegistered": device.isRegistered,
@@ -228,13 +233,17 @@ struct DeviceTable {
             arguments["handle"] = .some(holder?.handle?.bytes)
         }
         arguments.merge(more) { $1 }
-        try db.execute(
-            sql: """
-                UPDATE device SET \(assignments), lateCalls = :lateCalls, lateUntil = :lateUntil
-                WHERE kind = :kind AND id = :id
-                """,
-            arguments: StatementArguments(arguments)
+        try execute(
+            """
+            UPDATE device SET \(assignments), lateCalls = :lateCalls, lateUntil = :lateUntil
+            WHERE kind = :kind AND id = :id
+            """,
+            StatementArguments(arguments)
         )
+    }
+
+    func execute(_ sql: String, _ arguments: StatementArguments) throws {
+        try db.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
     private static func device(_ row: Row?) -> Device? {

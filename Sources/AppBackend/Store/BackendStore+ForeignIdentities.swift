@@ -7,12 +7,13 @@ import SQLiteFiles
 extension BackendStore {
     /// The account of a user of another party.
     func account(of identity: ForeignIdentity) async throws -> Account? {
-        try await read { db in try Self.account(of: identity, in: db) }
+        try await readShortly { db in try Self.account(of: identity, in: db) }
     }
 
     /// Makes an account for a user of another party, under the first name that is free, or finds the one that there is.
     ///
     /// - Throws: ``AccountError/retained(_:until:)`` for a user who was removed not long ago,
+    ///   ``AccountError/devicesLeft(_:)`` for a removed user whose devices the hub still has,
     ///   ``AccountError/tooManyForeign``; ``AccountError/taken(_:)`` if no name is free.
     func insertAccount(
         of user: ForeignUser,
@@ -64,16 +65,20 @@ extension BackendStore {
     }
 
     private static func checkRemoval(of identity: ForeignIdentity, at now: Timestamp, in db: Database) throws {
-        let row = try Row.fetchOne(
+        let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT name, removedAt FROM removedAccount WHERE issuer = ? AND subject = ?
-                ORDER BY removedAt DESC LIMIT 1
+                SELECT name, removedAt, \(hasDevices) AS hasDevices FROM removedAccount
+                WHERE issuer = ? AND subject = ? ORDER BY removedAt DESC
                 """,
             arguments: [identity.issuer, identity.subject]
         )
-        guard let row, let name = UserName(row["name"]) else { return }
-        let end = (row["removedAt"] as Timestamp) + Accounts.nameRetention
-        if now < end { throw AccountError.retained(name, until: end) }
+        for row in rows {
+            guard let name = UserName(row["name"]) else { continue }
+            let end = (row["removedAt"] as Timestamp) + Accounts.nameRetention
+            if now < end { throw AccountError.retained(name, until: end) }
+            // Under another name the user would be two: these devices get what is sent to the former one.
+            if row["hasDevices"] { throw AccountError.devicesLeft(name) }
+        }
     }
 }

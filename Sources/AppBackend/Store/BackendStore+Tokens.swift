@@ -9,7 +9,7 @@ extension BackendStore {
     /// Each call asks the file, so that a token is void the moment that another process has revoked it.
     func account(token: AccessToken, at now: Timestamp) async throws -> (account: Account, use: TokenUse)? {
         let hash = Data(token.hash)
-        return try await read { db in
+        return try await readShortly { db in
             let row = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """

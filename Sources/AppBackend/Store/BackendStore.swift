@@ -9,6 +9,8 @@ package final class BackendStore: Sendable {
 
     /// Readers do not wait for a writer whose commit waits for the disk.
     private let database: DatabasePool
+    private let shortReads: SharedTransactions
+    private let writes: SharedTransactions
 
     /// Opens or makes the file, migrates it, and makes sure that a commit survives a power cut.
     ///
@@ -30,10 +32,13 @@ package final class BackendStore: Sendable {
                 throw BackendStoreError(reason: "'\(path)' was written by a newer newswire")
             }
             try Self.migrator.migrate(database)
+            let database = database
+            shortReads = SharedTransactions { body in try await database.read(body) }
+            writes = SharedTransactions { body in try await database.write(body) }
         } catch let error as BackendStoreError {
             throw error
         } catch let error as DatabaseError {
-            throw BackendStoreError(reason: "'\(path)': \(error.reason)")
+            throw BackendStoreError(error, path: path)
         } catch {
             throw BackendStoreError(reason: "'\(path)': \(error)")
         }
@@ -59,6 +64,11 @@ package final class BackendStore: Sendable {
         return migrator
     }
 
+    /// Reads a few rows, in a transaction that requests share.
+    func readShortly<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await shortReads.run(body)
+    }
+
     /// Reads, in a transaction of its own.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await database.read(body)
@@ -69,15 +79,27 @@ package final class BackendStore: Sendable {
         _ = try await read { try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM account)") }
     }
 
-    /// Changes, all or nothing.
+    /// Changes, all or nothing, and returns when the change is durable.
+    ///
+    /// Requests share a transaction, and one wait for the disk. `body` may run more than once: ``SharedTransactions``.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await database.write(body)
+        try await writes.run(body)
     }
 }
 
 /// Why the app backend's database cannot be used.
 package struct BackendStoreError: Error, Sendable, CustomStringConvertible {
     package let description: String
+    /// True if waiting can help: a full disk, a file held by another process.
+    package let isTemporary: Bool
 
-    init(reason: String) { description = reason }
+    init(reason: String) {
+        description = reason
+        isTemporary = false
+    }
+
+    init(_ error: DatabaseError, path: String) {
+        description = "'\(path)': \(error.reason)"
+        isTemporary = error.isTemporary
+    }
 }

@@ -5,7 +5,7 @@ import SQLiteFiles
 /// The registration that a stored id means, for one user and handle.
 enum DeviceFinding: Sendable, Equatable {
     case device(Device)
-    /// The user has presented the id before and was refused: from now on it stands for a registration of theirs.
+    /// The user has presented the id before and was refused: from now on it means one of their registrations.
     case alias
     /// Unknown, gone, or of another device.
     case nothing
@@ -28,18 +28,18 @@ extension DeviceTable {
         if let device = same.first(where: { $0.isHeld(by: user) }) ?? same.first { return .device(device) }
         if let device = try own(given, user: user, among: found) { return .device(device) }
         let sql = "SELECT EXISTS (SELECT 1 FROM deviceAlias WHERE user = ? AND given = ?)"
-        return try Bool.fetchOne(db, sql: sql, arguments: [user, given.text]) == true ? .alias : .nothing
+        let isAlias = try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [user, given.text]) == true
+        return isAlias ? .alias : .nothing
     }
 
-    /// The registration of a user that an id stands for.
+    /// The registration that a user means by an id.
     func own(_ given: GivenID, user: String) throws -> Device? {
         try own(given, user: user, among: linked(given, user: user))
     }
 
     private func own(_ given: GivenID, user: String, among devices: [Device]) throws -> Device? {
         let target = try String.fetchOne(
-            db,
-            sql: "SELECT target FROM deviceAlias WHERE user = ? AND given = ?",
+            db.cachedStatement(sql: "SELECT target FROM deviceAlias WHERE user = ? AND given = ?"),
             arguments: [user, given.text]
         )
         let held = devices.filter { $0.isHeld(by: user) }
@@ -48,16 +48,25 @@ extension DeviceTable {
 
     /// The registration of this id, and those that users mean by it, this user first.
     private func linked(_ given: GivenID, user: String) throws -> [Device] {
+        let sql = """
+            SELECT target FROM deviceAlias WHERE given = ? AND target IS NOT NULL ORDER BY user = ? DESC LIMIT ?
+            """
         let targets = try String.fetchAll(
-            db,
-            sql: """
-                SELECT target FROM deviceAlias WHERE given = ? AND target IS NOT NULL ORDER BY user = ? DESC LIMIT ?
-                """,
+            db.cachedStatement(sql: sql),
             arguments: [given.text, user, Self.maximumUsers]
         )
         return try ([given.text] + targets.filter { $0 != given.text }).compactMap { id in
             try device(DeviceKey(kind: .registration, id: id))
         }
+    }
+
+    /// True if a user can have one more device, and one more alias unless the id has one, without losing another.
+    func hasRoom(for given: GivenID?, user: String, maximumDevices: Int) throws -> Bool {
+        guard try count(of: user) < maximumDevices else { return false }
+        guard let given else { return true }
+        let sql = "SELECT count(*) FROM deviceAlias WHERE user = ? AND given <> ?"
+        let others = try Int.fetchOne(db.cachedStatement(sql: sql), arguments: [user, given.text]) ?? 0
+        return others < Self.maximumAliases
     }
 
     /// The registration whose alias has to go before a user can have one more; `nil` if there is room.
@@ -85,32 +94,29 @@ extension DeviceTable {
 
     /// Notes that a user was refused an id; it is taken the next time.
     func noteRefusal(_ given: GivenID, user: String, at: Timestamp) throws {
-        try db.execute(
-            sql: "INSERT INTO deviceAlias (user, given, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            arguments: [user, given.text, at]
+        try execute(
+            "INSERT INTO deviceAlias (user, given, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            [user, given.text, at]
         )
     }
 
-    /// Makes an id of a user's stand for a registration, and nobody else's.
+    /// Notes that a user means a registration by an id, and that no other user does.
     func setAlias(_ given: GivenID, user: String, to key: DeviceKey, at: Timestamp) throws {
-        try db.execute(
-            sql: "DELETE FROM deviceAlias WHERE target = ? AND user <> ?",
-            arguments: [key.id, user]
-        )
+        try execute("DELETE FROM deviceAlias WHERE target = ? AND user <> ?", [key.id, user])
         guard key != given.key else { return }
-        try db.execute(
-            sql: """
-                INSERT INTO deviceAlias (user, given, target, at) VALUES (:user, :given, :target, :at)
-                ON CONFLICT DO UPDATE SET target = excluded.target, at = excluded.at
-                """,
-            arguments: ["user": user, "given": given.text, "target": key.id, "at": at]
+        try execute(
+            """
+            INSERT INTO deviceAlias (user, given, target, at) VALUES (:user, :given, :target, :at)
+            ON CONFLICT DO UPDATE SET target = excluded.target, at = excluded.at
+            """,
+            ["user": user, "given": given.text, "target": key.id, "at": at]
         )
     }
 
-    /// True if the id is the registration's own, or stands for it for this user.
+    /// True if the id is the registration's own, or the user means it by the id.
     func hasAlias(_ given: GivenID, user: String, to key: DeviceKey) throws -> Bool {
         if key == given.key { return true }
         let sql = "SELECT EXISTS (SELECT 1 FROM deviceAlias WHERE user = ? AND given = ? AND target = ?)"
-        return try Bool.fetchOne(db, sql: sql, arguments: [user, given.text, key.id]) == true
+        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [user, given.text, key.id]) == true
     }
 }

@@ -61,6 +61,10 @@ function remove(predicate) {
 function show(body, position) {
   const sequence = position.split("-").pop();
   if ([...list.children].some((item) => item.dataset.sequence === sequence)) return;
+  const isSecure = /^\d{1,19}$/.test(body.secureId ?? "");
+  const isSilent = !isSecure && !body.title && !body.message;
+  // A message in other languages than this page's has no text here, and changes nothing here, as on agents.
+  if (isSilent && (news.dataset.language || body.status !== "withdrawn")) return;
   const item = blank.content.firstElementChild.cloneNode(true);
   item.dataset.sequence = sequence;
   item.dataset.story = body.story ?? "";
@@ -73,7 +77,7 @@ function show(body, position) {
   time.dateTime = new Date().toISOString();
   showTime(time);
   const heading = item.querySelector("h3");
-  const secure = /^\d{1,19}$/.test(body.secureId ?? "") ? body.secureId : "";
+  const secure = isSecure ? body.secureId : "";
   const generic = news.dataset.user ? "A secure message" : "A secure message. Sign in to read it.";
   const text = secure ? generic : body.title || body.message || "";
   const link = secure ? news.dataset.secure + secure : address(body.localizedLink || body.link || "");
@@ -83,6 +87,7 @@ function show(body, position) {
   fill(label, text);
   heading.replaceChildren(label);
   fill(item.querySelector(".text"), body.title && !secure ? body.message : "", maximumText);
+  if (news.dataset.lang && !secure) heading.lang = item.querySelector(".text").lang = news.dataset.lang;
   if (secure) item.dataset.secure = secure;
   if (secure && news.dataset.user) showSecure(item);
   const replaced = new Set([body.story, ...(body.replaces ?? "").split(" ")].filter(Boolean));

@@ -41,7 +41,7 @@ function notification(body) {
   const secure = /^\d{1,19}$/.test(text(body.secureId)) ? body.secureId : "";
   const message = text(shown.body) || text(shown.message) || (secure ? "A secure message. Open it to read it." : "");
   const title = text(shown.title);
-  const url = secure ? `${home.href}secure/${secure}` : address(text(shown.navigate) || text(shown.link));
+  const url = secure ? `${home.href}secure/${secure}` : address(text(body.localizedLink) || text(shown.navigate) || text(shown.link));
   const prefix = Object.hasOwn(statusText, text(body.status)) ? statusText[body.status] : "";
   return [
     prefix + (title || (message ? hubName() : "News")),

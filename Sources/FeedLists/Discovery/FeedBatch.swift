@@ -1,11 +1,11 @@
 internal import Feeds
 internal import Foundation
 
-/// Many documents to be read in one go: the lists of `newswire feeds check --batch`.
+/// The lists of documents that `newswire feeds check --batch` reads.
 package enum FeedBatch {
     /// One line of the list.
     package struct Item {
-        /// The path as it stands in the list.
+        /// The path as written in the list.
         package let name: String
         let path: String
         let url: String

@@ -45,11 +45,12 @@ package enum FeedCheck {
         let malformed: Bool
         let malformedWhy: String?
         let complete: Bool
+        let truncated: Bool
         let entries: [Item]
         let cap: Alert?
 
         enum CodingKeys: String, CodingKey {
-            case file, format, title, link, language, hubs, ttl, malformed, complete, entries, cap
+            case file, format, title, link, language, hubs, ttl, malformed, complete, truncated, entries, cap
             case selfURL = "self"
             case malformedWhy = "malformed_why"
         }
@@ -86,6 +87,7 @@ extension FeedCheck.Document {
             malformed: feed.malformed != nil,
             malformedWhy: feed.malformed,
             complete: feed.isComplete,
+            truncated: feed.isTruncated,
             entries: feed.entries.map { FeedCheck.Item($0, repeatsAlert: !isAlert) },
             cap: isAlert ? feed.entries.first?.alert : nil
         )

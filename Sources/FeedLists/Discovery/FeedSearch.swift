@@ -3,7 +3,7 @@ package import OutboundHTTP
 
 /// Finds the feeds that an address leads to: itself, or those that its page names.
 package struct FeedSearch: Sendable {
-    /// A document that was looked at.
+    /// A document that was examined.
     package struct Candidate: Sendable, Equatable, Encodable {
         package enum Source: String, Sendable, Encodable {
             /// The address itself is a feed.
@@ -25,7 +25,7 @@ package struct FeedSearch: Sendable {
             case address = "url"
         }
 
-        /// True if it is about what readers say, and not what the site does.
+        /// True for a feed of readers' comments.
         package var isOfComments: Bool {
             let title = title?.lowercased() ?? ""
             return address.lowercased().contains("/comments/") || title.hasPrefix("comments on")
@@ -33,7 +33,7 @@ package struct FeedSearch: Sendable {
         }
     }
 
-    /// Feeds of one page that are looked at: their server is asked for each, one after another.
+    /// Feeds of one page that are examined, one request after another.
     private static let maximumCandidates = 10
     /// The paths where sites that do not name their feed most often have one.
     private static let guesses = ["/feed", "/rss", "/atom.xml", "/index.xml", "/feed.json"]
@@ -43,16 +43,16 @@ package struct FeedSearch: Sendable {
 
     /// - Parameters:
     ///   - http: Asks for the documents.
-    ///   - addresses: Tests alone pass anything but the default: what a page names is a stranger's choice.
+    ///   - addresses: Only tests pass anything but the default: a page that a third party wrote names the addresses.
     package init(http: OutboundClient, addresses: AddressPolicy = .publicOnly) {
         self.http = http
         self.addresses = addresses
     }
 
     /// - Parameters:
-    ///   - address: Of a feed or a page.
+    ///   - address: The address of a feed or a page.
     ///   - guesses: True if the usual addresses are tried where a page names no feed that can be read.
-    /// - Returns: What was looked at: feeds first, those of comments behind the others, then what is none.
+    /// - Returns: The documents examined: feeds, then feeds of comments, then documents that are not feeds.
     /// - Throws: ``FeedSearchError`` when the address itself cannot be read, `CancellationError`.
     package func candidates(of address: String, guesses: Bool) async throws -> [Candidate] {
         let body: OutboundResponse

@@ -2,7 +2,7 @@ package import Feeds
 internal import HubProtocol
 internal import OutboundHTTP
 
-/// Puts the feeds of an OPML document into lists: first as a plan, which changes nothing, then at once.
+/// Adds the feeds of an OPML document to lists: first as a plan, which changes nothing, then all at once.
 package struct FeedImport: Sendable {
     /// A list that gets feeds.
     private struct Target {
@@ -18,7 +18,7 @@ package struct FeedImport: Sendable {
     private let folder: FeedListFolder
     /// The category of feeds that are in no folder.
     private let fallback: Tag?
-    /// True if the document is of one's own making.
+    /// True if the document is the user's own export.
     private let isTrusted: Bool
     private var targets: [Target] = []
     private var positions: [Tag: Int] = [:]
@@ -32,10 +32,10 @@ package struct FeedImport: Sendable {
 
     /// Plans an import: `category` is the list of feeds that are in no folder.
     ///
-    /// Of what is not trusted, keys that only the lists' owner may set are left out, see ``OutlineKeys/ofOwners``.
+    /// Keys that only the lists' owner may set (``OutlineKeys/ofOwners``) are left out of a document that is not trusted.
     ///
-    /// - Throws: ``FeedChoiceError`` for a category that is none, ``FeedListShapeError`` and ``FeedListsError`` when the
-    ///   lists cannot take the feeds.
+    /// - Throws: ``FeedChoiceError`` for a category that is not valid, ``FeedListShapeError`` and ``FeedListsError`` when
+    ///   the lists cannot take the feeds.
     package init(
         _ document: OPMLDocument,
         into folder: FeedListFolder,
@@ -72,9 +72,22 @@ package struct FeedImport: Sendable {
             for child in outline.children { take(child, path: path, category: category) }
             return
         }
+        if let type = outline.unsupportedType {
+            refuse(
+                outline,
+                "has the unsupported type '\(type.prefix(Self.shownCharacters))': its address is not a feed"
+            )
+            for child in outline.children { take(child, path: path, category: category) }
+            return
+        }
         let name = outline[.text] ?? outline[.title] ?? ""
         guard !outline.children.isEmpty || OutlineKeys.category(of: outline) != nil else {
-            return refuse(outline, "is no feed: it has no 'xmlUrl'")
+            return refuse(outline, "is not a feed: it has no 'xmlUrl'")
+        }
+        guard !outline.isNamelessFolder else {
+            // Its feeds belong to the folder around it, else to `--category`.
+            for child in outline.children { take(child, path: path, category: category) }
+            return
         }
         let wanted = OutlineKeys.category(of: outline) ?? outline.title ?? name
         let isList = outline.holdsFeeds || OutlineKeys.category(of: outline) != nil
@@ -158,7 +171,7 @@ package struct FeedImport: Sendable {
         do throws(FeedAddressError) {
             let parsed = try FeedAddress(parsing: OutlineKeys.text(all, "url") ?? "", allowsFile: true)
             guard !parsed.isFile, AddressPolicy.publicOnly.allowsByName(parsed.bareHost) else {
-                return refuse(outline, "is \(parsed.isFile ? "a file" : "of a private network"): \(Self.byHand)")
+                return refuse(outline, "is \(parsed.isFile ? "a file" : "in a private network"): \(Self.byHand)")
             }
             if let place = places[parsed.comparable] {
                 report.skipped.append(FeedImportReport.Skipped(url: parsed.display, place: place))
@@ -185,7 +198,7 @@ package struct FeedImport: Sendable {
 
     /// Characters of an address or name, in reports.
     private static let shownCharacters = 200
-    private static let byHand = "put it into a list by hand, with 'local: true'"
+    private static let byHand = "add it to a list by hand, with 'local: true'"
 
     /// The innermost name of the first path of `/News/World,Politics`.
     private static func category(named attribute: String?) -> Tag? {
@@ -264,6 +277,13 @@ package struct FeedImport: Sendable {
 }
 
 extension OPMLOutline {
-    /// True if a feed stands directly in this folder.
-    fileprivate var holdsFeeds: Bool { children.contains { $0.feedAddress != nil } }
+    /// True if a feed is directly in this folder, or in one without a name.
+    fileprivate var holdsFeeds: Bool {
+        children.contains { $0.feedAddress != nil || $0.isNamelessFolder && $0.holdsFeeds }
+    }
+
+    fileprivate var isNamelessFolder: Bool {
+        feedAddress == nil && !children.isEmpty && OutlineKeys.category(of: self) == nil && title == nil
+            && (self[.text] ?? self[.title] ?? "").allSatisfy(\.isWhitespace)
+    }
 }

@@ -35,7 +35,7 @@ package struct FeedImportReport: Sendable, Equatable, Encodable {
     private enum CodingKeys: CodingKey { case added, skipped, refused, notes, files, dryRun }
 }
 
-/// What may help with what was not taken; the command line puts it into words.
+/// Advice for feeds that were not taken; the command line puts it into words.
 package enum FeedImportHint: Sendable, CaseIterable {
     /// Feeds that are in no folder need a category.
     case category

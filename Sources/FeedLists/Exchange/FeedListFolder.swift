@@ -32,7 +32,7 @@ package struct FeedListFolder: Sendable {
         self.texts = texts
     }
 
-    /// With some texts in place of, or beside, those that are there.
+    /// The folder with some texts replaced or added.
     ///
     /// - Throws: ``FeedListsError`` when that is more than lists may hold, or cannot be read.
     func with(_ changed: [FeedListText]) throws(FeedListsError) -> FeedListFolder {
@@ -53,7 +53,7 @@ package struct FeedListFolder: Sendable {
         return try FeedListFolder(directory: directory, texts: all.map { ($0.file, $0.text) })
     }
 
-    /// Writes texts to their files, or none of them; a list that somebody edited meanwhile is an error.
+    /// Writes all texts to their files, or none; a list that was edited meanwhile is an error.
     ///
     /// - Throws: ``FeedListsError``, `HostError`, or an error of the system.
     func write(_ changed: [FeedListText]) throws {
@@ -64,7 +64,7 @@ package struct FeedListFolder: Sendable {
             let old = texts.first { $0.file == text.file }
             let now = HostFile.exists(text.file) ? try? FeedLists.contents(text.file).get() : nil
             guard now == old?.text, old != nil || !HostFile.exists(text.file) else {
-                throw FeedListsError(text.file, "was changed by somebody else meanwhile; run this again")
+                throw FeedListsError(text.file, "was changed in the meantime; run this again")
             }
             // A link stays one: what it leads to is replaced.
             let path = old == nil ? text.file : URL(filePath: text.file).resolvingSymlinksInPath().path

@@ -20,7 +20,7 @@ struct FeedListText {
         self.text = text
     }
 
-    /// All keys, in order; `nil` for a text that is no list.
+    /// All keys, in order; `nil` for a text that is not a list.
     var members: [ListMember]? {
         guard let root = try? YAMLText.root(of: text), case .mapping(let members)? = ListValue(root) else {
             return nil

@@ -2,12 +2,12 @@ internal import Feeds
 
 /// The keys of a feed list as attributes of an outline, and the other way round.
 ///
-/// OPML's own attributes stand for `url` and `title`; others that a list has no key for are kept under `opml`. The
+/// OPML's own attributes give `url` and `title`; others that a list has no key for are kept under `opml`. The
 /// keys that OPML has no attribute for have attributes of our namespace, which count before the others.
 enum OutlineKeys {
     static let namespace = "urn:x-newswire:feed-list"
     static let prefix = "newswire"
-    /// Never taken from a document: it would let a stranger have our own network asked.
+    /// Never taken from a document: a third party could make us send requests to our own network.
     static let local = "local"
     /// Taken from documents of one's own only: they say how often others' servers are asked, and what is taken back.
     static let ofOwners: Set = ["every", "by-agreement", "updates", "corrections", "retractions"]

@@ -56,13 +56,13 @@ package struct FeedListKey: Sendable {
             FeedListKey(
                 "by-agreement",
                 "true or false",
-                "Keeps to `every`, whatever the feed and its server ask for; only `Retry-After` still counts. For feeds of "
-                    + "your own, and where the publisher agreed to it."
+                "Uses `every`, whatever the feed and its server ask for; only `Retry-After` still counts. For feeds of "
+                    + "your own, and where the publisher agreed."
             ),
             FeedListKey(
                 "local",
                 "true or false",
-                "The address may be a file, or lie on this machine or its network. Never extends to where it redirects."
+                "The address may be a file, or on this machine or its network. Redirects may not lead there."
             ),
         ] + rules + exchange
 
@@ -70,8 +70,8 @@ package struct FeedListKey: Sendable {
         FeedListKey(
             "opml",
             "names with texts",
-            "What an OPML file said that has no key here, such as `htmlUrl` and `description`; `newswire feeds export` gives it "
-                + "back."
+            "Attributes of an OPML file that have no key here, such as `htmlUrl` and `description`; `newswire feeds export` "
+                + "writes them again."
         )
     ]
 
@@ -81,32 +81,30 @@ package struct FeedListKey: Sendable {
         FeedListKey(
             "updates",
             "announce or ignore",
-            "Whether an entry whose title, text or files changed is announced once more: the newest of a document, at most "
-                + "one an hour for each feed; other edits are not told. Default: `ignore`."
+            "`announce`: an entry whose title, text or files changed is announced again, the newest of a document and at most "
+                + "one an hour for each feed. Default: `ignore`."
         ),
         FeedListKey(
             "future",
             "announce or hold",
-            "What becomes of an entry dated more than a day ahead: announced now without its date, or held until then. "
-                + "Default: `announce`."
+            "An entry dated more than a day ahead is announced now without its date, or held until then. Default: `announce`."
         ),
         FeedListKey(
             "corrections",
             "term or list of terms",
             "Entries whose title begins or ends with one of these terms, or that have it as a category, correct a story "
-                + "that was announced: the message takes "
-                + "the place of the earlier one."
+                + "that was announced: the message replaces the earlier one."
         ),
         FeedListKey(
             "retractions",
             "term or list of terms",
-            "Entries whose title begins or ends with one of these terms, or that have it as a category, take a story "
-                + "back that was announced."
+            "Entries whose title begins or ends with one of these terms, or that have it as a category, withdraw a "
+                + "story that was announced."
         ),
         FeedListKey(
             "notBefore",
             "hour",
-            "Messages for entries found from midnight on wait until then, by the publisher's local time; `00:00`: none does."
+            "Messages for entries found after midnight wait until this hour of the publisher's local time; `00:00`: no wait."
         ),
     ]
 

@@ -62,7 +62,7 @@ struct FeedListReader {
             }
             return tag
         } catch {
-            problem(node, "category '\(text)' is no tag: \(error.detail)")
+            problem(node, "'\(text)' is not a valid category: \(error.detail)")
             return nil
         }
     }
@@ -138,7 +138,7 @@ struct FeedListReader {
             source.language = readLanguage(members["language"])
             return source
         } catch {
-            // It is not known where in a broken address a password stands; its line says which one it is.
+            // A broken address may have a password anywhere, so the message gives its line instead.
             problem(urlNode, (FeedAddress.apparentHost(of: url).map { "feed of '\($0)'" } ?? "'url'") + " \(error)")
             return nil
         }
@@ -157,7 +157,7 @@ struct FeedListReader {
         return interval
     }
 
-    /// A feed's filters stand beside the list's, its other rules in their place.
+    /// A feed's filters add to the list's; its other rules replace them.
     private mutating func readRules(_ members: [String: Node], _ outer: FeedRules) -> FeedRules {
         var rules = outer
         let filter = KeywordFilter(
@@ -175,13 +175,13 @@ struct FeedListReader {
         return rules
     }
 
-    /// What it holds is of no use to the publisher, but must be fit to be handed on.
+    /// Checks keys that the publisher does not use, so that they can be exported again.
     private mutating func checkOPML(_ node: Node?) {
         guard let node else { return }
         guard let mapping = node.mapping else { return problem(node, "'opml' must be names with texts") }
         for (key, value) in mapping {
             let name = key.scalar?.string ?? ""
-            if OPMLName(parsing: name) == nil { problem(key, "'opml': '\(name)' is no name of an attribute") }
+            if OPMLName(parsing: name) == nil { problem(key, "'opml': '\(name)' is not a valid attribute name") }
             if value.scalar == nil { problem(value, "'opml': '\(name)' must be a text") }
         }
     }

@@ -14,7 +14,7 @@ enum ListValue: Sendable, Equatable {
     /// Values inside one another or beside each other, which an alias of YAML multiplies.
     private static let maximumValues = 200_000
 
-    /// `nil` for keys that are no texts, and for what is nested too deeply or is too much.
+    /// `nil` for keys that are not texts, and for values that are nested too deeply or are too many.
     init?(_ node: Node) {
         var left = Self.maximumValues
         self.init(node, depth: 0, left: &left)

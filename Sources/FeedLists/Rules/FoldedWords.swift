@@ -30,7 +30,7 @@ package enum FoldedWords {
         return words
     }
 
-    /// True if a word may stand inside another without a space: then words cannot be told apart.
+    /// True if words of this script follow one another without spaces, so that they cannot be separated.
     package static func runsOn(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         // Thai to Tibetan, Myanmar, Hangul letters, Khmer, kana, ideographs, Hangul syllables, ideographs of the planes.

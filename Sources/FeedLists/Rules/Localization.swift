@@ -19,7 +19,7 @@ package struct Localization: Sendable {
     package var main: LanguageName?
     /// Those beside ``main``, in the order of the feeds.
     package var others: [LanguageName] = []
-    /// Texts that take the place of the list's.
+    /// Texts that replace the list's.
     package var templates: [LanguageName: InlineTemplate] = [:]
     package var match = TranslationMatch.link
 }

@@ -5,7 +5,7 @@ internal import HubProtocol
 
 /// Makes the messages that announce entries.
 struct MessageComposer: Sendable {
-    /// Characters of a title (design.md §7).
+    /// Characters of a title.
     static let maximumTitle = 300
     /// Characters of a summary, and of the text that the list's template makes.
     static let maximumSummary = 1_000

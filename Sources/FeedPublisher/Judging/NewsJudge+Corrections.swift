@@ -35,7 +35,7 @@ extension NewsJudge {
         ([entryKey(of: position)] + stories(of: position)).lazy.compactMap { state.stories[$0] }.first
     }
 
-    /// Of several marked entries of one story the last counts; an unmarked one of this document gives way to them.
+    /// Keeps the last of several marked entries of one story; an unmarked entry of the same document yields to them.
     func settleMarked(_ effects: inout Effects, _ silences: [Int: SilenceReason], _ state: SeenState) {
         guard !rules.marks.isEmpty else { return }
         let candidates = identities.indices.filter { alert(at: $0) == nil && isOpen($0, silences, state) }

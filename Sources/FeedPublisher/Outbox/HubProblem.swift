@@ -1,12 +1,12 @@
 internal import HubClient
 
-/// What is wrong with the hub, as lines for people.
+/// A problem with the hub, as lines for people.
 struct HubProblem: Sendable, Equatable {
     /// Stable word; the same kind again in the next pass is not news.
     let kind: String
     let line: String
     let hint: HubHint?
-    /// Whether waiting cannot help.
+    /// True if waiting cannot help.
     let isConfiguration: Bool
 
     /// Puts an error into words, with the hub's address and the number of messages that wait meanwhile.

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 /// The messages of one category that are sent singly in this pass, and those that are folded into a digest.
 ///
-/// The cap counts here, when sending, so that neither a busy feed nor the return of a hub floods (design.md §7).
+/// The cap counts here, when sending, so that neither a busy feed nor the return of a hub floods.
 struct OutboxPlan: Sendable, Equatable {
     /// Messages beyond the cap of those that are urgent; bounded, as nothing proves that a feed's word for it is true.
     static let urgentAllowance = 5

@@ -31,7 +31,7 @@ struct FeedFetcher: Sendable {
         }
     }
 
-    /// A feed's own configured address may be private; where it points from there must be public (design.md §7).
+    /// A feed's own configured address may be private; redirects from there must lead to public addresses (feeds.md §9).
     private func request(_ source: FeedSource, _ record: FeedRecord, _ validators: Validators) -> OutboundRequest {
         let asked = record.asked(source)
         let isOwn = source.isLocal && asked.sharesSite(with: source.address)

@@ -85,6 +85,7 @@ struct FeedPoll: Sendable {
             outcome.record.baseline = before.baseline ?? environment.now()
         }
         settle(&outcome, document.answer)
+        report(truncated: feed, before, &outcome)
         let offer = PushOffer(fields: document.answer.links, url: document.url, feed: feed)
         if feed.isComplete {
             outcome.discovery = offer.map(PushDiscovery.offer) ?? .none
@@ -103,10 +104,10 @@ struct FeedPoll: Sendable {
     }
 
     private func settle(_ outcome: inout Outcome, _ answer: FetchResult.Answer) {
-        if outcome.record.trouble != nil {
+        if outcome.record.trouble?.isFailure == true {
             outcome.lines.append(PublishLine(.notice, "feed '\(source.address.publicText)' can be read again"))
+            outcome.record.trouble = nil
         }
-        outcome.record.trouble = nil
         outcome.record.failures = 0
         outcome.record.failingSince = nil
         outcome.record.retired = nil
@@ -155,6 +156,17 @@ struct FeedPoll: Sendable {
             outcome.hostWait = HostWait(host: host, due: DueTime(after: quiet, from: now))
         }
         return outcome
+    }
+
+    private func report(truncated feed: Feed, _ before: FeedRecord, _ outcome: inout Outcome) {
+        guard feed.isTruncated else {
+            if outcome.record.trouble?.kind == FeedTrouble.truncated { outcome.record.trouble = nil }
+            return
+        }
+        let line = "feed '\(source.address.publicText)' has \(FeedFinding.truncated)"
+        let isKnown = before.trouble?.kind == FeedTrouble.truncated
+        outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
+        outcome.record.trouble = FeedTrouble(kind: FeedTrouble.truncated, line: line)
     }
 
     private func report(incomplete feed: Feed, _ before: FeedRecord, _ outcome: inout Outcome) {

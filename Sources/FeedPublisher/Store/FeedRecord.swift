@@ -102,6 +102,12 @@ struct FeedTrouble: Sendable, Equatable {
     /// The ``kind`` of a document that is skipped because the program ended while it read it.
     static let endedProgram = "ended the program"
 
+    /// The ``kind`` of a document of which only the first entries are read.
+    static let truncated = "truncated"
+
+    /// False if the feed is read as it should be, and its operator should know something nevertheless.
+    var isFailure: Bool { kind != Self.truncated }
+
     var hint: PublishHint? { kind.hasPrefix(Self.endedProgram) ? .skippedDocument : nil }
 }
 

@@ -4,6 +4,6 @@ enum PublisherNote: String, Sendable {
     case announcedCategories
     /// The hub's failure, reported when it began.
     case hubTrouble
-    /// What the hub was last told of the publisher's health, and when.
+    /// The last report of the publisher's health to the hub, with its time.
     case health
 }

@@ -179,6 +179,16 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("10 judged entries") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE judged (
+                        feed INTEGER PRIMARY KEY REFERENCES feed(id) ON DELETE CASCADE,
+                        entries TEXT NOT NULL CHECK (json_type(entries) = 'array')
+                    ) STRICT;
+                    """
+            )
+        }
         return migrator
     }
 

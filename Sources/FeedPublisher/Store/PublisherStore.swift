@@ -8,7 +8,7 @@ internal import SQLiteFiles
 
 /// The publisher's memory: one SQLite file, and the only place with SQL in this module.
 ///
-/// All that one fetch changes commits in one transaction (design.md §7): after a kill at any point either the document
+/// All that one fetch changes commits in one transaction: after a kill at any point either the document
 /// was never read, or its validators, marks and messages are all there.
 ///
 /// Blocking, on purpose: GRDB's asynchronous writes roll back when their task is cancelled.

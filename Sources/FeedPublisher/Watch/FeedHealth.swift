@@ -1,6 +1,6 @@
 package import FeedLists
 package import FoundationEssentials
-internal import HubProtocol
+package import HubProtocol
 
 /// The health of a listed feed, for people.
 package struct FeedHealth: Sendable {
@@ -18,6 +18,8 @@ package struct FeedHealth: Sendable {
     package let category: String
     package let address: FeedAddress
     package let title: String?
+    /// `nil` where its list names none.
+    package let language: LanguageName?
     package let format: String?
     package let state: State
     package let lastSuccess: Date?
@@ -44,6 +46,7 @@ package struct FeedHealth: Sendable {
         category = list.category.text
         address = source.address
         title = source.title ?? record?.title
+        language = source.language ?? list.localization.main
         format = record?.format
         lastSuccess = record?.lastSuccess
         failures = record?.failures ?? 0
@@ -60,7 +63,7 @@ package struct FeedHealth: Sendable {
             nextDue = nil
             return
         }
-        if record.trouble != nil {
+        if record.trouble?.isFailure == true {
             state = .failing
         } else {
             state = record.lastSuccess == nil ? .new : .well

@@ -35,7 +35,7 @@ extension PublishWatch {
             }
             guard !isKnown else { return }
             for problem in error.problems { reporter.say(.error, problem.description) }
-            reporter.say(.hint, "the feed lists of before stay in force until these are mended")
+            reporter.say(.hint, "the previous feed lists stay in force until these are corrected")
         }
     }
 }

@@ -21,7 +21,7 @@ struct WebSubClient: Sendable {
     private static let reasonLimit = 200
 
     let http: OutboundClient
-    /// Hubs are named by strangers, so their addresses must be public (design.md §7); a test has them on this machine.
+    /// Hubs are named by documents, so their addresses must be public (feeds.md §10); a test has them on this machine.
     let addresses: AddressPolicy
     let now: @Sendable () -> Date
 

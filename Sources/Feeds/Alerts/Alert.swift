@@ -16,7 +16,7 @@ package struct Alert: Sendable, Equatable, Encodable {
     package var scope: String?
     package var source: String?
     package var note: String?
-    /// What an `Update` or `Cancel` replaces, as written: triples parted by white space.
+    /// The messages that an `Update` or `Cancel` replaces, as written: triples separated by white space.
     package var references: String?
     /// The same message in several languages or for several places.
     package var info: [Info] = []
@@ -69,7 +69,7 @@ package struct Alert: Sendable, Equatable, Encodable {
         (references ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
     }
 
-    /// What a message is to those before it.
+    /// The effect of a message on earlier ones.
     package enum Kind: Sendable, CaseIterable {
         case alert
         /// Takes the place of the messages it refers to.
@@ -80,7 +80,7 @@ package struct Alert: Sendable, Equatable, Encodable {
         case acknowledgement
     }
 
-    /// Of ``messageType``; what an index leaves out, or nobody knows, is an alert: nothing is lost then.
+    /// The kind that ``messageType`` names; a missing or unknown type is an alert, so that none is lost.
     package var kind: Kind {
         switch messageType?.lowercased() {
         case "update": .update
@@ -90,7 +90,7 @@ package struct Alert: Sendable, Equatable, Encodable {
         }
     }
 
-    /// Whether somebody has to act at once, or it could hardly be worse.
+    /// True if people have to act at once, or if the severity is extreme.
     package var isUrgent: Bool {
         info.contains { $0.urgency?.lowercased() == "immediate" || $0.severity?.lowercased() == "extreme" }
     }
@@ -102,7 +102,7 @@ package struct Alert: Sendable, Equatable, Encodable {
         (status ?? "Actual").lowercased() == "actual" && (scope ?? "Public").lowercased() == "public"
     }
 
-    /// When the last of it is over; `nil` when a part has no end.
+    /// The time at which its last part expires; `nil` when a part has no end.
     package var expires: Date? {
         let ends = info.compactMap(\.expires)
         return ends.count == info.count ? ends.max() : nil

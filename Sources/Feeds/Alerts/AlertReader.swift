@@ -7,7 +7,7 @@ struct AlertReader {
     private static let maximumInfo = 50
     private static let maximumAreas = 500
 
-    /// Without any of these there is no alert in a feed's entries.
+    /// Names of which an entry with an alert has at least one.
     static let names = XMLNameTable(FeedNames.vocabulary, names: FeedNames.alert)
 
     private let context: FeedContext

@@ -3,7 +3,7 @@ package import FoundationEssentials
 /// One item of a feed.
 ///
 /// Titles, summaries and the pictures inside them are kept as published and made plain when asked for: of most
-/// documents nothing is new, and nothing is asked.
+/// documents nothing is new, and no text is asked for.
 package struct Entry: Sendable, Equatable {
     /// The publisher's identifier, trimmed and otherwise untouched (RFC 4287 §4.2.6.1).
     package var id: String?
@@ -14,24 +14,24 @@ package struct Entry: Sendable, Equatable {
     package var updated: Date?
     package var categories: [String] = []
     package var enclosures: [Enclosure] = []
-    /// Whom the entry itself names.
+    /// The author that the entry itself names.
     package var byline: Person?
     /// The picture that the entry names as such.
     package var ownImage: String?
-    /// Where it happened.
+    /// The place of the event.
     package var point: GeographicPoint?
     /// The warning that the entry is, or repeats.
     package var alert: Alert?
 
-    /// The title, and what stands for it where it is empty.
+    /// The title, then the texts that replace an empty one.
     var titleTexts: [FeedText] = []
     /// The short text, then what else the entry says, best first.
     var summaryTexts: [FeedText] = []
-    /// Where a picture is looked for that no element names.
+    /// The texts in which a picture is searched for when no element names one.
     var pictureTexts: [FeedText] = []
-    /// What addresses in ``pictureTexts`` are relative to.
+    /// The base of addresses in ``pictureTexts``.
     var pictureBase: String?
-    /// Whom the feed names for entries that name nobody (RFC 4287 §4.2.1).
+    /// The feed's author, for entries that name none (RFC 4287 §4.2.1).
     var inheritedAuthor: String?
 
     package init() {}
@@ -102,7 +102,7 @@ package struct GeographicPoint: Sendable, Equatable {
     /// East of Greenwich.
     package let longitude: Double
 
-    /// `nil` for what lies outside of the globe, and for (0, 0), which stands for "unknown".
+    /// `nil` for coordinates out of range, and for (0, 0), which publishers write for "unknown".
     init?(latitude: Double, longitude: Double) {
         guard abs(latitude) <= 90, abs(longitude) <= 180, latitude != 0 || longitude != 0 else { return nil }
         self.latitude = latitude

@@ -8,7 +8,7 @@ enum EntryImage {
         "feeds.wordpress.com", "google-analytics.com", "/pixel.", "scorecardresearch.com",
     ]
 
-    /// How many pictures of one text are looked at.
+    /// Pictures examined in one text.
     private static let candidates = 20
 
     static func isImage(_ enclosure: Enclosure) -> Bool {

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// What an entry is remembered by: 16 bytes of a SHA-256, so that a hostile identifier of a megabyte costs nothing.
+/// The key of an entry: 16 bytes of a SHA-256, so that a hostile identifier of a megabyte costs nothing.
 ///
 /// Stable across runs and versions: it is stored. A key means something only inside its own feed, but a link's key
 /// is the same in every feed.

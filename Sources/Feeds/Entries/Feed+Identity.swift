@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// What entries of one feed are told apart by, best first.
+/// The rules by which entries of one feed are distinguished, best first.
 ///
-/// A feed in which one identifier stands on every entry needs the next rule. Store the rule in use with the feed and
+/// A feed in which every entry has the same identifier needs the next rule. Store the rule in use with the feed and
 /// pass it to the next ``Feed/identity(startingAt:)``, or the keys would change when such a feed shrinks.
 package enum IdentityRule: Int, Sendable, Comparable, CaseIterable {
     case id, link, titleAndDate, titleAndText
@@ -15,12 +15,12 @@ package struct EntryIdentity: Sendable, Equatable {
     /// Position in ``Feed/entries``.
     package let index: Int
     package let key: EntryKey
-    /// Of the identifier without scheme and `www.`: finds an entry again whose publisher moved to `https` or to
+    /// The key of the identifier without scheme and `www.`: finds an entry again whose publisher moved to `https` or to
     /// another spelling of the host.
     ///
     /// `nil` when the entry has no identifier of its own.
     package let loose: EntryKey?
-    /// Of the link, normalised for comparison, the same in every feed.
+    /// The key of the link, normalised for comparison; the same in every feed.
     ///
     /// `nil` when entries of this document share it, or when it is the feed's own page: such a link says nothing
     /// about one story.
@@ -28,7 +28,7 @@ package struct EntryIdentity: Sendable, Equatable {
 }
 
 extension EntryKey {
-    /// The key of a link as ``EntryIdentity/link`` has it; `nil` when the text is no address.
+    /// The key of a link as ``EntryIdentity/link`` has it; `nil` when the text is not an address.
     package init?(link: String) {
         guard let link = URLReference(link)?.comparable else { return nil }
         self.init("link", link)
@@ -115,7 +115,7 @@ extension Feed {
         }
     }
 
-    /// An entry that lacks what the rule reads is told by the next rule.
+    /// An entry without the field that the rule reads gets its key from the next rule.
     private func key(of entry: Entry, link: String?, by rule: IdentityRule) -> EntryKey? {
         if rule <= .id, let id = entry.id { return EntryKey("id", id) }
         if rule <= .link, let link { return EntryKey("link", link) }

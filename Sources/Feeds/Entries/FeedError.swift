@@ -1,12 +1,12 @@
-/// Why a document yields no feed.
+/// The reason why a document yields no feed.
 package enum FeedError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The body has no bytes, or white space only.
     ///
-    /// Never read as "the feed is empty now".
+    /// It does not mean that the feed has no entries now.
     case empty
     /// A web page came instead of a feed: a consent wall, an error page, or the wrong address.
     case html(discovered: [String])
-    /// Well enough formed, but of a vocabulary that is no feed.
+    /// A readable document in a vocabulary that is not one of feeds.
     case notAFeed(root: String)
     /// The body exceeds ``FeedReader/maximumBytes``.
     case tooLarge(limit: Int)

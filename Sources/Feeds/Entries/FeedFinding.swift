@@ -4,8 +4,9 @@ package import FoundationEssentials
 package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
     case malformed(String)
     case incomplete
+    case truncated
     case empty
-    case nothingToTellBy(entries: Int)
+    case indistinguishable(entries: Int)
     case withoutIdentifier(entries: Int)
     case repeatedIdentifier(entries: Int)
     case sharedIdentifier
@@ -18,13 +19,15 @@ package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .malformed(let reason): "not well-formed, read nevertheless: \(reason)"
+        case .malformed(let reason): "not well-formed, but read: \(reason)"
         case .incomplete: "cut, or over a limit: what follows the last whole entry is missing"
+        case .truncated:
+            "more than \(FeedReader.maximumEntries) entries: only the first \(FeedReader.maximumEntries) are read"
         case .empty: "no entries"
-        case .nothingToTellBy(let count):
-            "\(Self.entries(count)) without identifier, link, title and text cannot be told apart and \(Self.be(count)) left out"
+        case .indistinguishable(let count):
+            "\(Self.entries(count)) without identifier, link, title and text cannot be distinguished and \(Self.be(count)) left out"
         case .withoutIdentifier(let count):
-            "\(Self.entries(count)) without identifier: known by link, else by title and date"
+            "\(Self.entries(count)) without identifier: identified by link, else by title and date"
         case .repeatedIdentifier(let count):
             "\(Self.entries(count)) with the identifier of another: one of each is read"
         case .sharedIdentifier: "the same identifier on nearly every entry: not used"
@@ -32,7 +35,7 @@ package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
         case .withoutLink(let count): "\(Self.entries(count)) without link"
         case .withoutDate(let count): "\(Self.entries(count)) without a date that can be read"
         case .inTheFuture(let count): "\(Self.entries(count)) dated in the future"
-        case .notForThePublic(let count): "\(Self.entries(count)) with a test alert, or one for a closed circle"
+        case .notForThePublic(let count): "\(Self.entries(count)) with a test alert, or one that is not public"
         case .expired(let count): "\(Self.entries(count)) with an alert that has expired"
         }
     }
@@ -42,13 +45,14 @@ package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Feed {
-    /// How far ahead of the clock a date may be without a word, in seconds: no two clocks agree.
+    /// Seconds that a date may be ahead of the clock without a finding: no two clocks agree.
     private static let clockSlack = 600.0
 
-    /// What is wrong with the feed, worst first.
+    /// The feed's faults, worst first.
     package func findings(now: Date) -> [FeedFinding] {
         var findings = malformed.map { [FeedFinding.malformed($0)] } ?? []
         if !isComplete { findings.append(.incomplete) }
+        if isTruncated { findings.append(.truncated) }
         if entries.isEmpty { findings.append(.empty) }
         let (rule, identities) = identity(startingAt: .id)
         let identifiers = entries.compactMap(\.id)
@@ -59,7 +63,7 @@ extension Feed {
         let nameless = entries.count { $0.id == nil && $0.link == nil && $0.title == nil && $0.summary == nil }
         let known = identities.isEmpty ? 0 : entries.count - identifiers.count - nameless
         let counts: [(Int, (Int) -> FeedFinding)] = [
-            (nameless, FeedFinding.nothingToTellBy), (known, FeedFinding.withoutIdentifier),
+            (nameless, FeedFinding.indistinguishable), (known, FeedFinding.withoutIdentifier),
             (entries.count { $0.title == nil }, FeedFinding.withoutTitle),
             (entries.count { $0.link == nil }, FeedFinding.withoutLink),
             (entries.count { $0.date == nil }, FeedFinding.withoutDate),

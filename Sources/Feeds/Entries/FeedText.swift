@@ -5,7 +5,7 @@ struct FeedText: Sendable, Equatable {
     enum Kind: Sendable {
         case plain
         case html
-        /// Of RSS titles: most publishers mean plain text, many mean HTML, and nothing says which.
+        /// An RSS title: most publishers mean plain text, many mean HTML, and no attribute says which.
         case undecided
         /// Plain text in which references are escaped once more than XML asks.
         case references

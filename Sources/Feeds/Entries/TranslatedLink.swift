@@ -1,4 +1,4 @@
-/// What the addresses of one story in several languages have in common.
+/// The part that the addresses of one story in several languages have in common.
 ///
 /// Publishers keep one address for all languages of a story but for a mark of the language in it: `/en/` and `/fr/`,
 /// `en.example.org` and `fr.example.org`, `?lang=en` and none. What is left without these marks is compared, so the
@@ -53,7 +53,7 @@ enum TranslatedLink {
 }
 
 extension EntryKey {
-    /// The key of a story's address in any language; `nil` when the text is no address of a page.
+    /// The key of a story's address in any language; `nil` when the text is not the address of a page.
     package init?(translatedLink link: String) {
         guard let neutral = TranslatedLink.neutral(link) else { return nil }
         self.init("translated link", neutral)

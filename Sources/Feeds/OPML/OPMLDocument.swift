@@ -29,7 +29,7 @@ package struct OPMLOutline: Sendable, Equatable {
 
     package var attributes: [Attribute]
     package var children: [OPMLOutline]
-    /// Where it stands in its document, from 1, where known.
+    /// Its line in the document, from 1, where known.
     package var line: Int?
 
     package init(_ attributes: [Attribute] = [], children: [OPMLOutline] = []) {
@@ -39,7 +39,7 @@ package struct OPMLOutline: Sendable, Equatable {
 
     package subscript(_ name: OPMLName) -> String? { attributes.first { $0.name == name }?.value }
 
-    /// What people call it: `title`, else `text`, as plain text; `nil` when that is only the feed's address.
+    /// The name for people: `title`, else `text`, as plain text; `nil` when that is only the feed's address.
     package var title: String? {
         [self[.title], self[.text]].lazy.compactMap(\.self).filter { $0 != self[.xmlURL] && $0 != self[.url] }
             .compactMap { FeedText.name($0) }.first
@@ -48,8 +48,9 @@ package struct OPMLOutline: Sendable, Equatable {
     /// The address of its feed, without what readers put around addresses: white space, `feed:`, and ampersands that
     /// were escaped twice.
     ///
-    /// `nil` for folders, notes, links to pages and inclusions.
+    /// `nil` for folders, notes, links to pages and inclusions, and for what has an ``unsupportedType``.
     package var feedAddress: String? {
+        guard unsupportedType == nil else { return nil }
         let isReference = ["link", "include"].contains(self[.type]?.lowercased())
         guard let given = FeedText.trimmed(self[.xmlURL]) ?? (isReference ? nil : FeedText.trimmed(self[.url])) else {
             return nil
@@ -61,12 +62,24 @@ package struct OPMLOutline: Sendable, Equatable {
     }
 }
 
+extension OPMLOutline {
+    /// The type of an outline whose address is not a feed, but a page or data to make entries of.
+    ///
+    /// Source: freshrss.github.io/FreshRSS/en/developers/OPML.html.
+    package var unsupportedType: String? {
+        guard let type = self[.type], let plus = type.firstIndex(of: "+") else { return nil }
+        let language = type[type.index(after: plus)...].lowercased()
+        return ["xpath", "dotpath", "dotnotation"].contains { language.hasPrefix($0) || language.hasSuffix($0) }
+            ? type : nil
+    }
+}
+
 /// The name of an attribute; those of OPML itself are in no namespace.
 package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
     /// Bytes of a name with its namespace.
     private static let maximumBytes = 300
 
-    /// Of the declarations of namespaces, which are no attributes.
+    /// The namespace of namespace declarations, which are not attributes.
     private static let reserved = "http://www.w3.org/2000/xmlns/"
 
     package let namespace: String?
@@ -77,7 +90,7 @@ package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
         self.local = local
     }
 
-    /// - Parameter text: ``description``; `nil` when it is no name that an attribute can have.
+    /// - Parameter text: ``description``; `nil` when an attribute cannot have this name.
     package init?(parsing text: String) {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
         var local = text[...]

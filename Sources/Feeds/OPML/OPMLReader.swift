@@ -2,7 +2,7 @@ internal import Markup
 
 /// Reads OPML 1.0 to 2.0 as feed readers write it: names in any case, broken XML, any encoding.
 package enum OPMLReader {
-    /// Bytes of an attribute's value; what is longer is left out and said.
+    /// Bytes of an attribute's value; a feed with a longer one is refused.
     package static let maximumValueBytes = 16_384
     /// Attributes kept of one outline.
     private static let maximumAttributes = 64
@@ -11,7 +11,7 @@ package enum OPMLReader {
     ///   - bytes: The document, at most ``FeedReader/maximumBytes``; gzip is undone.
     ///   - contentType: The HTTP header field; only its `charset` counts.
     /// - Returns: The document, as far as it goes when it is damaged.
-    /// - Throws: ``OPMLError`` when it is no OPML document.
+    /// - Throws: ``OPMLError`` when the document is not OPML.
     package static func read(_ bytes: [UInt8], contentType: String?) throws(OPMLError) -> OPMLDocument {
         let text: [UInt8]
         var fault: String?
@@ -81,7 +81,8 @@ package enum OPMLReader {
 
 /// The lines on which the `outline` tags of a document begin, in its order.
 ///
-/// The scanner keeps no lines, which feeds have no use for. Where this finds other tags than it did, no line is said.
+/// The scanner keeps no lines, since feeds need none. Where the tags found here differ from the scanner's, lines are
+/// left out.
 private struct OutlineLines {
     private let text: [UInt8]
     private var position = 0
@@ -121,7 +122,7 @@ private struct OutlineLines {
     private static func endsName(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == 0x2F || byte == 0x3E }
 }
 
-/// Why a document is no list of feeds.
+/// The reason why a document is not a list of feeds.
 package struct OPMLError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
 

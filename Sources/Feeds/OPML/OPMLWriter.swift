@@ -3,7 +3,7 @@ package enum OPMLWriter {
     /// - Parameters:
     ///   - document: Characters that XML cannot hold are left out of its texts.
     ///   - prefixes: For namespaces that are to have a certain prefix; others get one in order.
-    /// - Returns: The same text for the same document: no date is in it.
+    /// - Returns: The document without a date, so that equal documents give equal texts.
     package static func text(_ document: OPMLDocument, prefixes: [String: String]) -> String {
         var namespaces = prefixes
         namespaces["http://www.w3.org/XML/1998/namespace"] = "xml"

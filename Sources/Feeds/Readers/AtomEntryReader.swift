@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// What is read of an Atom entry.
+/// The elements of an Atom entry that are read.
 enum AtomTag: Int {
     case title, content, summary, id, link, published, issued, created, updated, modified, category, author, source
     case dcDate, dcSubject, dcCreator, mediaCategory
@@ -49,7 +49,7 @@ struct AtomEntryReader {
         let links = fields.all(.link).map(\.element)
         let media = MediaRSS(element, context: context)
         let content = fields[.content]
-        let contentText = text(content)
+        let contentText = AtomText.content(content, isOld: isOld)
         let summaryText = text(fields[.summary])
         var entry = Entry()
         entry.id = FeedText.trimmed(fields[.id]?.text)
@@ -78,7 +78,7 @@ struct AtomEntryReader {
         return entry
     }
 
-    /// Of an entry, a feed or a source.
+    /// The author of an entry, a feed or a source.
     func author(of element: XMLElement) -> Person? { author(names.fields(of: element)) }
 
     private func author(_ fields: XMLFields) -> Person? {

@@ -42,7 +42,9 @@ struct AtomReader {
         feed.language = FeedText.trimmed(root.attribute("xml:lang"))
         Self.takePush(links, into: &feed, context: context)
         let author = entries.author(of: root)?.name
-        feed.entries = all(root, "entry").filter(\.isClosed).prefix(FeedReader.maximumEntries).map {
+        let elements = all(root, "entry").filter(\.isClosed)
+        feed.isTruncated = elements.count > FeedReader.maximumEntries
+        feed.entries = elements.prefix(FeedReader.maximumEntries).map {
             entries.entry($0, feedAuthor: author)
         }
         return feed
@@ -77,7 +79,7 @@ struct AtomReader {
         )
     }
 
-    /// The page: HTML or untyped before XHTML before anything else, then the entry's own language, the first of equals.
+    /// The page: HTML or untyped before XHTML before all other types, then the entry's own language, then the first.
     static func alternate(of links: [XMLElement], context: FeedContext) -> String? {
         var best: (rank: Int, link: String)?
         for link in links where relations(of: link).contains("alternate") {
@@ -100,7 +102,7 @@ struct AtomReader {
             .compactMap { context.link($0.attribute("href"), at: $0) }.prefix(maximumTranslations).map(\.self)
     }
 
-    /// Whether a link leads to a page in another language than the text around it.
+    /// True if a link leads to a page in another language than the text around it.
     private static func isForeign(_ link: XMLElement, context: FeedContext) -> Bool {
         guard let page = FeedText.trimmed(link.attribute("hreflang"))?.lowercased(),
             let text = context.language(of: link)?.lowercased()

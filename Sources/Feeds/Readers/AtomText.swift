@@ -3,8 +3,17 @@ internal import Markup
 
 /// Reads the text constructs and content of Atom 1.0 (RFC 4287 §3.1, §4.1.3) and 0.3.
 enum AtomText {
-    /// `nil` when there is no text, or none that is text.
+    /// The text of a title or summary; `nil` when there is none.
+    ///
+    /// An unknown type means text: publishers write `plain`, `string` or the media type of the whole feed.
     static func text(_ element: XMLElement?, isOld: Bool) -> FeedText? {
+        guard let element else { return nil }
+        let text = content(element, isOld: isOld)
+        return text ?? (isOld ? nil : characters(element, .plain))
+    }
+
+    /// The text of an entry's content; `nil` when there is none, or for content such as a picture.
+    static func content(_ element: XMLElement?, isOld: Bool) -> FeedText? {
         guard let element else { return nil }
         let type = FeedText.trimmed(element.attribute("type"))?.lowercased() ?? "text"
         let mode = isOld ? element.attribute("mode")?.lowercased() : nil
@@ -16,12 +25,11 @@ enum AtomText {
             return element.hasChildElements ? inner(element) : characters(element, .html)
         case ("text", _) where isOld && element.attribute("mode") == nil && !element.hasChildElements:
             return characters(element, .undecided)
-        case ("text", _), ("text/plain", _), ("plain", _):
-            return element.hasChildElements ? inner(element) : characters(element, .plain)
+        case ("text/plain", _): return element.hasChildElements ? inner(element) : characters(element, .plain)
         case let (type, _) where type.hasPrefix("text/"): return characters(element, .plain)
         case let (type, _) where type.hasSuffix("xml"): return inner(element)
-        case let (type, _) where type.contains("/"): return decoded(element, .plain)
-        default: return element.hasChildElements ? inner(element) : characters(element, .undecided)
+        case let (type, _) where type.contains("/") && !element.hasChildElements: return decoded(element, .plain)
+        default: return element.hasChildElements ? inner(element) : characters(element, .plain)
         }
     }
 
@@ -37,10 +45,13 @@ enum AtomText {
         type == "text" || type == "text/plain" ? .plain : .html
     }
 
-    /// `nil` for a picture, say; what is no base64 at all was meant as text.
+    /// Decodes base64; content that is not base64 is text, and bytes that are not text, such as a picture, give `nil`.
     private static func decoded(_ element: XMLElement, _ kind: FeedText.Kind) -> FeedText? {
         let text = element.text
-        guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
+        let isBase64 = text.utf8.allSatisfy { byte in
+            0x2F...0x39 ~= byte || 0x61...0x7A ~= byte | 0x20 || [0x2B, 0x3D, 0x20, 0x09, 0x0A, 0x0D].contains(byte)
+        }
+        guard isBase64, let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
             return FeedText(text, kind)
         }
         return String(validating: data, as: UTF8.self).map { FeedText($0, kind) }

@@ -1,16 +1,16 @@
 internal import CZlib
 
-/// Undoes gzip where a server sent it without saying so, or twice.
+/// Decompresses gzip that a server did not announce, or applied twice.
 enum Decompression {
-    /// Layers taken off: one more than any server was seen to put on.
+    /// Layers removed: one more than any server was seen to add.
     private static let maximumLayers = 3
-    /// Bytes that come of one, beyond which a body was made to hurt; feeds reach 30.
+    /// Bytes that one byte may expand to; feeds reach 30, and more is an attack.
     private static let maximumRatio = 200
     /// Small bodies may expand as they like.
     private static let unsuspicious = 1_048_576
     private static let chunk = 65_536
 
-    /// The body as it is meant; as it came where it is not compressed.
+    /// The decompressed body, or the body itself where it is not compressed.
     static func plain(_ bytes: [UInt8], limit: Int) throws(FeedError) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<maximumLayers {
@@ -23,7 +23,7 @@ enum Decompression {
         return bytes
     }
 
-    /// What was inflated before a fault is kept: a cut body is read as far as it goes.
+    /// Inflates up to the end or the first fault, so that a cut body is read as far as it goes.
     private static func inflated(_ bytes: [UInt8], limit: Int) throws(FeedError) -> [UInt8] {
         var stream = z_stream()
         guard czlib_inflate_init(&stream) == Z_OK else { throw .unreadable(reason: "it cannot be decompressed") }

@@ -1,6 +1,6 @@
 internal import Markup
 
-/// What the readers of XML formats share: where the document came from, and how its elements become values.
+/// Shared by the readers of XML formats: the document's address, and how its elements become values.
 struct FeedContext {
     /// Files kept of one entry.
     private static let maximumEnclosures = 100
@@ -27,15 +27,15 @@ struct FeedContext {
         hasPlaces = tree.uses(GeoRSS.names)
     }
 
-    /// Takes a channel's page for the base of what has no `xml:base`, where the feed itself sits on another host: behind
-    /// a feed proxy.
+    /// Makes a channel's page the base of references without `xml:base` where the feed is on another host, as behind a
+    /// feed proxy.
     mutating func takePage(_ link: String?) {
         guard let link = Self.link(link, base: nil) else { return }
         if let addressText, URLReference.sharesHost(addressText, link) { return }
         pageText = link
     }
 
-    /// Taken apart when a relative address asks for it; in most documents none does.
+    /// Parsed only when a relative address needs it; most documents have none.
     private var address: URLReference? { addressText.flatMap(URLReference.init) }
 
     /// The base found last: the links of an entry share one.
@@ -65,9 +65,9 @@ struct FeedContext {
         return found
     }
 
-    /// What a reference is relative to.
+    /// The base of a relative reference.
     ///
-    /// A page tells the host that a path begins at; in which of its folders a bare name lies it does not.
+    /// A channel's page gives the host for a path that begins with `/`, but not the folder for a bare name.
     private func base(of element: XMLElement, for reference: String) -> URLReference? {
         let isPath = reference.hasPrefix("/") && !reference.hasPrefix("//")
         return xmlBase(of: element) ?? (isPath ? pageText.flatMap(URLReference.init) : nil) ?? address
@@ -122,7 +122,7 @@ struct FeedContext {
         return enclosures.filter { seen.count < maximumEnclosures && seen.insert($0.url).inserted }
     }
 
-    /// Bytes; `nil` for what is no number, and for zero, which publishers write for "unknown".
+    /// Bytes; `nil` for text that is not a number, and for zero, which publishers write for "unknown".
     static func length(_ text: String?) -> Int? {
         FeedText.trimmed(text).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     }

@@ -13,7 +13,7 @@ enum FeedNames {
         naming: canonical
     )
 
-    /// What is read of every document besides entries; rarer names are found as well, only less quickly.
+    /// Names that are read of every document outside its entries; other names are found too, but less quickly.
     private static let others = [
         "rss", "channel", "items", "item", "language", "dc:language", "ttl", "skipdays", "skiphours",
         "sy:updatefrequency",
@@ -24,7 +24,7 @@ enum FeedNames {
         "geo:point", "geo:lat", "geo:long", "geo:lon", "gml:point",
     ]
 
-    /// The elements of an alert that may stand in an entry.
+    /// The elements of an alert that an entry may contain.
     static let alert = [
         "alert", "identifier", "sender", "sent", "status", "msgtype", "scope", "source", "note", "references", "info",
         "language", "category", "event", "urgency", "severity", "certainty", "effective", "onset", "expires",
@@ -60,7 +60,7 @@ enum FeedNames {
         "georss", "gml", "geo", "slash", "thr", "cap", "news",
     ]
 
-    /// Whether the bytes behind a `<` begin like the root of a feed.
+    /// True if the bytes after a `<` begin like the root of a feed.
     static func isRoot(_ bytes: ArraySlice<UInt8>) -> Bool {
         ["rss", "feed", "rdf:rdf", "channel", "alert", "cap:alert", "urlset"].contains {
             FeedDiscovery.begins(bytes, $0)

@@ -6,19 +6,19 @@ package enum FeedReader {
     ///
     /// Ordinary feeds have 10 KB to 2 MB, podcast archives up to 10 MB.
     package static let maximumBytes = 16 * 1_048_576
-    /// Entries kept of one document, the first ones: publishers put the newest first.
+    /// Entries read of one document, the first ones: publishers put the newest first.
     package static let maximumEntries = 5_000
 
-    /// How far into a document its namespaces are looked for where no element uses them.
+    /// Bytes at the beginning of a document in which namespaces are searched for that no element uses.
     private static let headBytes = 2_048
     /// Hubs kept; one is enough to subscribe.
     private static let maximumHubs = 8
 
-    /// Reads a document, deciding its format by what it holds, never by its name and hardly by its media type.
+    /// Reads a document, whose content alone decides its format.
     ///
     /// - Parameters:
-    ///   - bytes: The body; gzip that its transport said nothing of is undone.
-    ///   - url: Where it came from after redirects.
+    ///   - bytes: The body; gzip that the transport did not announce is decompressed.
+    ///   - url: The document's address after redirects.
     ///   - contentLocation: The HTTP header field: before the URL the base of relative addresses.
     ///   - contentType: The HTTP header field; only its `charset` counts.
     /// - Returns: The feed, as far as the document goes.
@@ -52,7 +52,7 @@ package enum FeedReader {
         guard JSONFeedReader.accepts(root) else { throw .notAFeed(root: "a JSON value without items") }
         var feed = JSONFeedReader(root: root, url: url).feed()
         feed.malformed = scanner.fault
-        feed.isComplete = scanner.isComplete
+        feed.isComplete = scanner.isComplete || feed.isTruncated
         return feed
     }
 
@@ -76,7 +76,8 @@ package enum FeedReader {
             throw .notAFeed(root: FeedText.name(root.localName) ?? "")
         }
         feed.malformed = tree.fault?.description
-        feed.isComplete = tree.isComplete
+        // A limit of the scanner that ends a truncated document cost none of the entries that are read.
+        feed.isComplete = tree.isComplete || feed.isTruncated
         return feed
     }
 

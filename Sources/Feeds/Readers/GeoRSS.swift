@@ -1,8 +1,8 @@
 internal import Markup
 
-/// Reads where an entry happened: GeoRSS simple and GML, and the older W3C vocabulary.
+/// Reads the place of an entry: GeoRSS simple and GML, and the older W3C vocabulary.
 enum GeoRSS {
-    /// Without any of these there is no place.
+    /// Names of which an entry with a place has at least one.
     static let names = XMLNameTable(
         FeedNames.vocabulary,
         names: ["georss:where", "georss:point", "gml:point", "geo:point", "geo:lat"]

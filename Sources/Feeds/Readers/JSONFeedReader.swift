@@ -27,7 +27,9 @@ struct JSONFeedReader {
         feed.hubs = (root["hubs"]?.list ?? []).filter { text($0, "type")?.lowercased() == "websub" }
             .compactMap { link($0, "url") }
         let author = author(of: root)?.name
-        feed.entries = (root["items"]?.list ?? []).prefix(FeedReader.maximumEntries).compactMap { item in
+        let items = root["items"]?.list ?? []
+        feed.isTruncated = items.count > FeedReader.maximumEntries
+        feed.entries = items.prefix(FeedReader.maximumEntries).compactMap { item in
             guard case .object = item else { return nil }
             return entry(item, feedAuthor: author)
         }

@@ -34,7 +34,7 @@ enum JSONValue: Sendable, Equatable {
 
 /// Reads JSON (RFC 8259) up to its end or its first fault.
 ///
-/// What is open where reading ends is closed as it stands, but an array drops its last, incomplete element.
+/// Values that are open where reading ends are kept, but an array drops its last, incomplete element.
 struct JSONScanner {
     /// Arrays and objects inside one another; a feed needs five.
     private static let maximumDepth = 64
@@ -45,7 +45,7 @@ struct JSONScanner {
     private var position = 0
     private var valueCount = 0
     private(set) var fault: String?
-    /// The document's value was read to its end; a fault, if any, stands behind it.
+    /// True if the document's value was read to its end; a fault, if any, follows it.
     private(set) var isComplete = false
 
     init(_ bytes: [UInt8]) {

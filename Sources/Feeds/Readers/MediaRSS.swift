@@ -2,9 +2,9 @@ internal import Markup
 
 /// Reads the pictures and texts of Media RSS, at an entry or grouped below it.
 ///
-/// Its other files are renditions of what the entry shows, not attachments.
+/// The other files of Media RSS are renditions of the entry's content, not attachments.
 struct MediaRSS {
-    /// Without any of these there is nothing to read.
+    /// Names of which an entry with media has at least one.
     static let names = XMLNameTable(
         FeedNames.vocabulary,
         names: ["media:group", "media:content", "media:thumbnail", "media:title", "media:description"]

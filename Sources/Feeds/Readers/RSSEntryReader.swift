@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// What is read of an RSS item.
+/// The elements of an RSS item that are read.
 enum RSSTag: Int {
     case title, dcTitle, itunesTitle, link, atomLink, origLink, guid
-    case description, content, body, div, dcDescription, itunesSummary, itunesSubtitle
+    case description, content, body, div, atomContent, atomSummary, dcDescription, itunesSummary, itunesSubtitle
     case pubDate, dcDate, issued, created, atomPublished, atomUpdated, modified, lastBuildDate, atomModified
     case category, dcSubject, mediaCategory, itunesCategory, itunesKeywords, mediaKeywords, enclosure, encEnclosure
     case author, dcCreator, dcAuthor, atomAuthor, itunesAuthor, itunesImage
@@ -12,8 +12,8 @@ enum RSSTag: Int {
     /// In the order of the cases.
     static let names = [
         "title", "dc:title", "itunes:title", "link", "atom:link", "feedburner:origlink", "guid",
-        "description", "content:encoded", "xhtml:body", "xhtml:div", "dc:description", "itunes:summary",
-        "itunes:subtitle",
+        "description", "content:encoded", "xhtml:body", "xhtml:div", "atom:content", "atom:summary", "dc:description",
+        "itunes:summary", "itunes:subtitle",
         "pubdate", "dc:date", "dcterms:issued", "dcterms:created", "atom:published",
         "atom:updated", "dcterms:modified", "lastbuilddate", "atom:modified",
         "category", "dc:subject", "media:category", "itunes:category", "itunes:keywords",
@@ -41,13 +41,13 @@ struct RSSEntryReader {
         let media = MediaRSS(item, context: context)
         let content = fields[.content] ?? fields[.body] ?? fields[.div]
         let descriptionText = context.html(fields[.description])
-        let contentText = context.html(content)
+        let contentText = context.html(content) ?? AtomText.content(fields[.atomContent], isOld: false)
         var entry = Entry()
         entry.id = FeedText.trimmed(fields[.guid]?.text) ?? FeedText.trimmed(item.attribute("rdf:about"))
         entry.titleTexts = texts(context.titleText, fields[.title], fields[.dcTitle], fields[.itunesTitle], media.title)
         entry.link = link(fields) ?? permalink(fields[.guid])
         entry.summaryTexts =
-            [descriptionText, contentText].compactMap(\.self)
+            [descriptionText, AtomText.text(fields[.atomSummary], isOld: false), contentText].compactMap(\.self)
             + texts(
                 context.html,
                 fields[.dcDescription],
@@ -64,7 +64,7 @@ struct RSSEntryReader {
             media.image ?? entry.enclosures.first(where: EntryImage.isImage)?.url
             ?? fields[.itunesImage].flatMap { context.link($0.attribute("href") ?? $0.text, at: $0) }
         entry.pictureTexts = [contentText, descriptionText].compactMap(\.self)
-        entry.pictureBase = context.baseText(of: content ?? fields[.description] ?? item)
+        entry.pictureBase = context.baseText(of: content ?? fields[.atomContent] ?? fields[.description] ?? item)
         entry.point = GeoRSS.point(of: item, context: context)
         entry.alert = AlertReader.alert(in: item, content: content, context: context)
         return entry
@@ -83,7 +83,7 @@ struct RSSEntryReader {
         )
     }
 
-    /// Without `isPermaLink` a guid is one by the letter, but many are no URL: only an absolute one is taken.
+    /// A guid without `isPermaLink` is a permalink, but many are not URLs: only an absolute URL counts.
     private func permalink(_ guid: XMLElement?) -> String? {
         guard let guid, guid.attribute("ispermalink")?.lowercased() != "false" else { return nil }
         return FeedContext.link(guid.text, base: nil)
@@ -127,7 +127,7 @@ struct RSSEntryReader {
         )
     }
 
-    /// The first who has a name, in the order of trust; else the first address.
+    /// The first author with a name, in the order of trust; else the first mail address.
     private func author(_ fields: XMLFields) -> Person? {
         var nameless: Person?
         for tag in [RSSTag.author, .dcCreator, .dcAuthor, .atomAuthor, .itunesAuthor] where fields[tag] != nil {

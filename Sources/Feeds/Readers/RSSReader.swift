@@ -44,7 +44,8 @@ struct RSSReader {
         feed.hints = PollingHints(channel: channel)
         var items: [XMLElement] = []
         Self.findItems(below: root, depth: 0, &items)
-        feed.entries = items.map(entries.entry)
+        feed.isTruncated = items.count > FeedReader.maximumEntries
+        feed.entries = items.prefix(FeedReader.maximumEntries).map(entries.entry)
         return feed
     }
 
@@ -58,11 +59,12 @@ struct RSSReader {
         return FeedFormat(.rss, version: Self.versions.contains(version) ? version : nil)
     }
 
-    /// Items beside and inside the channel, and inside one another where an end tag was forgotten, in document order.
+    /// Items beside and inside the channel, and inside one another where an end tag was forgotten, in document order:
+    /// one more than is read, so that a truncated document is known.
     private static func findItems(below element: XMLElement, depth: Int, _ items: inout [XMLElement]) {
         guard depth < maximumDepth else { return }
         for child in element.children {
-            guard items.count < FeedReader.maximumEntries, let level = levels.position(of: child) else { continue }
+            guard items.count <= FeedReader.maximumEntries, let level = levels.position(of: child) else { continue }
             if level == 0, child.isClosed { items.append(child) }
             findItems(below: child, depth: depth + 1, &items)
         }

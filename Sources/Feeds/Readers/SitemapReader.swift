@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// Reads Google News sitemaps: the articles of the last two days, with titles, in place of a feed.
+/// Reads Google News sitemaps: the articles of the last two days, with titles, instead of a feed.
 ///
 /// Source: developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap.
 enum SitemapReader {
@@ -13,14 +13,17 @@ enum SitemapReader {
 
     static func feed(root: XMLElement, context: FeedContext) -> Feed {
         var feed = Feed(format: FeedFormat(.sitemap, version: nil))
-        let articles = root.children.lazy.filter { $0.isClosed && $0.localName == "url" }.compactMap { url in
-            url.first("news:news").map { (url: url, news: $0) }
-        }.prefix(FeedReader.maximumEntries)
+        let pages = root.children.lazy.filter { $0.isClosed && $0.localName == "url" }
+        let articles = Array(
+            pages.compactMap { url in url.first("news:news").map { (url: url, news: $0) } }
+                .prefix(FeedReader.maximumEntries + 1)
+        )
+        feed.isTruncated = articles.count > FeedReader.maximumEntries
         if let publication = articles.lazy.compactMap({ $0.news.first("news:publication") }).first {
             feed.title = FeedText.title(publication.first("news:name")?.text, .undecided)
             feed.language = FeedText.trimmed(publication.first("news:language")?.text)
         }
-        feed.entries = articles.map { entry($0.url, $0.news, context) }
+        feed.entries = articles.prefix(FeedReader.maximumEntries).map { entry($0.url, $0.news, context) }
         return feed
     }
 

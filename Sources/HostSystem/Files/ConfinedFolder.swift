@@ -91,7 +91,7 @@ package struct ConfinedFolder: Sendable, Equatable {
 
 /// An open file of a ``ConfinedFolder``.
 package final class ConfinedFile: Sendable {
-    /// What tells that a file is still the same.
+    /// Values that show whether a file is still the same.
     package struct Identity: Sendable, Equatable, Codable {
         package let inode: UInt64
         package let bytes: Int64

@@ -36,7 +36,7 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// How long ago the lock was last taken, by the wall clock; never negative.
+    /// Time since the lock was last taken, by the wall clock; never negative.
     ///
     /// - Returns: `nil` when the file is not there. Says nothing on whether the lock is still held: ask after
     ///   ``acquire(_:)`` returned `nil`.

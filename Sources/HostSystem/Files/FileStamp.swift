@@ -1,6 +1,6 @@
 import Glibc
 
-/// What changes when a file is written or replaced, and costs no reading.
+/// Values that change when a file is written or replaced, found without reading it.
 package struct FileStamp: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64

@@ -18,7 +18,7 @@ package enum HostFile {
         guard unlink(path) == 0 || errno == ENOENT else { throw HostError("cannot remove", path, code: errno) }
     }
 
-    /// What a file is to hold.
+    /// The content and mode of a file that is to be written.
     package struct Content: Sendable {
         package let path: String
         package let text: String
@@ -47,7 +47,7 @@ package enum HostFile {
         var staged: [(temporary: String, path: String)] = []
         do throws(HostError) {
             for file in files {
-                let temporary = "\(file.path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+                let temporary = TemporaryFile.name(for: file.path)
                 let descriptor = try Descriptor.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
                 staged.append((temporary, file.path))
                 try write(Array(file.text.utf8), to: descriptor, path: file.path, permissions: file.permissions)

@@ -28,6 +28,9 @@ package struct StateDirectory: Sendable, Equatable {
         return StateDirectory(path: path)
     }
 
+    /// Removes the temporary files that killed processes have left here.
+    package func removeLeftovers() { TemporaryFile.removeAbandoned(in: path) }
+
     /// The path of a file in it.
     package func file(_ name: String) -> String {
         "\(path)/\(name)"

@@ -61,7 +61,7 @@ package struct ChildProcess: Sendable {
         package let standardOutput: String
         package let standardError: String
 
-        /// Whether either output was longer than was kept.
+        /// True if an output was longer than the part that was kept.
         package let isOutputTruncated: Bool
 
         /// It ended by itself with exit code 0.
@@ -116,7 +116,7 @@ package struct ChildProcess: Sendable {
 }
 
 extension ChildProcess.Outcome {
-    /// What a task finds that was cancelled before: as if the program had been ended at once.
+    /// The outcome in a task that was cancelled before: as if the program had been ended at once.
     fileprivate static let notStarted = ChildProcess.Outcome(
         ending: .signalled(SIGTERM),
         interruption: .cancelled,
@@ -127,7 +127,7 @@ extension ChildProcess.Outcome {
 }
 
 extension ChildProcess.Outcome: CustomStringConvertible {
-    /// How it ended, as in "exited with code 3".
+    /// The ending in words, as in "exited with code 3".
     package var description: String {
         switch (interruption, ending) {
         case (.timedOut?, _): "did not end in time"

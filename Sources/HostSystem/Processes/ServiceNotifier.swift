@@ -6,7 +6,7 @@ import Glibc
 package struct ServiceNotifier: Sendable {
     private let address: [UInt8]
 
-    /// How often to call ``watchdog()``: half of what systemd allows.
+    /// Interval between calls of ``watchdog()``: half of what systemd allows.
     ///
     /// `nil` when it does not watch this process.
     package let watchdogInterval: Duration?

@@ -10,11 +10,11 @@ package enum TrapNote {
     /// `SI_USER`, which is a macro: a signal that some process sent, as a service manager's watchdog does.
     private static let sentByProcess: Int32 = 0
 
-    /// What the handler needs, in memory that never moves: a handler may neither allocate nor lock.
+    /// Data for the handler, in memory that never moves: a handler may neither allocate nor lock.
     ///
     /// This and ``former`` are written as the handlers are installed, and only read after that.
     nonisolated(unsafe) private static let descriptor = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
-    /// What was to be done before at each signal, by its number.
+    /// The previous action of each signal, by its number.
     nonisolated(unsafe) private static let former = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
     /// The number that each thread is at work on; libc keeps it beside the thread.
     private static let subject: pthread_key_t? = {

@@ -80,10 +80,16 @@ package struct BackendClient: Sendable {
 
     // MARK: - Notifications
 
-    /// What became of a notification on one platform.
+    /// The outcome of a notification on one platform.
     package struct PlatformOutcome: Sendable, Equatable, Codable {
+        /// Values of ``outcome``; another app backend may have more.
+        package enum Name {
+            package static let accepted = "accepted"
+            package static let skipped = "skipped"
+            package static let failed = "failed"
+        }
+
         package let platform: String
-        /// `accepted`, `skipped` or `failed`.
         package let outcome: String
         /// Absent if it was accepted.
         package let reason: String?

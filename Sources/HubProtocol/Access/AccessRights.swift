@@ -1,4 +1,4 @@
-/// What the bearer of a rule's key may do.
+/// The rights of a rule's key.
 package struct AccessRights: OptionSet, Sendable, Hashable, Codable {
     package let rawValue: Int
 
@@ -8,7 +8,7 @@ package struct AccessRights: OptionSet, Sendable, Hashable, Codable {
     package static let send = AccessRights(rawValue: 2)
     package static let manage = AccessRights(rawValue: 4)
 
-    /// Whether a rule with these rights may do what needs `needed`; manage implies the others (protocol §1.5).
+    /// True if these rights include `needed`; Manage includes the others (protocol §1.5).
     package func grants(_ needed: AccessRights) -> Bool {
         contains(.manage) || isSuperset(of: needed)
     }

@@ -66,6 +66,9 @@ package struct ConnectionString: Sendable, Equatable, CustomStringConvertible {
         return "http://\(parsed.authority)"
     }
 
+    /// True if only programs of the same machine can use the endpoint.
+    package var isLoopback: Bool { parsed.isLoopback }
+
     private enum Part: String, CaseIterable {
         case endpoint = "Endpoint"
         case keyName = "SharedAccessKeyName"
@@ -89,13 +92,13 @@ package enum ConnectionStringError: Error, Equatable, Sendable, CustomStringConv
         case .missingParts(let names):
             "the connection string has no \(names.joined(separator: ", no "))"
         case .unknownPart(let position):
-            "part \(position) of the connection string is none of Endpoint=, SharedAccessKeyName=, SharedAccessKey="
+            "part \(position) of the connection string is not one of Endpoint=, SharedAccessKeyName=, SharedAccessKey="
         case .repeatedPart(let name):
             "the connection string names \(name) twice"
         case .partTooLong(let name, let limit):
             "\(name) of the connection string is longer than \(limit) characters"
         case .badCharacter(let name):
-            "\(name) of the connection string holds a character that cannot stand there"
+            "\(name) of the connection string has a character that is not allowed there"
         case .badEndpoint(let endpoint, let reason):
             "endpoint '\(endpoint.excerpt)' of the connection string \(reason)"
         case .plainHTTP(let host):

@@ -16,11 +16,11 @@ struct Endpoint: Sendable, Equatable {
         }
         guard let separator = text.range(ofASCII: "://") else { throw refuse("has no scheme; it begins with sb://") }
         scheme = text[..<separator.lowerBound].lowercased()
-        guard ["sb", "https", "http"].contains(scheme) else { throw refuse("is none of sb, https, http") }
+        guard ["sb", "https", "http"].contains(scheme) else { throw refuse("is not one of sb, https, http") }
         var authority = text[separator.upperBound...]
         if authority.last == "/" { authority.removeLast() }
         guard !authority.contains(where: { $0 == "/" || $0 == "?" || $0 == "#" }) else {
-            throw refuse("has a path; a hub is the first path segment, so nothing may stand before it")
+            throw refuse("has a path; a hub is the first path segment, so nothing may come before it")
         }
         guard !authority.contains("@") else { throw refuse("holds a user name or password") }
 
@@ -55,7 +55,7 @@ struct Endpoint: Sendable, Equatable {
         return port.map { "\(name):\($0)" } ?? name
     }
 
-    /// Whether only this machine can be meant: `localhost`, `127.0.0.0/8` in four numbers, `::1`.
+    /// True if it names this machine only: `localhost`, `127.0.0.0/8` in four numbers, `::1`.
     var isLoopback: Bool {
         if host == "localhost" || host == "::1" { return true }
         let octets = host.split(separator: ".", omittingEmptySubsequences: false)

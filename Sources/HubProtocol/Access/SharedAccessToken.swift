@@ -7,7 +7,7 @@ import FoundationEssentials
 package struct SharedAccessToken: Sendable, Equatable {
     /// Longest header accepted, in bytes.
     package static let maximumHeaderLength = 8_192
-    /// How far the clocks of two machines may differ, in seconds.
+    /// Tolerance for different clocks of two machines, in seconds.
     package static let allowedClockSkew: Int64 = 60
 
     /// `sr` exactly as received: the signature covers this text, so it is never decoded and encoded again.
@@ -85,7 +85,7 @@ extension SharedAccessToken {
         return "SharedAccessSignature sr=\(raw)&sig=\(signature)&se=\(expiresAt)&skn=\(name)"
     }
 
-    /// Whether the token was made with `key`; takes the same time for any wrong signature.
+    /// True if the token was made with `key`; takes the same time for any wrong signature.
     package func isSigned(with key: String) -> Bool {
         ConstantTime.equal(
             Self.signature(resource: rawResource, expiry: rawExpiry, key: key).utf8,
@@ -93,7 +93,7 @@ extension SharedAccessToken {
         )
     }
 
-    /// Whether `now`, in seconds since 1970, is past the expiry by more than clocks may differ.
+    /// True if `now`, in seconds since 1970, is after the expiry by more than the tolerance.
     package func isExpired(at now: Int64) -> Bool {
         now > expiresAt && now - expiresAt > Self.allowedClockSkew
     }
@@ -117,7 +117,7 @@ extension SharedAccessToken {
 }
 
 extension SharedAccessToken {
-    /// Whether the signed resource is `path` or stands above it, compared segment by segment and ignoring case.
+    /// True if the signed resource is `path` or contains it, compared by segments and ignoring case.
     ///
     /// Scheme, host, port and query are not looked at (§1.4.5): behind a proxy the host differs. A path with `.` or
     /// `..` segments is covered by nothing, because what it means depends on who reads it. The path is given as it was

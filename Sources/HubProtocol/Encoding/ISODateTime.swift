@@ -2,7 +2,7 @@ package import FoundationEssentials
 
 /// Date-times of ISO 8601 as the clients write them, and as the service answers.
 package enum ISODateTime {
-    /// What the service answers for "never": the last instant that .NET can name (protocol §4.2).
+    /// The service's text for "never": the last instant that .NET can name (protocol §4.2).
     package static let never = "9999-12-31T23:59:59.9999999Z"
     /// The service spells "never" with fewer digits in places; from this second on, in seconds since 1970, it is meant.
     private static let neverSeconds = 253_402_300_799.0

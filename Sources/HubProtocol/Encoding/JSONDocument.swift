@@ -30,7 +30,7 @@ enum JSONDocument {
 
 /// Problems of one document, told together so that its author mends it once.
 struct ProblemList {
-    /// How many are spelled out; a hostile document may have thousands.
+    /// Number of problems that are spelled out; a hostile document may have thousands.
     static let maximumShown = 20
 
     private(set) var problems: [String] = []

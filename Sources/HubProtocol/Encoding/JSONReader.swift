@@ -89,7 +89,7 @@ extension JSONReader {
             let name = try string()
             guard allowsRepeats || names.insert(name).inserted else {
                 position = start
-                throw failure("the name '\(name.excerpt)' stands twice in one object")
+                throw failure("the name '\(name.excerpt)' appears twice in one object")
             }
             skipSpace()
             guard skip(UInt8(ascii: ":")) else { throw failure("':' is expected") }

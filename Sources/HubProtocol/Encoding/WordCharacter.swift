@@ -1,5 +1,5 @@
 extension Unicode.Scalar {
-    /// Whether a regular expression's `\w` takes this scalar, as .NET defines it: letters, combining marks, decimal
+    /// True if a regular expression's `\w` matches this scalar, as .NET defines it: letters, combining marks, decimal
     /// digits and connecting punctuation.
     ///
     /// Spacing marks are taken too, which .NET leaves out: without them most words of Hindi or Tamil could not be tags.

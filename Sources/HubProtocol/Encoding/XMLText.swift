@@ -51,7 +51,7 @@ package enum XMLText {
         }
     }
 
-    /// What stands for the character that `rest` begins with, and how many bytes that has; `nil` for itself.
+    /// The replacement for the character that `rest` begins with, and the number of its bytes; `nil` if it needs none.
     private static func replacement(
         for rest: Slice<UnsafeBufferPointer<UInt8>>,
         quote: UInt8?

@@ -24,7 +24,9 @@ package struct Installation: Sendable, Equatable, Codable {
     package enum Direction: Sendable {
         /// A PUT: complete and within every limit. Server-assigned tags are refused.
         case request
-        /// What a hub answers. It may leave the push channel out, and is believed beyond its types.
+        /// A reply of a hub.
+        ///
+        /// It may leave the push channel out, and only its types are checked.
         case reply
     }
 
@@ -76,7 +78,7 @@ extension Installation {
 
     /// Puts back tags of an earlier state that this one omits, each where it was, if that place still exists.
     ///
-    /// Meant for the reserved ones, which only a bearer of Manage may take off (design §6).
+    /// Meant for the reserved ones, which only a bearer of Manage may take off (protocol §11.3).
     package mutating func keepTags(of earlier: Installation, where isKept: (Tag) -> Bool) {
         Self.keep(earlier.tags, in: &tags, where: isKept)
         Self.keep(earlier.templates, in: &templates, where: isKept)

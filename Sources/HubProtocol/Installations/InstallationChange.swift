@@ -9,7 +9,7 @@ enum InstallationChange: Sendable, Equatable {
     /// On the installation itself, or on one of its secondary tiles.
     case target(tile: String?, TargetChange)
 
-    /// What an installation and a secondary tile have in common.
+    /// A change that an installation and a secondary tile have in common.
     enum TargetChange: Sendable, Equatable {
         case pushChannel(PushChannel)
         case tags(template: String?, TagChange)
@@ -59,7 +59,7 @@ extension InstallationChange {
 }
 
 extension InstallationChange.TargetChange {
-    /// Whether it only takes away, so that it must not bring its tile or template into being.
+    /// True if it only removes something, so that it must not create its tile or template.
     var isRemoval: Bool {
         switch self {
         case .pushChannel: false

@@ -29,7 +29,7 @@ struct InstallationOperationReader {
         case "replace": isReplacement = true
         case "remove": isRemoval = true
         default:
-            problems.add("\(label): the op is none of add, remove, replace")
+            problems.add("\(label): the op is not one of add, remove, replace")
             return nil
         }
         guard let segments = JSONPointer.segments(path), !segments.contains("") else {
@@ -139,7 +139,7 @@ extension InstallationOperationReader {
 
     private mutating func unknownPath<Change>() -> Change? {
         refuse(
-            "the path is none of /pushChannel, /userId, /tags, /pushVariables, /templates/{name} and "
+            "the path is not one of /pushChannel, /userId, /tags, /pushVariables, /templates/{name} and "
                 + "/secondaryTiles/{tile}, nor a part of one"
         )
     }

@@ -1,4 +1,4 @@
-/// What of an installation is one registration: its channel or a secondary tile's, natively or through a template.
+/// The part of an installation that is one registration: its channel or a secondary tile's, native or with a template.
 ///
 /// Source: protocol §4.3.
 package struct InstallationPart: Sendable, Hashable {

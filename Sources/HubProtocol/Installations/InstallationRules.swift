@@ -1,13 +1,13 @@
 extension Installation {
     /// Notes everything about this installation that a hub must refuse, whether a PUT or a PATCH brought it about.
     ///
-    /// Source: protocol §3.8, §4.2; design §6 for platform `stream`.
+    /// Source: protocol §3.8, §4.2; §11.1 for platform `stream`.
     ///
     /// A channel is not required where only its digest is kept, outside this record.
     func checkRules(_ problems: inout ProblemList, maximumTags: Int, requiresPushChannel: Bool = true) {
         guard platform.isKnown else {
             let names = Platform.known.map(\.rawValue).joined(separator: ", ")
-            problems.add("platform '\(platform.rawValue.excerpt)' is none of \(names)")
+            problems.add("platform '\(platform.rawValue.excerpt)' is not one of \(names)")
             return
         }
         let rules = TargetRules(platform: platform, maximumTags: maximumTags)
@@ -48,7 +48,7 @@ extension Installation {
     }
 }
 
-/// What is asked of an installation's own channel and of each secondary tile.
+/// Rules for an installation's own channel and for each secondary tile.
 private struct TargetRules {
     let platform: Platform
     let maximumTags: Int

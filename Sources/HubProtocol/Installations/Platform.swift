@@ -1,4 +1,4 @@
-/// What kind of push service, or of connection, an installation is reached by.
+/// The kind of push service, or of connection, that reaches an installation.
 ///
 /// Open vocabulary: an unknown name survives a round trip, spelled as it came; comparison ignores case, because the
 /// clients spell `fcmV1` in three ways (protocol §4.2).
@@ -27,7 +27,7 @@ package struct Platform: RawRepresentable, Sendable, Codable, CustomStringConver
 
     package var description: String { rawValue }
 
-    /// Whether templates of this platform are XML; all others are JSON objects.
+    /// True if templates of this platform are XML; all others are JSON objects.
     var takesXML: Bool { self == .wns || self == .mpns }
 }
 

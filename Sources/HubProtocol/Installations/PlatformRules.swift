@@ -1,10 +1,10 @@
-/// What the hub asks of a push channel on one platform, whether an installation or a registration brings it.
+/// Rules for a push channel on one platform, the same for installations and registrations.
 ///
-/// Source: protocol §3.8, §4.2; design §6 for platform `stream`.
+/// Source: protocol §3.8, §4.2; §11.1 for platform `stream`.
 struct PlatformRules {
     let platform: Platform
 
-    /// What is wrong with a channel, without quoting it: it is an address that others must not learn.
+    /// The problem of a channel, without quoting it: it is an address that others must not learn.
     func problem(of channel: PushChannel) -> String? {
         switch (channel, platform) {
         case (.browser(let browser), .browser):
@@ -47,7 +47,7 @@ struct PlatformRules {
         text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map(\.isEmpty) == [false, false]
     }
 
-    /// Of any scheme, which need not have a host.
+    /// True for a URI of any scheme, with or without a host.
     private static func isAbsoluteURI(_ text: String) -> Bool {
         let scheme = text.prefix { $0 != ":" }
         if ["https", "http"].contains(scheme.lowercased()) { return isURI(text, schemes: ["https", "http"]) }
@@ -74,7 +74,7 @@ struct PlatformRules {
     }
 }
 
-/// What the hub asks of the tags of one target, together.
+/// Rules for all tags of one target together.
 ///
 /// Source: protocol §3.8.
 enum TagRules {
@@ -91,7 +91,9 @@ enum TagRules {
     }
 }
 
-/// What the hub asks of a device's own values for template properties: a name that no template can write harms nobody.
+/// Rules for a device's own values of template properties.
+///
+/// A name that no template can write is harmless.
 enum PushVariableRules {
     static func check(_ variables: [String: String], at label: String, _ problems: inout ProblemList) {
         if variables.count > Installation.maximumPushVariables {
@@ -104,7 +106,7 @@ enum PushVariableRules {
     }
 }
 
-/// What the hub asks of the names that a client gives to templates, tiles and push variables.
+/// Rules for the names that a client gives to templates, tiles and push variables.
 enum NameRules {
     /// Notes a name with a control character: SQLite ends texts at a NUL, and logs and lists end lines at others.
     static func check(_ name: String, at label: String, _ problems: inout ProblemList) {

@@ -15,8 +15,8 @@ package struct BrowserPushChannel: Sendable, Equatable, Codable {
     package let p256dh: String
     /// The shared secret, base64url.
     package let auth: String
-    /// Whether it came as JSON text inside a string, and so goes back: .NET and Java could not read an object there
-    /// (protocol §4.2).
+    /// True if it came as JSON text in a string: it goes back as such, since .NET and Java could not read an object
+    /// there (protocol §4.2).
     package let isText: Bool
     /// The VAPID key of the hub that the browser has subscribed with; `nil` where that was not noted.
     ///
@@ -127,7 +127,7 @@ extension PushChannel {
         }
     }
 
-    /// Whether a handle is this one: device tokens, which are hexadecimal, in either case (protocol §3.5).
+    /// True if this is the handle; hexadecimal device tokens are equal in either case (protocol §3.5).
     package func isAddressed(by handle: String) -> Bool {
         let own = self.handle
         if own == handle { return true }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// The secret by which an agent proves that a `stream` installation is its own (design §6).
+/// The secret by which an agent proves that a `stream` installation is its own (protocol §11.1).
 ///
 /// Made on the device, sent in the installation's `pushChannel` and the header `Newswire-Push-Channel`; the hub keeps
 /// its digest only. 256 random bits need no slow hash.

@@ -1,5 +1,5 @@
-/// How a hub's credentials for push services do: the answer of our own routes `GET /{hub}/credentials` and
-/// `POST /{hub}/credentials/test`.
+/// The state of a hub's credentials for push services: the answer of our own routes `GET /{hub}/credentials` and `POST
+/// /{hub}/credentials/test`.
 ///
 /// Nothing of a credential itself is in it.
 package struct CredentialReport: Sendable, Equatable, Codable {

@@ -1,4 +1,4 @@
-/// How a hub does at a glance: the answer of our own route `GET /{hub}/overview`.
+/// A hub at a glance: the answer of our own route `GET /{hub}/overview`.
 ///
 /// Nothing of a message, a device or a key is in it. Instants are ISO 8601 in UTC.
 package struct HubOverview: Sendable, Equatable, Codable {
@@ -11,7 +11,7 @@ package struct HubOverview: Sendable, Equatable, Codable {
         package init(messages: Int, targets: Int) { (self.messages, self.targets) = (messages, targets) }
     }
 
-    /// What the server's log takes, for all its hubs.
+    /// The size of the server's log, for all its hubs.
     package struct Log: Sendable, Equatable, Codable {
         package let bytes: Int64
         package let limitBytes: Int64
@@ -39,7 +39,7 @@ package struct HubOverview: Sendable, Equatable, Codable {
     }
 
     package let hub: String
-    /// Of the program.
+    /// The version of the program.
     package var version: String?
     package let startedAt: String
     /// By platform.

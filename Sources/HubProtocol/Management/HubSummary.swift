@@ -1,6 +1,6 @@
 import Markup
 
-/// What a client reads of a hub.
+/// The part of a hub's description that our clients read.
 package struct HubSummary: Sendable, Equatable {
     package let name: HubName
     package let registrationTimeToLive: RegistrationTimeToLive

@@ -63,7 +63,7 @@ enum ManagementDocument {
 }
 
 extension XMLElement {
-    /// Whether a .NET client says that there is no value.
+    /// True if a .NET client marked the element as having no value.
     var isNil: Bool {
         let mark = attribute("i:nil")
         return mark == "true" || mark == "1"

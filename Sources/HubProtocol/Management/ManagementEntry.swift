@@ -50,7 +50,7 @@ package struct ManagementFeed: Sendable, Equatable {
     }
 }
 
-/// What the root of a namespace answers: the names of its hubs and where they are.
+/// The reply of a namespace's root: the names and addresses of its hubs.
 ///
 /// .NET takes the titles and asks for each hub (protocol §8). The links' `http` and the generator are the service's own.
 package struct PublicServiceList: Sendable, Equatable {

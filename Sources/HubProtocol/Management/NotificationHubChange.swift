@@ -1,6 +1,6 @@
 import Markup
 
-/// What a client says about a hub when it makes or updates it.
+/// A client's description of a hub that it creates or updates.
 ///
 /// Clients read a description, change it and send the whole of it back; but Java leaves out rules, metadata and times, and
 /// .NET sends an empty list of rules when somebody has but looked at it. So what is left out, and an empty list of rules,
@@ -82,7 +82,7 @@ extension NotificationHubChange {
                 guard credentials.count < PlatformCredential.maximumKinds else { throw Self.tooManyKinds }
                 let change = try Self.credential(element)
                 guard !credentials.contains(where: { $0.kind == change.kind }) else {
-                    throw .badRequest("\(name) stands twice.")
+                    throw .badRequest("\(name) appears twice.")
                 }
                 credentials.append(change)
             default: continue
@@ -231,7 +231,7 @@ extension NotificationHubChange.Rule {
 }
 
 extension AccessRule {
-    /// What every new hub is given: Listen for devices, everything for back ends and operators.
+    /// The rules of a new hub: Listen for devices, all rights for back ends and operators.
     package static func standardRules() -> [AccessRule] {
         [
             .generated(name: defaultListenName, rights: .listen),

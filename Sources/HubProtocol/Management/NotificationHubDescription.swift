@@ -1,4 +1,4 @@
-/// What there is to say about a hub: its rules, its credentials for push services, how long registrations last.
+/// The description of a hub: its rules, its credentials for push services, the lifetime of registrations.
 ///
 /// Source: protocol §8.
 package struct NotificationHubDescription: Sendable, Equatable {

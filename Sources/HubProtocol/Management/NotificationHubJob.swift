@@ -27,7 +27,7 @@ package struct NotificationHubJob: Sendable, Equatable {
         package var isOver: Bool { self == .completed || self == .failed }
     }
 
-    /// What a client asks for.
+    /// A client's request for a job.
     package struct Request: Sendable, Equatable, Codable {
         package let kind: Kind
         package let outputContainerURI: String
@@ -103,7 +103,7 @@ extension NotificationHubJob.Request {
             let kind = NotificationHubJob.Kind.allCases.first(where: { $0.rawValue.lowercased() == type.lowercased() })
         else {
             let known = NotificationHubJob.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .badRequest("The job's Type '\(type.excerpt)' is none of \(known).")
+            throw .badRequest("The job's Type '\(type.excerpt)' is not one of \(known).")
         }
         guard let output = job.first("OutputContainerUri")?.value else {
             throw .badRequest(

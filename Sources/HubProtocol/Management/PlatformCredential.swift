@@ -1,4 +1,4 @@
-/// How a hub proves itself to one platform's push service: named properties, secrets among them.
+/// A hub's credential for one platform's push service: named properties, some of them secret.
 ///
 /// Kinds and names that this version does not know are kept and given back.
 package struct PlatformCredential: Sendable, Equatable, Codable {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// How a publisher does: the body of our own route `PUT /{hub}/publishers/{publisher}`.
+/// The state of a publisher: the body of our own route `PUT /{hub}/publishers/{publisher}`.
 ///
 /// Times are ISO 8601 in UTC, as in all reports.
 package struct PublisherReport: Sendable, Equatable, Codable {
@@ -8,12 +8,14 @@ package struct PublisherReport: Sendable, Equatable, Codable {
     package static let maximumBytes = 512 << 10
     /// Feeds of a report.
     package static let maximumFeeds = 2_000
+    /// Entries of a feed.
+    package static let maximumEntries = 20
     /// Bytes of a text in it.
     package static let maximumText = 2_000
-    /// How long a report is kept; a publisher reports every ten minutes.
+    /// Time that a report is kept; a publisher reports every ten minutes.
     package static let lifetime = Duration.seconds(7 * 86_400)
 
-    /// What runs the passes.
+    /// The scheduler that runs the passes.
     package enum Schedule: String, Sendable, Codable {
         /// Something outside of the program: cron, a timer, a person.
         case pass
@@ -26,6 +28,8 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         /// Without credentials and query.
         package let url: String
         package var title: String?
+        /// The language of its entries, as its list names it.
+        package var language: String?
         /// `well`, `failing`, `gone` or `new`.
         package let state: String
         package var lastSuccess: String?
@@ -34,6 +38,8 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         package var failingSince: String?
         /// One line, for people.
         package var error: String?
+        /// Its newest entries; absent for a feed that was not read yet, and where the report had no room for them.
+        package var entries: [Entry]?
 
         package init(category: String, url: String, state: String) {
             (self.category, self.url, self.state) = (category, url, state)
@@ -43,11 +49,33 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         package var isFailing: Bool { state == "failing" || state == "gone" }
     }
 
-    /// Of the program.
+    /// An entry of a feed, and why it was announced or not.
+    package struct Entry: Sendable, Equatable, Codable {
+        /// The state of an entry whose message the hub refused.
+        package static let refused = "refused"
+
+        package let title: String
+        /// The entry's date in the feed.
+        package var date: String?
+        /// When the publisher decided.
+        package var judgedAt: String?
+        /// `sent`, `waiting` and the like for an entry with a message, else the name of the reason.
+        package let state: String
+        /// One line, for people.
+        package let reason: String
+        /// The hub's id of the message that announced it.
+        package var message: String?
+
+        package init(title: String, state: String, reason: String) {
+            (self.title, self.state, self.reason) = (title, state, reason)
+        }
+    }
+
+    /// The version of the program.
     package var version: String?
     package let schedule: Schedule
     package var lastPass: String
-    /// Of the pass.
+    /// The exit code of the pass.
     package let exitCode: Int
     /// Messages that wait for the hub.
     package let outbox: Int
@@ -76,6 +104,9 @@ extension PublisherReport {
         guard feeds.count <= Self.maximumFeeds else {
             throw .badRequest("A report has at most \(Self.maximumFeeds) feeds; count the others in 'omittedFeeds'.")
         }
+        guard feeds.allSatisfy({ $0.entries?.count ?? 0 <= Self.maximumEntries }) else {
+            throw .badRequest("A feed of a report has at most \(Self.maximumEntries) entries.")
+        }
         guard outbox >= 0, omittedFeeds ?? 0 >= 0 else { throw .badRequest("A number of the report is negative.") }
         for time in times where ISODateTime.parse(time) == nil {
             throw .badRequest("'\(time.excerpt)' is not a time in ISO 8601.")
@@ -88,11 +119,15 @@ extension PublisherReport {
     private var times: [String] {
         [lastPass] + [outboxOldest].compactMap(\.self)
             + feeds.flatMap { [$0.lastSuccess, $0.nextPoll, $0.failingSince].compactMap(\.self) }
+            + entries.flatMap { [$0.date, $0.judgedAt].compactMap(\.self) }
     }
+
+    private var entries: some Sequence<Entry> { feeds.lazy.compactMap(\.entries).joined() }
 
     private var texts: [String] {
         [version].compactMap(\.self)
-            + feeds.flatMap { [$0.category, $0.url, $0.state] + [$0.title, $0.error].compactMap(\.self) }
+            + feeds.flatMap { [$0.category, $0.url, $0.state] + [$0.title, $0.language, $0.error].compactMap(\.self) }
+            + entries.flatMap { [$0.title, $0.state, $0.reason] + [$0.message].compactMap(\.self) }
     }
 }
 
@@ -115,6 +150,8 @@ package struct PublisherSummary: Sendable, Equatable, Codable {
     package let outboxOldest: String?
     package let feedCount: Int
     package let failedFeeds: Int
+    /// The languages of each category's feeds, where lists name them.
+    package let languages: [String: [String]]?
 
     package init(_ report: PublisherReport, of publisher: String, at time: Timestamp) {
         self.publisher = publisher
@@ -123,6 +160,9 @@ package struct PublisherSummary: Sendable, Equatable, Codable {
         (exitCode, outbox, outboxOldest) = (report.exitCode, report.outbox, report.outboxOldest)
         feedCount = report.feeds.count + (report.omittedFeeds ?? 0)
         failedFeeds = report.feeds.count(where: \.isFailing)
+        let spoken = Dictionary(grouping: report.feeds.filter { $0.language != nil }, by: \.category)
+            .mapValues { Set($0.compactMap(\.language)).sorted() }
+        languages = spoken.isEmpty ? nil : spoken
     }
 }
 

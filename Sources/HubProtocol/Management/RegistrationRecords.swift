@@ -6,7 +6,7 @@ package struct RegistrationRecords: Sendable {
     package struct Record: Sendable, Equatable {
         /// Without the end of the last line; of a record above ``maximumBytes`` its beginning.
         package let bytes: [UInt8]
-        /// Of its first line, from 1.
+        /// The number of its first line, from 1.
         package let number: Int
         /// Where it ends: bytes and lines from the start of the file.
         package let end: Position

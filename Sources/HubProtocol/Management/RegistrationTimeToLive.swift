@@ -1,4 +1,4 @@
-/// How long a hub keeps a registration after its last write; most hubs keep them for ever.
+/// The time that a hub keeps a registration after its last write; most hubs keep them for ever.
 ///
 /// Travels as a duration of ISO 8601, counted in units of 100 ns as .NET does. Source: protocol §3.2, §8.
 package struct RegistrationTimeToLive: Sendable, Hashable {

@@ -38,11 +38,11 @@ enum DirectHandle {
         let node = JSONNode(content: .string(text), range: 0..<0)
         let channel = PushChannel(node, at: "The \(HeaderName.deviceHandle)", &problems)
         try problems.throwIfAny()
-        guard let channel else { throw .badRequest("The \(HeaderName.deviceHandle) is no browser's subscription.") }
+        guard let channel else { throw .badRequest("The \(HeaderName.deviceHandle) is not a browser's subscription.") }
         return channel
     }
 
-    /// What makes a text no handle of any platform, without quoting it.
+    /// The reason why a text is not a handle of any platform, without quoting it.
     static func problem(of channel: PushChannel) -> String? {
         let texts =
             switch channel {

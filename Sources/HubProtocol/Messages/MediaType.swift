@@ -19,6 +19,9 @@ struct MediaType: Sendable, Equatable {
         self.parameters = parameters
     }
 
+    /// True for the types of RFC 7303.
+    var isXML: Bool { ["application/xml", "text/xml"].contains(name) || name.hasSuffix("+xml") }
+
     var charset: String? { self["charset"] }
 
     /// A parameter that has a value.

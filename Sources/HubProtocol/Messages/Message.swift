@@ -1,4 +1,4 @@
-/// What a sender asks a hub to deliver, read from a request and checked.
+/// A message that a sender asks a hub to deliver, read from a request and checked.
 ///
 /// Source: protocol §5.
 package struct Message: Sendable, Equatable {
@@ -10,7 +10,7 @@ package struct Message: Sendable, Equatable {
     package let headers: ForwardedHeaders
     /// In UTF-8, as far as the format is text.
     package let body: [UInt8]
-    /// What templates take from the body; `nil` for a native format.
+    /// Properties for templates from the body; `nil` for a native format.
     package let properties: MessageProperties?
 
     /// Takes a body that a native format allows, or reads that of a template message.

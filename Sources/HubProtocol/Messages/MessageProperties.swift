@@ -1,4 +1,4 @@
-/// What a sender says in a `template` message: names and texts, from which each template takes what it needs.
+/// The content of a `template` message: names and texts, of which each template uses those that it names.
 ///
 /// Source: protocol §5.1, §7.2.
 package struct MessageProperties: Sendable, Equatable {

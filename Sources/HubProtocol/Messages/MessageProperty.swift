@@ -50,7 +50,7 @@ package struct MessageProperty: RawRepresentable, Hashable, Sendable, Expressibl
     }
 }
 
-/// What a message is to those of its story that went out before; most are the first and have none.
+/// The relation of a message to earlier ones of its story; most are the first and have none.
 package enum MessageStatus: String, Sendable, CaseIterable {
     /// Tells more, or something else.
     case update
@@ -60,7 +60,7 @@ package enum MessageStatus: String, Sendable, CaseIterable {
     case withdrawn
 }
 
-/// How soon a message wants to be seen.
+/// The urgency of a message.
 package enum MessageUrgency: String, Sendable, CaseIterable {
     case low, normal
     /// An alert to be acted upon: on a desktop it stays until it is dismissed.

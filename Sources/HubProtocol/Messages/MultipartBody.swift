@@ -137,7 +137,7 @@ struct MultipartBody: Sendable {
             return nil
         }
 
-        /// What may follow the boundary on its line; else it is only the beginning of another text.
+        /// True if `rest` may follow the boundary on its line; otherwise the line begins another text.
         private func isPadding(_ rest: ArraySlice<UInt8>) -> Bool {
             let tail = rest.starts(with: "--".utf8) ? rest.dropFirst(2) : rest
             return tail.allSatisfy { $0 <= 0x20 }

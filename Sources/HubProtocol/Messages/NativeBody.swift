@@ -1,6 +1,6 @@
 import Markup
 
-/// What a message of a native format may hold.
+/// Rules for the body of a message in a native format.
 ///
 /// Looked at is only what tells a sender early that its notification can reach nobody; what it says is the platform's
 /// own business, and goes there as it came.
@@ -21,7 +21,15 @@ enum NativeBody {
         guard !bytes.isEmpty else {
             throw .badRequest("The message has no body; format '\(format)' wants \(wanted(format)).")
         }
-        if format == .windows, headers[WindowsHeader.type]?.lowercased() == WindowsHeader.raw { return bytes }
+        if format == .windows, headers[WindowsHeader.type]?.lowercased() == WindowsHeader.raw {
+            // WNS refuses it later, when no sender is there to be told.
+            guard !type.isXML else {
+                throw .badRequest(
+                    "X-WNS-Type is wns/raw but the content type is '\(type.name.excerpt)': send application/octet-stream, or name the kind of the document in X-WNS-Type."
+                )
+            }
+            return bytes
+        }
         let text = try BodyText.utf8(bytes, charset: type.charset, called: "The body")
         switch format {
         case .windows: try checkWindows(text, &headers)
@@ -64,14 +72,14 @@ enum NativeBody {
         let type = headers[WindowsHeader.type]?.lowercased()
         guard type != nil || text.first(where: { !isSpace($0) }) == UInt8(ascii: "<") else {
             throw .badRequest(
-                "The header X-WNS-Type is missing and the body is no XML that tells it: send wns/toast, wns/tile, wns/badge, or wns/raw for bytes of your own."
+                "The header X-WNS-Type is missing and the body is not XML that shows it: send wns/toast, wns/tile, wns/badge, or wns/raw for bytes of your own."
             )
         }
         let root = try rootElement(of: text, .windows)
         if let type {
             let kinds = WindowsHeader.kinds.map { "wns/\($0)" } + [WindowsHeader.raw]
             guard kinds.contains(type) else {
-                throw .badRequest("X-WNS-Type '\(type.excerpt)' is none of \(kinds.joined(separator: ", ")).")
+                throw .badRequest("X-WNS-Type '\(type.excerpt)' is not one of \(kinds.joined(separator: ", ")).")
             }
             guard "wns/\(root)" == type else {
                 throw .badRequest("X-WNS-Type is \(type) but the body's root element is '\(root.excerpt)'.")
@@ -79,7 +87,7 @@ enum NativeBody {
         } else {
             guard WindowsHeader.kinds.contains(root) else {
                 throw .badRequest(
-                    "The header X-WNS-Type is missing and the root element '\(root.excerpt)' does not tell it: it is none of toast, tile, badge."
+                    "The header X-WNS-Type is missing and the root element '\(root.excerpt)' does not show it: it is not one of toast, tile, badge."
                 )
             }
             headers.set(WindowsHeader.type, to: "wns/\(root)")
@@ -111,7 +119,7 @@ enum NativeBody {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 }
 
-/// What the kind of a notification of Windows is told by.
+/// Headers that name the kind of a Windows notification.
 enum WindowsHeader {
     static let type = "x-wns-type"
     static let raw = "wns/raw"

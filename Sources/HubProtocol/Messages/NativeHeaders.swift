@@ -1,6 +1,6 @@
 import Markup
 
-/// What a sender says of a native body beside its format.
+/// A sender's headers for a native body, apart from its format.
 ///
 /// The kind of a Windows notification is told by its root element, as SDKs do; a body without one is raw.
 ///

@@ -3,7 +3,7 @@
 /// A hub accepts what is larger, up to its own limit, as the service does, and reports `InvalidNotificationSize` for it:
 /// refusing it would also keep a message from the platforms that take it.
 ///
-/// Source: protocol §5.1; `push-services.md` §1–§4.
+/// Source: protocol §5.1; `docs/push-services.md`, Limits.
 package enum NotificationSize {
     /// In bytes; `nil` where none is known.
     ///

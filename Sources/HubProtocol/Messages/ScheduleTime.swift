@@ -4,7 +4,7 @@ package import FoundationEssentials
 ///
 /// Source: protocol §5.5.
 package struct ScheduleTime: Sendable, Equatable {
-    /// How far ahead a message may be scheduled, in seconds.
+    /// Greatest time ahead for a scheduled message, in seconds.
     package static let maximumAhead = 7.0 * 86_400
 
     package let date: Date
@@ -19,7 +19,7 @@ package struct ScheduleTime: Sendable, Equatable {
             throw .badRequest("The header \(HeaderName.scheduleTime) is missing: \(Self.wanted).")
         }
         guard let date = ISODateTime.parse(String(header.trimmed)) else {
-            throw .badRequest("The \(HeaderName.scheduleTime) '\(header.excerpt)' is no time: \(Self.wanted).")
+            throw .badRequest("The \(HeaderName.scheduleTime) '\(header.excerpt)' is not a valid time: \(Self.wanted).")
         }
         self.date = date
     }

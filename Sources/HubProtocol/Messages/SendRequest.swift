@@ -25,7 +25,7 @@ package struct SendRequest: Sendable, Equatable {
     /// To be delivered to a few, who are reported at once.
     package let isTest: Bool
     package let idempotencyKey: String?
-    /// What a repeat under one key must be equal in.
+    /// The hash that a repeat under the same key must have.
     package let contentHash: [UInt8]
 
     /// Reads a request; `query` is without its question mark, and `now` for headers whose time of day is not clear.
@@ -64,7 +64,17 @@ package struct SendRequest: Sendable, Equatable {
             format == .template
             ? try BodyText.utf8(content, charset: type.charset, called: "The message")
             : try NativeBody.read(content, type: type, format: format, headers: &forwarded)
-        message = try Message(format: format, audience: audience, headers: forwarded, body: content)
+        do throws(ProtocolError) {
+            message = try Message(format: format, audience: audience, headers: forwarded, body: content)
+        } catch {
+            guard fields[HeaderName.format]?.isEmpty ?? true else { throw error }
+            // The sender of a native notification would not understand what its body has to do with templates.
+            throw ProtocolError(
+                status: error.status,
+                code: error.code,
+                detail: "\(HeaderName.format) is missing, and the body is not a template message: \(error.detail)"
+            )
+        }
         // A time of day that is not clear must not make a repeat differ.
         let hashed =
             forwarded.isEmpty ? forwarded : try ForwardedHeaders(of: headers, format: format, now: .distantPast)
@@ -86,7 +96,7 @@ package struct SendRequest: Sendable, Equatable {
         let format = MessageFormat(rawValue: String(header.trimmed))
         guard let known = MessageFormat.known.first(where: { $0 == format }) else {
             let names = MessageFormat.known.map(\.rawValue).joined(separator: ", ")
-            throw .badRequest("The format '\(header.excerpt)' in \(HeaderName.format) is none of \(names).")
+            throw .badRequest("The format '\(header.excerpt)' in \(HeaderName.format) is not one of \(names).")
         }
         return known
     }

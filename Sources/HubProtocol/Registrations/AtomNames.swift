@@ -36,6 +36,6 @@ enum AtomNames {
     static let typeAttribute = "i:type"
     static let headerName = "sb:Header"
     static let headerValue = "sb:Value"
-    /// What the name of every element of a description begins with.
+    /// The beginning of the name of every element of a description.
     static let serviceBusPrefix = "sb:"
 }

@@ -6,7 +6,9 @@ package struct ContinuationToken: Sendable, Equatable {
     /// Longest token, in characters; it comes from outside.
     package static let maximumLength = 1_024
 
-    /// What the list itself begins with; clients must not look into it, but may have made it up.
+    /// The list's own position.
+    ///
+    /// Clients must not interpret it, but may have invented it.
     package let position: String
 
     package init(position: String) { self.position = position }
@@ -26,7 +28,7 @@ package struct ContinuationToken: Sendable, Equatable {
             let position = String(validating: bytes.dropLast(2), as: UTF8.self)
         else {
             throw .badRequest(
-                "the continuation token '\(text.excerpt)' is none that this hub gave: take it from the header "
+                "the continuation token '\(text.excerpt)' was not issued by this hub: take it from the header "
                     + "\(HeaderName.continuationToken) of the page before, or leave it out to begin anew"
             )
         }

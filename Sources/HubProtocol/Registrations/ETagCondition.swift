@@ -1,4 +1,4 @@
-/// What a request asks of the registration that it is about to change: its header `If-Match`.
+/// The condition that a request sets on the registration that it changes: its header `If-Match`.
 ///
 /// Clients spell an entity tag in three ways, of which only the number counts (protocol §3.1).
 package enum ETagCondition: Sendable, Equatable {

@@ -12,7 +12,7 @@ package struct HandleFilter: Sendable, Equatable {
     ///
     /// The JavaScript SDK escapes addresses before it escapes the query.
     package let handles: [String]
-    /// What else a browser's channel must have.
+    /// The key that a browser's channel must have as well.
     let p256dh: String?
     let auth: String?
 
@@ -53,7 +53,7 @@ package struct HandleFilter: Sendable, Equatable {
         self.auth = auth
     }
 
-    /// Whether a channel is the one that is asked for.
+    /// True if the filter asks for this channel.
     package func matches(_ channel: PushChannel) -> Bool {
         guard handles.contains(where: channel.isAddressed(by:)) else { return false }
         switch channel {

@@ -1,6 +1,6 @@
 /// Reads the comparisons of a ``HandleFilter``.
 struct HandleFilterParser {
-    /// What a filter may compare; names are known in any case.
+    /// Properties that a filter may compare; their names count in any case.
     enum Property: String, CaseIterable {
         case channelURI = "ChannelUri"
         case deviceToken = "DeviceToken"
@@ -31,7 +31,7 @@ struct HandleFilterParser {
             let property = try property()
             try skipWord("eq", after: property.rawValue)
             guard parts.updateValue(try literal(of: property), forKey: property) == nil else {
-                throw Self.failure("\(property.rawValue) stands twice")
+                throw Self.failure("\(property.rawValue) appears twice")
             }
             skipSpace()
             if position == bytes.count { return parts }
@@ -49,7 +49,7 @@ struct HandleFilterParser {
         let name = String(decoding: bytes[start..<position], as: UTF8.self)
         guard let property = Property.named[name.lowercased()] else {
             let known = Property.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Self.failure("'\(name.excerpt)' is none of \(known)")
+            throw Self.failure("'\(name.excerpt)' is not one of \(known)")
         }
         return property
     }

@@ -1,4 +1,4 @@
-/// How many registrations a page of a list has: the query's `$top`.
+/// Number of registrations on a page of a list: the query's `$top`.
 ///
 /// Source: protocol §3.4.
 package struct PageSize: Sendable, Equatable {

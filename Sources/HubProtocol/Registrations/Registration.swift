@@ -16,11 +16,11 @@ package struct Registration: Sendable, Equatable {
     package var platform: Platform
     /// For Baidu the user id and the channel id, joined by a dash.
     package var pushChannel: PushChannel
-    /// Of `wns` and `mpns`; `nil` for the app's main tile.
+    /// The tile of a `wns` or `mpns` registration; `nil` for the app's main tile.
     package var secondaryTileName: String?
     /// `nil` for a native registration.
     package var template: RegistrationTemplate?
-    /// Of platform `gcm`: it came as an `FcmRegistrationDescription`, and so goes back (protocol §3.7).
+    /// True for platform `gcm` if it came as an `FcmRegistrationDescription`: it goes back as one (protocol §3.7).
     package var isFcm: Bool
     /// The name of an installation's template that is not a valid tag, without a comma.
     ///

@@ -6,7 +6,7 @@ package import FoundationEssentials
 package struct RegistrationFeed: Sendable {
     package let registrations: [Registration]
     package let address: RequestAddress
-    /// Of all registrations: each one's own address is below it, also in the list of a tag.
+    /// The address of all registrations: each one's own address is below it, also in the list of a tag.
     package let items: RequestAddress
     /// Where the next page begins; `nil` on the last one.
     package let next: ContinuationToken?

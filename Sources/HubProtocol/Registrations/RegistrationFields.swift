@@ -5,7 +5,7 @@ import Markup
 /// Source: protocol §3.7.
 struct RegistrationFields {
     private var elements = [XMLElement?](repeating: nil, count: RegistrationField.allCases.count)
-    /// Whether any element says that it stands for none.
+    /// True if an element is marked as having no value.
     private let hasNil: Bool
 
     private static let table = XMLNameTable(
@@ -18,7 +18,7 @@ struct RegistrationFields {
         hasNil = description.documentUses(AtomNames.nilAttribute)
         for child in description.children {
             if let position = Self.table.position(of: child) {
-                if elements[position] != nil { problems.add("\(child.localName) stands twice") }
+                if elements[position] != nil { problems.add("\(child.localName) appears twice") }
                 elements[position] = child
             } else if RegistrationField.names.contains(child.localName) {
                 problems.add("\(child.localName) is in \(child.shownNamespace), not in '\(AtomNames.serviceBus)'")

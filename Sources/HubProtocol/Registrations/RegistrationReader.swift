@@ -118,7 +118,7 @@ private struct RegistrationReader {
             let what =
                 root == RegistrationType.base && stated == nil
                 ? "'\(root)' has no i:type that says of which kind it is"
-                : "'\((stated ?? root).excerpt)' is no registration description"
+                : "'\((stated ?? root).excerpt)' is not a registration description"
             throw .badRequest("\(what); known are \(names), and each with 'Template' before 'RegistrationDescription'")
         }
         self.type = type
@@ -225,7 +225,8 @@ extension RegistrationReader {
             name: fields.text(.templateName, &problems) ?? "",
             body: body ?? "",
             headers: type.headerField.map { headers($0, &problems) } ?? [:],
-            expiry: isApple ? fields.text(.expiry, &problems) : nil,
+            // Serialisers that cannot leave an element out write an empty one.
+            expiry: isApple ? fields.text(.expiry, &problems).flatMap { $0.isEmpty ? nil : $0 } : nil,
             priority: isApple ? fields.text(.priority, &problems) : nil,
             messageType: type.platform == .baidu ? fields.text(.messageType, &problems) : nil
         )

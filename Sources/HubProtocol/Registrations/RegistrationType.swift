@@ -1,4 +1,4 @@
-/// What a registration's description is called on the wire, and which elements hold its push handle.
+/// The name of a registration's description on the wire, and the elements that hold its push handle.
 ///
 /// Source: protocol §3.7.
 struct RegistrationType: Sendable {

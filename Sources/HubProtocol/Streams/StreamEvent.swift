@@ -1,4 +1,4 @@
-/// The data of one message on an agent's stream: `{"id":…,"template":…,"body":{…}}` (design §6).
+/// The data of one message on an agent's stream: `{"id":…,"template":…,"body":{…}}` (protocol §11.2).
 package struct StreamEvent: Sendable, Equatable {
     /// Largest event read, in bytes; above what rendering can produce (``Template/maximumRenderedBytes``).
     package static let maximumBytes = 2_097_152

@@ -1,7 +1,7 @@
 /// A place in a hub's sequence, as it stands in an event's `id:`.
 ///
 /// A sequence is only meaningful within its epoch: a hub restored from an older copy counts the same numbers again, under
-/// another epoch (design §6).
+/// another epoch (protocol §11.2).
 package struct StreamPosition: Sendable, Hashable, CustomStringConvertible {
     /// Longest epoch accepted, in characters; a cursor comes from outside.
     package static let maximumEpochLength = 64

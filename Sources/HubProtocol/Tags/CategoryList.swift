@@ -1,4 +1,4 @@
-/// The categories that a publisher announces, or that a hub knows of (design §6).
+/// The categories that a publisher announces, or that a hub knows of (protocol §11.5).
 package struct CategoryList: Sendable, Equatable, Codable {
     /// The six of the tutorial, in its spelling and order (protocol §10).
     package static let standard = ["World", "Politics", "Business", "Technology", "Science", "Sports"]
@@ -12,7 +12,7 @@ package struct CategoryList: Sendable, Equatable, Codable {
 package struct RecipientQuery: Sendable, Equatable, Codable {
     /// A tag expression; empty for everybody, as on a send.
     package let tags: String
-    /// Of the message; absent for templates.
+    /// The format of the message; absent for templates.
     package let format: MessageFormat?
 
     package init(tags: String, format: MessageFormat? = nil) {

@@ -1,4 +1,4 @@
-/// Beginnings of tags that only a bearer of Manage may set or remove (design §6).
+/// Beginnings of tags that only a bearer of Manage may set or remove (protocol §11.3).
 package struct ReservedTagPrefixes: Sendable, Equatable {
     package static let standard = ReservedTagPrefixes(folded: ["username:", "from:"])
 

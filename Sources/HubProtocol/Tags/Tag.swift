@@ -10,7 +10,7 @@ package struct Tag: TextIdentifier {
     package let text: String
     /// The form that is matched, hashed and checked against reserved prefixes; a sound key for stores and indexes.
     package let folded: String
-    /// Whether this is `$InstallationId:{…}` or `$UserId:{…}`, which the hub gives to installations itself (§4.3).
+    /// True for `$InstallationId:{…}` and `$UserId:{…}`, which the hub itself gives to installations (protocol §4.3).
     package let isServerAssigned: Bool
 
     /// Validates a tag as people and clients write it, either kind of server-assigned tag included.
@@ -56,7 +56,7 @@ package struct Tag: TextIdentifier {
         Tag(serverAssigned: "$UserId:{\(id.text)}")
     }
 
-    /// Whether the tag begins with `reserved`, by the rule that also decides equality.
+    /// True if the tag begins with `reserved`, by the rule that also decides equality.
     package func hasPrefix(_ reserved: String) -> Bool {
         hasPrefix(folded: TagFolding.fold(reserved))
     }

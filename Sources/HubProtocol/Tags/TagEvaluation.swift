@@ -45,8 +45,8 @@ package struct TagEvaluation: Sendable, Equatable, Codable {
 }
 
 extension TagEvaluation {
-    /// What an expression that does not hold asks for, as the rest of a sentence about it: `needs 'World' and excludes
-    /// 'Sports'`.
+    /// The missing condition of an expression that is false, as the rest of a sentence about it: `needs 'World' and
+    /// excludes 'Sports'`.
     package var demand: String { demand(true) }
 
     private func demand(_ wanted: Bool) -> String {

@@ -2,7 +2,7 @@
 ///
 /// Source: protocol §6.
 package struct TagExpression: Sendable, Hashable, CustomStringConvertible {
-    /// How large an expression may be; the protocol's own numbers are ``standard``.
+    /// Limits on the size of an expression; the protocol's own numbers are ``standard``.
     package struct Limits: Sendable, Equatable {
         package static let standard = Limits()
         /// For what was taken once, whatever the limits were then.
@@ -77,7 +77,7 @@ extension TagExpression.Node {
 package struct TagExpressionError: Error, Equatable, Sendable, CustomStringConvertible {
     /// In Unicode scalars from the start of the expression.
     package let offset: Int
-    /// What stands there, or what would have to.
+    /// The text that was found, or that was expected.
     package let reason: String
 
     package init(offset: Int, reason: String) {

@@ -1,4 +1,4 @@
-/// What stands for a tag in an index of millions: 128 bits in place of its folded text.
+/// The key of a tag in an index of millions: 128 bits instead of its folded text.
 ///
 /// Two hashes of the standard library, whose seed is drawn anew in each process: nobody can choose tags that meet, and
 /// among a hundred million tags the odds that two do are below 1 in 10²².

@@ -15,6 +15,9 @@ package struct ContainerListing: Sendable, Equatable {
         }
     }
 
+    /// As Azure's storage calls the type of a file.
+    package static let fileType = "application/octet-stream"
+
     /// The container's address up to its name, with a slash behind it.
     package let serviceEndpoint: String
     package let containerName: String
@@ -35,7 +38,7 @@ package struct ContainerListing: Sendable, Equatable {
                     blob.add("Properties") { properties in
                         properties.add("Last-Modified", HTTPDateText.format(file.modifiedAt))
                         properties.add("Content-Length", String(file.length))
-                        properties.add("Content-Type", "application/octet-stream")
+                        properties.add("Content-Type", Self.fileType)
                         properties.add("BlobType", "BlockBlob")
                     }
                 }

@@ -26,7 +26,7 @@ package struct DeviceReport: Sendable, Equatable, Codable {
     }
 }
 
-/// What became of a message at one device.
+/// The outcome of a message at one device.
 package struct DeviceOutcome: RawRepresentable, Sendable, Hashable, Codable {
     package let rawValue: String
 
@@ -99,7 +99,7 @@ package struct RegistrationReport: Sendable, Equatable, Codable {
     }
 }
 
-/// How far a device's stream is.
+/// The progress of a device's stream.
 package struct StreamReport: Sendable, Equatable, Codable {
     package var isOpen: Bool
     /// It was written everything up to this position; absent when it never was open.

@@ -1,4 +1,4 @@
-/// What became of a message: the answer of our own route `GET /{hub}/deliveries/{message}` (design §6).
+/// The outcome of a message: the answer of our own route `GET /{hub}/deliveries/{message}` (protocol §11.5).
 ///
 /// Instants are ISO 8601 in UTC. Positions are those of the hub's log.
 package struct MessageReport: Sendable, Equatable, Codable {
@@ -16,20 +16,20 @@ package struct MessageReport: Sendable, Equatable, Codable {
     package var canceledAt: String?
     /// The tag expression as it was sent; absent for a broadcast and a direct send.
     package var tags: String?
-    /// How many handles it was sent to directly; absent where it was for those who match.
+    /// Number of handles that it was sent to directly; absent if it was sent by tags.
     package var handles: Int?
     /// It was for at most ten of those who match; absent where it was for all.
     package var isTest: Bool?
-    /// What of its headers is for push services; absent for none.
+    /// Its headers for push services; absent if there are none.
     package var headers: [String: String]?
     package let state: MessageState
-    /// How many targets of each platform it had when it was sent, absent when the hub did not count yet.
+    /// Number of targets on each platform when it was sent; absent if the hub did not count yet.
     ///
     /// Of platform `stream` they are installations, of others registrations.
     package var matched: [String: Int]?
     package var streams: StreamOutcomes
-    /// How many targets of each platform came to each outcome, in the words of the protocol's telemetry; those that wait
-    /// for it are not among them.
+    /// Number of targets on each platform by outcome, in the words of the protocol's telemetry; pending targets are not
+    /// among them.
     package var outcomes: [String: [String: Int]]?
     /// Present when it was asked for.
     package var device: DeviceReport?
@@ -57,13 +57,13 @@ package struct MessageReports: Sendable, Equatable, Codable {
     package init(messages: [MessageReport]) { self.messages = messages }
 }
 
-/// What became of a message at the `stream` installations that it matched.
+/// The outcome of a message at the `stream` installations among its recipients.
 package struct StreamOutcomes: Sendable, Equatable, Codable {
     /// Those that are still registered; each of them is written, owed, expired or too large.
     package var matched = 0
     /// The stream was written everything up to the message, or beyond.
     package var written = 0
-    /// Of those written: came back with a cursor at the message or beyond, which proves that it arrived.
+    /// Number of the written ones that came back with a cursor at or after the message, which proves that it arrived.
     package var resumedPast = 0
     /// Waits for the device.
     package var owed = 0

@@ -1,4 +1,4 @@
-/// How far a message is, in the words of the protocol's telemetry.
+/// The progress of a message, in the words of the protocol's telemetry.
 ///
 /// One SDK throws on any other text, such as the other spelling of `Canceled`.
 ///
@@ -19,7 +19,7 @@ package struct MessageState: RawRepresentable, Sendable, Hashable, Codable {
     package static let abandoned = MessageState(rawValue: "Abandoned")
     /// It matched nobody.
     package static let noTargetFound = MessageState(rawValue: "NoTargetFound")
-    /// What it matched is gone or was not counted.
+    /// Its recipients are gone or were not counted.
     package static let unknown = MessageState(rawValue: "Unknown")
     /// Its time has not come.
     package static let scheduled = MessageState(rawValue: "Scheduled")

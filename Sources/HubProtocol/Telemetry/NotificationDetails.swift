@@ -18,7 +18,7 @@ package struct NotificationDetails: Sendable, Equatable {
     package var tags: String?
     /// Formats such as `apple`, or `appletemplate` for templates of that platform.
     package var targetPlatforms: [String] = []
-    /// How many targets of each platform came to each outcome.
+    /// Number of targets on each platform by outcome.
     package var outcomes: [Platform: [OutcomeName: Int]] = [:]
     /// Where an error report can be read.
     package var errorDetailsURI: String?

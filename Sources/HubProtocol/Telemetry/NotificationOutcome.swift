@@ -1,6 +1,6 @@
 import Markup
 
-/// What became of a test send: the answer to a send with `test`.
+/// The outcome of a test send: the answer to a send with `test`.
 ///
 /// Source: protocol §5.2.
 package struct NotificationOutcome: Sendable, Equatable {
@@ -47,9 +47,9 @@ package struct NotificationOutcome: Sendable, Equatable {
     }
 }
 
-/// What became of a test send at one registration.
+/// The outcome of a test send at one registration.
 package struct RegistrationResult: Sendable, Equatable {
-    /// What the service says of a success.
+    /// The service's text for a success.
     package static let success = "The Notification was successfully sent to the Push Notification System"
 
     /// The format that the platform is sent to with: `apple`.

@@ -1,4 +1,4 @@
-/// What became of a message at one target, in the words of the protocol's telemetry.
+/// The outcome of a message at one target, in the words of the protocol's telemetry.
 ///
 /// Open vocabulary: the service's own list has gaps.
 ///

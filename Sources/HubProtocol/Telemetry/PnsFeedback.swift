@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// What a push service said of a handle: one row of the files in a feedback container, and of a message's error details.
+/// A push service's report on a handle: one row of the files in a feedback container, and of a message's error details.
 ///
 /// Source: protocol §5.7; `ParseFeedbackSample` in Azure/azure-notificationhubs-dotnet.
 package struct PnsFeedback: Sendable, Equatable {
@@ -12,7 +12,7 @@ package struct PnsFeedback: Sendable, Equatable {
     package var registrationID: RegistrationID?
     package var installationID: InstallationID?
     package var notificationID: MessageID?
-    /// What the push service wants to be called with from now on.
+    /// The handle that the push service wants to be called with from now on.
     package var newPnsHandle: String?
 
     package init(

@@ -2,7 +2,7 @@
 package enum AgentTemplate {
     package static let name = "newswire"
 
-    /// Members as in the native `stream` format, so that both kinds of message read alike (design §6).
+    /// Members as in the native `stream` format, so that both kinds of message read alike (protocol §11.4).
     package static let body = object([(.title, .title), (.message, .messageParam), (.link, .link)])
 
     /// The same members, with title, text and page in one language: a message that lacks it renders as nothing.

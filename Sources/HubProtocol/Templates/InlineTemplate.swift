@@ -42,7 +42,7 @@ package struct InlineTemplate: Sendable, Hashable, CustomStringConvertible {
         self.terms = terms
     }
 
-    /// What it can look up, in lower case.
+    /// Names that it can look up, in lower case.
     package var propertyNames: Set<String> {
         var names: Set<String> = []
         for case .property(let property) in terms { names.insert(property.name) }

@@ -6,7 +6,7 @@
 package struct LanguageName: Sendable, CustomStringConvertible {
     /// Longest name, in characters: half of a property's.
     package static let maximumLength = 60
-    /// What a message has in a language of its own: the beginning of the property's name, with the language after it.
+    /// Texts that a message has in each language: the beginning of the property's name, before the language.
     package enum Part: String, Sendable, CaseIterable {
         case news = "News_"
         case title = "Title_"

@@ -1,11 +1,11 @@
-/// What a rendered template says to people.
+/// The text of a rendered template for people.
 package enum RenderedText {
     /// Members that say how a message is shown, where it leads or what it takes the place of, and nothing by themselves.
     private static let attributes: Set<MessageProperty> = [
         .link, .localizedLink, .category, .image, .urgency, .story, .status, .replaces,
     ]
 
-    /// Whether a message put no text at all into the template that it was rendered with.
+    /// True if a message put no text at all into the template that it was rendered with.
     ///
     /// Text is every string of the object, at any depth, but for ``attributes``. One that the template gives without any
     /// message, as a literal does, tells nothing of this one.

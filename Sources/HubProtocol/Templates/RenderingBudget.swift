@@ -1,4 +1,4 @@
-/// What rendering may still cost, in bytes.
+/// The bytes that rendering may still cost.
 ///
 /// A template is a client's, and may repeat a long value many times: rendering ends as soon as the budget is exceeded,
 /// not when the result is complete.

@@ -17,7 +17,7 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
     /// As it was registered.
     package let body: String
     package let syntax: Syntax
-    /// What it can look up, in the message or in a device's variables; in lower case.
+    /// Names that it can look up in the message or in a device's variables, in lower case.
     package let propertyNames: Set<String>
     private let segments: [TemplateSegment]
     /// Places where a value goes.
@@ -85,8 +85,8 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
         return render(message, variables: variables, within: &budget)
     }
 
-    /// What rendering costs beside the message's own values, roughly, in bytes: templates with a few dozen expressions
-    /// cost some thousand.
+    /// The approximate cost of rendering in bytes, without the message's own values: some thousand for a few dozen
+    /// expressions.
     package var weight: Int { body.utf8.count + insertions * 256 }
 
     package var description: String { body }

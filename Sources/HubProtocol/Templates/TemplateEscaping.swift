@@ -1,4 +1,4 @@
-/// How a value is written at the place where its expression stood, so that it stays a value there.
+/// The escaping of a value at the place of its expression, so that it remains a value there.
 ///
 /// Source: protocol §7.3.
 enum TemplateEscaping: Sendable {
@@ -21,7 +21,8 @@ enum TemplateEscaping: Sendable {
     }
 }
 
-/// What `#(p)` may write without quotes: `(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`, so no sign (protocol §7.3).
+/// Numbers that `#(p)` may write without quotes: `(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`, so without a sign
+/// (protocol §7.3).
 enum JSONNumber {
     static func matches(_ text: String) -> Bool {
         var rest = text.utf8[...]

@@ -28,10 +28,10 @@ package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
         terms = try parser.parse()
     }
 
-    /// Whether this is plain text, rendered as it stands.
+    /// True for plain text, which is rendered unchanged.
     package var isLiteral: Bool { terms.isEmpty }
 
-    /// What it can look up, in lower case.
+    /// Names that it can look up, in lower case.
     package var propertyNames: Set<String> {
         var names: Set<String> = []
         for case .property(let property) in terms { names.insert(property.name) }
@@ -63,7 +63,7 @@ package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
-    /// Whether a text that begins with this character is an expression.
+    /// True if a text that begins with this character is an expression.
     static func opens(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "$", "%", ".", "#", "{": true
@@ -71,7 +71,7 @@ package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether this is one `#(p)` and nothing else, which JSON templates write without quotes.
+    /// True for one `#(p)` and nothing else, which JSON templates write without quotes.
     var isNumber: Bool {
         if terms.count == 1, case .property(let property) = terms[0], property.use == .number { true } else { false }
     }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What the hub asks of a template on one platform, whether an installation or a registration brings it.
+/// Rules for a template on one platform, the same for installations and registrations.
 ///
 /// Source: protocol §3.8, §7.4.
 struct TemplateRules {
@@ -99,7 +99,7 @@ struct TemplateRules {
     }
 }
 
-/// How problems name the parts of a template: where they stand in the document that was sent.
+/// Names of the parts of a template in problems: their places in the document that was sent.
 struct TemplatePlaces {
     let body: String
     let headers: String

@@ -9,7 +9,7 @@ enum TemplateTerm: Sendable, Hashable {
         let use: Use
         /// In lower case, as it is looked up.
         let name: String
-        /// What stands in when neither message nor device has the property.
+        /// The text that is used if neither the message nor the device has the property.
         let fallback: String?
     }
 

@@ -69,7 +69,7 @@ package final class ResponderService: Sendable {
     /// - Parameters:
     ///   - responder: Answers requests.
     ///   - services: Run as long as requests are served.
-    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop.
+    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop, after which the process ends: as of a hub's.
     ///   - onRunning: Called with the port when connections are accepted.
     /// - Throws: ``HubListenError``, or why a service has failed.
     package func run<Responder: HTTPResponder>(
@@ -104,9 +104,9 @@ package final class ResponderService: Sendable {
         do {
             try await ServiceGroup(configuration: group).runStoppingWhenCancelled()
         } catch {
-            try await threads.shutdownGracefully()
+            if !stopsOnSignals { try await threads.shutdownGracefully() }
             throw HubListenError(error) ?? error
         }
-        try await threads.shutdownGracefully()
+        if !stopsOnSignals { try await threads.shutdownGracefully() }
     }
 }

@@ -34,7 +34,12 @@ package final class HubService: Sendable {
     /// Opens the file and reads what is in it; a new file is given a hub and its rules.
     ///
     /// - Throws: ``HubStoreError``, or what SQLite says of the file; ``CertificateProblem``.
-    package init(_ configuration: HubConfiguration, logger: Logger) async throws {
+    package convenience init(_ configuration: HubConfiguration, logger: Logger) async throws {
+        try await self.init(configuration, log: EmbeddedLog(), logger: logger)
+    }
+
+    /// Opens the file of a node, and follows the log that the node shares with others.
+    init(_ configuration: HubConfiguration, log: any OrderedLog, logger: Logger) async throws {
         self.configuration = configuration
         self.logger = logger
         connections = ConnectionQuota(configuration.connectionLimits, clock: configuration.monotonic)
@@ -48,8 +53,11 @@ package final class HubService: Sendable {
             maximumPages: configuration.maximumPages,
             reservedTags: configuration.reservedTags,
             secrets: try SecretsFile(path: configuration.secretsPath).box(),
+            log: log,
             rehearses: configuration.rehearsesStages
         )
+        // The machine is built from what the store has then.
+        try await store.follow { _ in }
         let lastSeen = try await store.lastSeenClock()
         let generationFile = GenerationFile(path: configuration.generationPath)
         let start = try await Self.prepare(store, configuration, generationFile)
@@ -212,16 +220,17 @@ package final class HubService: Sendable {
         _ generationFile: GenerationFile
     ) async throws -> Start {
         let inFile = try generationFile.read()
-        // Somebody may have deleted the last hub.
-        let (hubs, epochs) = (try await store.hubs(), try await store.epochs())
-        let isNew = hubs.isEmpty && epochs.isEmpty
         let at = configuration.timestamp
-        let epoch = EpochHistory.newName()
-        // What cannot be read must not be written over: the key file may come back.
-        let sealed = Set(try await store.hubsWithLostSecrets().map(\.id))
+        let incarnation = store.incarnation
+        let epoch = incarnation ?? EpochHistory.newName()
         let results = try await store.commit([
             { @Sendable transaction -> Start in
+                // Somebody may have deleted the last hub.
+                let isNew = try transaction.isNew()
+                // What cannot be read must not be written over: the key file may come back.
+                let sealed = Set(try transaction.hubsWithLostSecrets().map(\.id))
                 if isNew { try transaction.noteClock(at) }
+                try transaction.sealSecrets()
                 if isNew, configuration.makesFirstHub {
                     _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
                 }
@@ -232,8 +241,9 @@ package final class HubService: Sendable {
                 _ = try transaction.beginEpoch(named: epoch, at: at)
                 let counted = try transaction.generation()
                 let sign = GenerationFile.sign(of: counted, inFile, isCopy: try transaction.isCopy())
-                // Of a new database nothing was ever accepted.
-                let loss = try sign != nil && !isNew ? transaction.noteLoss(epoch: epoch, at: at) : nil
+                // Of a new database nothing was ever accepted; an older copy of a node's has the rest from the log.
+                let mayLack = sign != nil && !isNew && incarnation == nil
+                let loss = mayLack ? try transaction.noteLoss(epoch: epoch, at: at) : nil
                 if sign == .copy { try transaction.clearCopyMark() }
                 let generation = GenerationFile.next(after: counted, inFile)
                 try transaction.set(generation)
@@ -260,7 +270,8 @@ package final class HubService: Sendable {
     ///
     /// - Parameters:
     ///   - applications: Served on the same port.
-    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop.
+    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop, after which the process ends. The threads are left to its
+    ///     end then: Hummingbird's server does not wait for the task that stops it, which may still ask an event loop.
     ///   - watchdog: Is told again and again that the hub works, as long as it does.
     ///   - onRunning: Called with the port when connections are accepted.
     ///   - onKeysChanged: Called with the port when a connection string is another one than before.
@@ -298,10 +309,10 @@ package final class HubService: Sendable {
         do {
             try await ServiceGroup(configuration: group).runStoppingWhenCancelled()
         } catch {
-            try await close()
+            try await close(endsProcess: stopsOnSignals)
             throw HubListenError(error) ?? error
         }
-        try await close()
+        try await close(endsProcess: stopsOnSignals)
     }
 
     /// What serves requests on the hub's port, once it is run.
@@ -345,8 +356,8 @@ package final class HubService: Sendable {
         )
     }
 
-    private func close() async throws {
-        try await group.shutdownGracefully()
+    private func close(endsProcess: Bool) async throws {
+        if !endsProcess { try await group.shutdownGracefully() }
         try store.close()
     }
 

@@ -211,20 +211,6 @@ extension Transaction {
     }
 }
 
-extension Registry.Entry {
-    /// `nil` for an installation that is not of platform `stream`.
-    init?(_ stored: StoredInstallation) throws {
-        guard let digest = stored.channelDigest else { return nil }
-        self.init(
-            ordinal: stored.ordinal,
-            id: stored.installation.id,
-            channelDigest: digest,
-            createdSequence: stored.createdSequence,
-            recipient: try Recipient(stored.installation)
-        )
-    }
-}
-
 extension StoredInstallation {
     /// When it is removed automatically; `nil` for never.
     var expiresAt: Timestamp? {

@@ -20,9 +20,9 @@ final class HubCounters: Sendable {
     }
 }
 
-/// What became of targets of push services, by platform and outcome.
+/// Counts the targets of push services that have a final outcome, by platform and outcome.
 final class PushCounters: Sendable {
-    struct Outcome: Hashable {
+    struct Outcome: Hashable, Sendable {
         /// In lower case.
         let platform: String
         let outcome: OutcomeName
@@ -30,18 +30,27 @@ final class PushCounters: Sendable {
 
     private let counts = Mutex<[Outcome: Int]>([:])
 
+    /// Outcomes that occurred at least once.
     var all: [Outcome: Int] { counts.withLock { $0 } }
 
-    func add(_ count: Int, _ outcome: OutcomeName, _ platform: String) {
+    func add(_ counts: [Outcome: Int]) {
+        self.counts.withLock { $0.merge(counts, uniquingKeysWith: +) }
+    }
+}
+
+extension [PushCounters.Outcome: Int] {
+    mutating func add(_ count: Int, _ outcome: OutcomeName, _ platform: String) {
         guard count > 0 else { return }
-        counts.withLock { $0[Outcome(platform: platform, outcome: outcome), default: 0] += count }
+        self[PushCounters.Outcome(platform: platform, outcome: outcome), default: 0] += count
     }
 
-    func add(_ progress: [DeliveryKey: DeliveryProgress], _ platform: String) {
-        counts.withLock { counts in
-            for outcome in progress.values.lazy.flatMap(\.done.values) {
-                counts[Outcome(platform: platform, outcome: outcome), default: 0] += 1
-            }
-        }
+    /// Adds the outcomes of a delivery; `ended` is the number of targets that the store counted.
+    ///
+    /// The store counts none if the delivery has ended before, and more than `progress` has if a later message replaced
+    /// retries of earlier ones.
+    mutating func add(_ progress: DeliveryProgress, ended: Int, _ platform: String) {
+        guard ended > 0 else { return }
+        for outcome in progress.done.values { add(1, outcome, platform) }
+        add(ended - progress.done.count, .skipped, platform)
     }
 }

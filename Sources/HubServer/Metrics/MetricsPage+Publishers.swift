@@ -37,8 +37,13 @@ extension MetricsPage {
                 name,
                 .gauge,
                 help,
-                all.map { .init(value($0.publisher), ["hub": $0.hub, "publisher": $0.publisher.publisher]) }
+                all.map { .init(value($0.publisher), Self.labels($0.publisher, of: $0.hub)) }
             )
         }
+    }
+
+    /// The schedule tells a publisher that stays, and whose silence is a failure, from passes that come when they come.
+    private static func labels(_ publisher: PublisherSummary, of hub: String) -> KeyValuePairs<String, String> {
+        ["hub": hub, "publisher": publisher.publisher, "schedule": publisher.schedule.rawValue]
     }
 }

@@ -71,6 +71,8 @@ struct MountingResponder: HTTPResponder {
         guard let channel = context.channel, let application = applications.first(where: { $0.serves(path) }) else {
             return try await hubs.respond(to: request, context: context)
         }
-        return try await application.respond(to: request, on: channel, logger: context.logger)
+        // A task keeps the memory of its deepest calls until it ends, which for a stream of events is hours: a child has it.
+        async let response = application.respond(to: request, on: channel, logger: context.logger)
+        return try await response
     }
 }

@@ -1,5 +1,6 @@
 package import HubProtocol
 import HubRouting
+import HubStore
 package import WebPages
 
 /// The news of some of a hub's categories, as of one moment.
@@ -19,16 +20,30 @@ extension HubService {
         return hub.record.name
     }
 
+    /// When a hub was made, which tells it from an earlier one of its name; `nil` for one that was deleted meanwhile.
+    ///
+    /// It throws a `DatabaseError`.
+    package func createdAt(_ name: HubName) async throws -> Timestamp? {
+        guard let hub = try? directory.hub(named: name.text) else { return nil }
+        return try await hub.publicFeeds.createdAt(hub)
+    }
+
     /// True for a hub that is there, disabled or not.
     package func has(_ name: HubName) -> Bool { (try? directory.hub(named: name.text)) != nil }
 
     /// Reads the newest news of some categories that everybody may read.
     ///
-    /// `position` is where a reader was at the last visit. It throws a `DatabaseError`, and ``HubProtocol/ProtocolError`` 404 for a hub that is gone.
-    package func news(of tags: [Tag], in name: HubName, since position: StreamPosition?) async throws -> HubNews {
+    /// `position` is where a reader was at the last visit; with a `language`, news without a text in it is left out. It throws
+    /// a `DatabaseError`, and ``HubProtocol/ProtocolError`` 404 for a hub that is gone.
+    package func news(
+        of tags: [Tag],
+        language: LanguageName?,
+        in name: HubName,
+        since position: StreamPosition?
+    ) async throws -> HubNews {
         let hub = try directory.hub(named: name.text)
         let (head, dropped) = (hub.status.head, hub.status.droppedThrough)
-        let tellings = try await hub.publicFeeds.news(of: tags, in: hub)
+        let tellings = try await hub.publicFeeds.news(of: tags, language: language, in: hub)
         var gap: String?
         if let position {
             switch directory.epochs.resume(position.text, created: .start, top: head, droppedThrough: dropped) {
@@ -41,5 +56,22 @@ extension HubService {
             position: StreamPosition(epoch: directory.epochs.current, sequence: head),
             gap: gap
         )
+    }
+
+    /// The languages of a hub's categories, as publishers have reported them in the last days, by the folded category.
+    ///
+    /// It throws a `DatabaseError`, and ``HubProtocol/ProtocolError`` 404 for a hub that is gone.
+    package func languages(in name: HubName) async throws -> [String: [LanguageName]] {
+        let hub = try directory.hub(named: name.text)
+        let since = hub.configuration.timestamp - PublisherReport.lifetime
+        let publishers = try await hub.store.publishers(since: since)[hub.record.id] ?? []
+        var languages: [String: [LanguageName]] = [:]
+        for (category, names) in publishers.flatMap({ $0.languages ?? [:] }).sorted(by: { $0.key < $1.key }) {
+            guard let tag = try? Tag(category) else { continue }
+            let known = languages[tag.folded, default: []]
+            let new = names.compactMap { try? LanguageName($0) }.filter { !known.contains($0) }
+            languages[tag.folded] = known + new
+        }
+        return languages
     }
 }

@@ -27,6 +27,12 @@ actor TagFeeds {
         let place: FeedDocument.Place
     }
 
+    /// A category, as readers of one language see it.
+    private struct Key: Hashable {
+        let tag: Tag
+        var language: LanguageName?
+    }
+
     private struct News {
         var read = TagNews()
         var pages: [FeedFileType: Page] = [:]
@@ -39,8 +45,8 @@ actor TagFeeds {
 
     /// Number of documents that were written.
     private(set) var renderings = 0
-    private var news: [Tag: News] = [:]
-    private var readings: [Tag: Task<News, any Error>] = [:]
+    private var news: [Key: News] = [:]
+    private var readings: [Key: Task<News, any Error>] = [:]
     private var categories: (revision: Int, spellings: [Tag: Tag])?
     private var identity: StoredHub?
     private var uses = 0
@@ -53,8 +59,9 @@ actor TagFeeds {
         guard PublicAudience.isPublic(tag, hub.configuration.reservedTags),
             let spelled = try await spelling(of: tag, hub), let identity = try await identity(of: hub)
         else { return nil }
-        var current = try await read(tag, of: hub, identity)
-        if let stored = news[tag], stored.read.through >= current.read.through { current = stored }
+        let key = Key(tag: tag)
+        var current = try await read(key, of: hub, identity)
+        if let stored = news[key], stored.read.through >= current.read.through { current = stored }
         let dropped = hub.status.droppedThrough
         let shown = current.read.timeline.count(after: dropped)
         if shown != current.shown { current.pages = [:] }
@@ -64,24 +71,25 @@ actor TagFeeds {
         let page =
             current.pages[type] ?? write(current.read.timeline, after: dropped, spelled, type, hub, identity)
         current.pages[type] = page
-        news[tag] = current
-        makeRoom(beside: tag)
+        news[key] = current
+        makeRoom(beside: key)
         return page
     }
 
     /// The newest stories and withdrawals of some tags, the newest first; of tags that are no categories of the hub, none.
     ///
-    /// - Throws: A `DatabaseError`.
-    func news(of tags: [Tag], in hub: Hub) async throws -> [Telling] {
+    /// With a language, only those that are told in it. It throws a `DatabaseError`.
+    func news(of tags: [Tag], language: LanguageName?, in hub: Hub) async throws -> [Telling] {
         guard let identity = try await identity(of: hub) else { return [] }
         var found: [StoryID: Telling] = [:]
         for tag in tags {
             guard try await spelling(of: tag, hub) != nil else { continue }
-            var current = try await read(tag, of: hub, identity)
+            let key = Key(tag: tag, language: language)
+            var current = try await read(key, of: hub, identity)
             uses += 1
             current.lastUse = uses
-            if news[tag] == nil { news[tag] = current } else { news[tag]?.lastUse = uses }
-            makeRoom(beside: tag)
+            if news[key] == nil { news[key] = current } else { news[key]?.lastUse = uses }
+            makeRoom(beside: key)
             for telling in current.read.timeline.tellings(after: hub.status.droppedThrough) {
                 let known = found[telling.id]
                 if known == nil || known.map({ $0.sequence < telling.sequence }) == true { found[telling.id] = telling }
@@ -117,10 +125,10 @@ actor TagFeeds {
         )
     }
 
-    private func makeRoom(beside tag: Tag) {
+    private func makeRoom(beside key: Key) {
         var bytes = news.values.reduce(0) { $0 + $1.bytes }
         while news.count > 1, bytes > Self.maximumBytes || news.count > Self.maximumFeeds {
-            let oldest = news.filter { $0.key != tag }.min { $0.value.lastUse < $1.value.lastUse }
+            let oldest = news.filter { $0.key != key }.min { $0.value.lastUse < $1.value.lastUse }
             guard let oldest else { return }
             bytes -= oldest.value.bytes
             news[oldest.key] = nil
@@ -138,6 +146,9 @@ actor TagFeeds {
         return spellings[tag]
     }
 
+    /// When the hub was made.
+    func createdAt(_ hub: Hub) async throws -> Timestamp? { try await identity(of: hub)?.createdAt }
+
     private func identity(of hub: Hub) async throws -> StoredHub? {
         if let identity { return identity }
         identity = try await hub.store.hub(id: hub.record.id)
@@ -147,21 +158,21 @@ actor TagFeeds {
     // MARK: Reading the log
 
     /// Reads on up to the head of the log; of requests at the same time one reads for all.
-    private func read(_ tag: Tag, of hub: Hub, _ identity: StoredHub) async throws -> News {
+    private func read(_ key: Key, of hub: Hub, _ identity: StoredHub) async throws -> News {
         let head = hub.status.head
-        while let reading = readings[tag] { _ = await reading.result }
-        let (known, dropped) = (news[tag] ?? News(), hub.status.droppedThrough)
+        while let reading = readings[key] { _ = await reading.result }
+        let (known, dropped) = (news[key] ?? News(), hub.status.droppedThrough)
         guard known.read.lacks(head, dropped) else { return known }
         let reading = Task {
-            defer { readings[tag] = nil }
-            let reader = TagReader(tag: tag, hub: hub, scope: identity.scope)
+            defer { readings[key] = nil }
+            let reader = TagReader(tag: key.tag, language: key.language, hub: hub, scope: identity.scope)
             var next = known
             next.read = try await reader.read(on: known.read, to: head, after: dropped, limit: Self.maximumScan)
             if next.read.timeline != known.read.timeline { next.pages = [:] }
-            news[tag] = next
+            news[key] = next
             return next
         }
-        readings[tag] = reading
+        readings[key] = reading
         return try await reading.value
     }
 }

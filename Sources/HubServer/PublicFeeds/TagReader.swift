@@ -23,6 +23,8 @@ struct TagReader: Sendable {
     private static let page = 500
 
     let tag: Tag
+    /// The readers' language; `nil` for all messages.
+    let language: LanguageName?
     let hub: Hub
     /// Tells the hub from all others (``StoryID``).
     let scope: String
@@ -107,7 +109,9 @@ struct TagReader: Sendable {
             at: message.at,
             message: id.text,
             body: record.body,
-            scope: scope
+            scope: scope,
+            // Devices get a native message as it is, whatever language their template names.
+            language: record.format == .stream ? nil : language
         )
     }
 }

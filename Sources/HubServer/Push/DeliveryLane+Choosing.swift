@@ -12,7 +12,14 @@ extension DeliveryLane {
     func step() async throws -> Duration? {
         let now = hub.configuration.timestamp
         // A wrong clock would let messages expire.
-        if isClockSteady() { try await endExpired(at: now) }
+        let hasMore = isClockSteady() ? try await endExpired(at: now) : false
+        guard let rest = try await sendAll(at: now), !hasMore else { return nil }
+        guard let next = expiries.next else { return rest }
+        return min(rest, max(next - now, .seconds(1)))
+    }
+
+    /// - Returns: Time until there is something to send; `nil` if there is more to send now.
+    private func sendAll(at now: Timestamp) async throws -> Duration? {
         guard service != nil, !hub.status.isDisabled else { return Self.longestRest }
         try await openCourses()
         guard !isPaused(at: now) else { return pausedUntil - now }
@@ -137,46 +144,12 @@ extension DeliveryLane {
             try await end(delivery.key, as: .wrongToken)
             return nil
         }
-        guard let rendering = try? PushRendering(accepted) else {
+        guard var rendering = try? PushRendering(accepted) else {
             try await end(delivery.key, as: .invalidNotificationFormat)
             return nil
         }
+        noteExpiry(of: delivery.key, &rendering)
         return Course(delivery: delivery, rendering: rendering)
-    }
-
-    /// Ends messages that have expired and have nothing in flight.
-    private func endExpired(at now: Timestamp) async throws {
-        guard now >= nextExpiryLook || nextExpiryLook > now + Self.longestRest else { return }
-        let page = try await hub.store.openDeliveries(
-            hub: hub.record.id,
-            platform: platform,
-            limit: Self.maximumReading
-        )
-        var count = 0
-        for delivery in page {
-            guard let at = delivery.acceptedAt, now >= at + hub.configuration.timeToLive else { break }
-            guard courses[delivery.key].map({ $0.outstanding == 0 }) ?? true else { continue }
-            try await end(delivery.key, as: circuit.reason == nil ? .abandoned : .invalidCredentials)
-            courses[delivery.key] = nil
-            slowHosts.forget(delivery.key)
-            count += 1
-        }
-        nextExpiryLook = count == Self.maximumReading ? now : now + .seconds(1)
-    }
-
-    private func end(_ key: DeliveryKey, as outcome: OutcomeName) async throws {
-        // After an outage there may be a million, and others wait for the writer.
-        var hasRetries = true
-        while hasRetries {
-            hasRetries = try await hub.perform { transaction, _ in
-                (try transaction.dropRetries(of: key) == Transaction.maximumDroppedTargets, [])
-            }
-        }
-        let at = hub.configuration.timestamp
-        let count = try await hub.perform { transaction, _ in
-            (try transaction.end(key, as: outcome, at: at), [])
-        }
-        hub.counters.push.add(count, outcome, platform)
     }
 
     /// Takes targets that were given back, then targets that have not been read yet.

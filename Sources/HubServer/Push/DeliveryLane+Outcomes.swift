@@ -33,17 +33,18 @@ extension DeliveryLane {
         let at = hub.configuration.timestamp
         let key = hub.record.id
         do {
-            let count = try await hub.perform { transaction, _ in
-                var count = 0
+            let counts = try await hub.perform { transaction, _ in
+                var counts: [PushCounters.Outcome: Int] = [:]
                 for (delivery, progress) in batch.progress.sorted(by: { $0.key.sequence < $1.key.sequence }) {
-                    count += try transaction.record(progress, of: delivery, hub: key, at: at)
+                    let ended = try transaction.record(progress, of: delivery, hub: key, at: at)
+                    counts.add(progress, ended: ended, delivery.platform)
                 }
-                return (count, try transaction.apply(batch.handles, hub: key, at: at))
+                return (counts, try transaction.apply(batch.handles, hub: key, at: at))
             }
             letGo(batch)
-            hub.counters.push.add(batch.progress, platform)
+            hub.counters.push.add(counts)
             let hasRetries = batch.progress.values.contains { !$0.retries.isEmpty }
-            if count > 0 || hasRetries || batch.hasReturned { bell.ring() }
+            if !counts.isEmpty || hasRetries || batch.hasReturned { bell.ring() }
         } catch {
             // Outcomes of a deleted hub are of no use.
             if hub.isDeleted { letGo(batch) }

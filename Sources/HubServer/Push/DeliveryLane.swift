@@ -75,6 +75,9 @@ actor DeliveryLane {
     /// True if there may be messages after ``openedThrough``.
     var hasNews = true
     var nextExpiryLook = Timestamp.distantPast
+    var expiries = MessageExpiries()
+    /// The last message whose expiry is in ``expiries``, if it has one of its own.
+    var expiriesReadThrough = LogSequence.start
     /// Targets that were sent and are not recorded yet.
     var pending: Set<TargetKey> = []
     var unwritten = PushBatch()
@@ -171,7 +174,8 @@ actor DeliveryLane {
         let isStopped = service == nil || hub.status.isDisabled
         let isHeldUp = isPaused(at: hub.configuration.timestamp) || circuit.reason != nil
         let hasTargets = !slowHosts.isEmpty || courses.values.contains(where: \.isReading)
-        let hasMore = hasNews || !isHeldUp && hasTargets
+        let canOpen = hasNews && reading.count < Self.maximumReading
+        let hasMore = canOpen || !isHeldUp && hasTargets
         guard isStopped || !hasMore else { return true }
         for settler in settlers { settler.resume() }
         settlers = []

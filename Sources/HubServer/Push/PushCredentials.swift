@@ -29,15 +29,15 @@ struct PushCredentials: Sendable, Equatable {
 }
 
 extension PushRefusal {
-    /// Registered, and not delivered to.
+    /// Platforms with registrations to which the hub does not deliver.
     private static let retired: Set<Platform> = [.mpns, .adm, .baidu, .xiaomi]
 
-    /// Why nobody of a platform is sent a message that came while the hub had no credential for it.
+    /// The reason why a message that came without a credential for its platform is not sent.
     init(noCredentialFor platform: Platform, _ message: Message, _ configuration: HubConfiguration) {
         if let limit = NotificationSize.exceeded(by: message.body, message.format, message.headers) {
             self.init(
                 outcome: .invalidNotificationSize,
-                reason: "the body has \(message.body.count) bytes, and platform '\(platform)' takes at most \(limit)"
+                reason: "the body has \(message.body.count) bytes, and platform '\(platform)' accepts at most \(limit)"
             )
         } else if Self.retired.contains(platform) {
             self.init(outcome: .abandoned, reason: "this hub does not deliver to platform '\(platform)'")

@@ -119,6 +119,16 @@ struct PushRendering {
         try push(Text(platform: platform, template: nil, variables: .none), by: service)
     }
 
+    /// Returns the expiry of the message if it is the same for all targets; `nil` if the message does not set one.
+    mutating func commonExpiry(on platform: Platform, by service: any PushService) -> Timestamp? {
+        guard message.format != .template, let push = try? push(on: platform, by: service).push else { return nil }
+        return switch push.lifetime {
+        case .unspecified: nil
+        case .once: acceptedAt + DeliveryLane.latestOnce
+        case .until(let time): time
+        }
+    }
+
     private mutating func push(_ text: Text, by service: any PushService) throws(PushRefusal) -> RenderedPush {
         if let known = texts[text] { return try known.get() }
         let made = Result { () throws(PushRefusal) in try make(text, by: service) }

@@ -10,17 +10,22 @@ import NIOCore
 ///
 /// The service answers with the address of a storage container whose query is a signature, and clients list it with a
 /// storage SDK, which sends no `Authorization`. Ours is a listing of our own, whose query is a token; the files below it take
-/// the same one.
+/// the same one. A program without such an SDK asks for JSON or Atom with `Accept`.
 enum FeedbackRoutes {
     private static let container = "feedback"
 
     static let routes = [
         Route(method: .get, path: "/feedbackcontainer", right: .manage) { request, _ in
-            Response(
-                status: .ok,
-                headers: [.contentType: "text/plain; charset=utf-8"],
-                body: .init(byteBuffer: ByteBuffer(string: request.signedAddress(container)))
-            )
+            let address = request.signedAddress(container)
+            return switch AcceptedForm(accept: request.request.headers[.accept]) {
+            case .standard: .text(address)
+            case .json: .json(Array(JSONText.object(["url": address]).utf8))
+            case .atom:
+                .atom(
+                    ContainerListing.atomEntry(of: address, date: request.hub.configuration.now()),
+                    ManagementEntry.contentType
+                )
+            }
         },
         Route(method: .get, path: "/\(container)", right: .manage, takesTokenInQuery: true) { request, _ in
             let listing = ContainerListing(
@@ -28,7 +33,15 @@ enum FeedbackRoutes {
                 containerName: "\(request.hub.record.name)",
                 files: try await FeedbackInquiry(hub: request.hub).files()
             )
-            return .xml(listing.xml)
+            return switch AcceptedForm(accept: request.request.headers[.accept]) {
+            case .standard: .xml(listing.xml)
+            case .json: .json(Array(listing.json(at: request.address(container)).utf8))
+            case .atom:
+                .atom(
+                    listing.atom(at: request.address(container), date: request.hub.configuration.now()),
+                    ManagementFeed.contentType
+                )
+            }
         },
         Route(method: .get, path: "/\(container)/:file", right: .manage, takesTokenInQuery: true) { request, _ in
             let name = try request.parameter("file")
@@ -39,9 +52,19 @@ enum FeedbackRoutes {
             }
             return Response(
                 status: .ok,
-                headers: [.contentType: Response.blobType],
+                headers: [.contentType: ContainerListing.fileType],
                 body: .init(byteBuffer: ByteBuffer(string: text))
             )
         },
     ]
+}
+
+extension Response {
+    fileprivate static func text(_ text: String) -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: "text/plain; charset=utf-8"],
+            body: .init(byteBuffer: ByteBuffer(string: text))
+        )
+    }
 }

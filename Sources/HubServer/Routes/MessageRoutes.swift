@@ -84,7 +84,7 @@ enum MessageRoutes {
         let first = try await failures.lines(message, from: nil)
         return Response(
             status: .ok,
-            headers: [.contentType: Response.blobType],
+            headers: [.contentType: ContainerListing.fileType],
             body: .init { writer in
                 var page = first
                 for number in 1...FailureInquiry.maximumPages {
@@ -130,9 +130,6 @@ enum MessageRoutes {
 
 extension Response {
     static let xmlType = "application/xml; charset=utf-8"
-    /// What Azure's storage says of a file.
-    static let blobType = "application/octet-stream"
-
     static func xml(_ text: String) -> Response {
         Response(
             status: .ok,

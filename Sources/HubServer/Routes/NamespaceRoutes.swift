@@ -42,7 +42,9 @@ enum NamespaceRoutes {
             }
             let name = try HubName(pathSegment: request.name)
             let stored = try await request.hubs.create(name, NotificationHubChange(xml: body), bytes: body.count)
-            return request.entry(of: stored, status: .created)
+            var reply = request.entry(of: stored, status: .created)
+            reply.headers[.publicEndpoint] = request.publicEndpoint
+            return reply
         },
         Route(method: .get, address: "/:hub", scope: .hub) { request in
             guard let hub = request.hub, let stored = try await request.hubs.store.hub(id: hub.record.id) else {
@@ -92,6 +94,12 @@ extension NamespaceRequest {
         return number
     }
 
+    /// Where other machines reach this server, whatever address the request came to.
+    fileprivate var publicEndpoint: String {
+        let port = context.channel?.localAddress?.port ?? hubs.configuration.port
+        return "sb://\(Authority(hubs.configuration.publicName, port: port))/"
+    }
+
     fileprivate func entry(of hub: StoredHub, query: String) -> ManagementEntry {
         hub.description.entry(
             of: hub.record.name,
@@ -106,6 +114,11 @@ extension NamespaceRequest {
     fileprivate func entry(of hub: StoredHub, status: HTTPResponse.Status) -> Response {
         .atom(entry(of: hub, query: suffix).xml, ManagementEntry.contentType, status: status)
     }
+}
+
+extension HTTPField.Name {
+    // The name is a constant of the protocol and a valid token.
+    static let publicEndpoint = HTTPField.Name(HeaderName.publicEndpoint) ?? .location
 }
 
 extension Response {

@@ -1,15 +1,15 @@
 import HubProtocol
 
-/// A message as a sender hands it over, checked.
+/// A checked message from a sender.
 struct IncomingMessage: Sendable {
     let id: MessageID
     let message: Message
-    /// `nil` to be sent at once.
+    /// Time to send the message; `nil` to send it at once.
     var schedule: ScheduleTime?
-    /// For a few of those who match.
+    /// True for a test send, which goes to a few of the targets that match.
     var isTest = false
     let idempotencyKey: String?
-    /// What a repeat under the same key must be equal in.
+    /// Hash that must be the same in a repeat with the same idempotency key.
     let contentHash: [UInt8]
 }
 
@@ -25,7 +25,7 @@ extension IncomingMessage {
         )
     }
 
-    /// What it holds in memory while it waits to be written, near enough.
+    /// Approximate memory of the message while it waits to be stored.
     var bytes: Int {
         (message.audience.handles ?? []).reduce(message.body.count) { $0 + $1.handle.utf8.count }
     }

@@ -4,24 +4,31 @@ import HubRouting
 import HubStore
 import HubStreams
 
-/// Takes the messages of a hub's senders.
+/// Accepts the messages of a hub's senders.
 struct MessageIntake {
+    /// Deliveries to push services that were stored with a message.
+    struct Deliveries: Sendable {
+        var effects: [HubEffect] = []
+        /// Outcomes of targets on platforms without a credential.
+        var outcomes: [PushCounters.Outcome: Int] = [:]
+    }
+
     private enum Acceptance: Sendable {
-        case sent(RecipientCounts)
+        case sent(RecipientCounts, [PushCounters.Outcome: Int])
         case scheduled
         case repeated(MessageID)
     }
 
     let hub: Hub
 
-    /// Accepts a message: when this returns it is durable, and has its place in the log or waits for its time.
+    /// Accepts a message and returns when it is durable, in the log or among the scheduled messages.
     ///
-    /// - Returns: The message's id; for a repeat, the first one's.
-    /// - Throws: 422 when the idempotency key was used for other content; 400 for a time that is not ahead, 403 when too
-    ///   much waits for its time.
+    /// - Returns: The message's id; for a repeat, the id of the first message.
+    /// - Throws: 422 if the idempotency key was used for other content, 400 for a scheduled time that is not in the
+    ///   future, 403 if too many messages are scheduled.
     func accept(_ incoming: IncomingMessage) async throws -> MessageID { try await receive(incoming).id }
 
-    /// The same, and whether the message is a repeat.
+    /// Accepts a message; `isRepeat` is true for a repeat of an earlier one.
     func receive(_ incoming: IncomingMessage) async throws -> (id: MessageID, isRepeat: Bool) {
         let at = hub.configuration.timestamp
         let key = hub.record.id
@@ -49,7 +56,9 @@ struct MessageIntake {
             return (acceptance, effects)
         }
         switch acceptance {
-        case .sent(let counts): hub.counters.accept(counts)
+        case .sent(let counts, let outcomes):
+            hub.counters.accept(counts)
+            hub.counters.push.add(outcomes)
         case .scheduled: break
         case .repeated(let first):
             hub.counters.repeated.add(1)
@@ -66,7 +75,7 @@ struct MessageIntake {
     ) throws -> (Acceptance, [HubEffect]) {
         guard let schedule = incoming.schedule else {
             let sent = try send(incoming, at: at, transaction, view)
-            return (.sent(sent.counts), sent.effects)
+            return (.sent(sent.counts, sent.outcomes), sent.effects)
         }
         let record = try record(of: incoming, try targets(of: incoming, transaction, view))
         try schedule.check(now: at.date)
@@ -82,7 +91,7 @@ struct MessageIntake {
         at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
-    ) throws -> (counts: RecipientCounts, effects: [HubEffect]) {
+    ) throws -> (counts: RecipientCounts, outcomes: [PushCounters.Outcome: Int], effects: [HubEffect]) {
         let message = incoming.message
         let targets = try targets(of: incoming, transaction, view)
         let record = try record(of: incoming, targets)
@@ -95,7 +104,7 @@ struct MessageIntake {
             installations: targets?.installations
         )
         let deliveries = try insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
-        return (matched.counts, [.message(routed, matched: matched)] + deliveries)
+        return (matched.counts, deliveries.outcomes, [.message(routed, matched: matched)] + deliveries.effects)
     }
 
     private func record(of incoming: IncomingMessage, _ targets: MessageTargets?) throws -> MessageRecord {
@@ -110,10 +119,10 @@ struct MessageIntake {
         )
     }
 
-    /// Stores whom push services are to reach, with the message; a test send is made at once, and is no delivery.
+    /// Stores the targets of push services with the message.
     ///
-    /// Those of platforms that the hub has no credential for end at once: nobody is sent tomorrow what came before it had
-    /// one, and each target has its reason.
+    /// A delivery on a platform without a credential ends at once, each target with its reason: a credential that is set
+    /// later does not send older messages. A test send has no deliveries here, since ``TestSend`` makes its attempts.
     func insertDeliveries(
         of message: Message,
         _ targets: MessageTargets?,
@@ -121,8 +130,8 @@ struct MessageIntake {
         at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
-    ) throws -> [HubEffect] {
-        guard targets?.isTest != true, message.format != .stream else { return [] }
+    ) throws -> Deliveries {
+        guard targets?.isTest != true, message.format != .stream else { return Deliveries() }
         var sets: [String: OrdinalSet] = [:]
         if let targets, let platform = message.format.platform?.rawValue {
             var seen: Set<String> = []
@@ -131,9 +140,9 @@ struct MessageIntake {
         } else if targets == nil {
             sets = view.pushTargets(of: message.audience.expression, message.format)
         }
-        guard !sets.isEmpty else { return [] }
+        guard !sets.isEmpty else { return Deliveries() }
         let credentials = PushCredentials(view.policy.credentials, hub.configuration)
-        var effects: [HubEffect] = []
+        var deliveries = Deliveries()
         for (platform, set) in sets.sorted(by: { $0.key < $1.key }) where !set.isEmpty {
             let key = DeliveryKey(sequence: sequence, platform: platform)
             let credential = credentials[platform]
@@ -147,16 +156,17 @@ struct MessageIntake {
                 }
             )
             if credential != nil {
-                effects = [.delivery]
+                deliveries.effects = [.delivery]
             } else {
                 let refusal = PushRefusal(noCredentialFor: Platform(rawValue: platform), message, hub.configuration)
-                try transaction.end(key, as: refusal.outcome, reason: refusal.reason, at: at)
+                let count = try transaction.end(key, as: refusal.outcome, reason: refusal.reason, at: at)
+                deliveries.outcomes.add(count, refusal.outcome, platform)
             }
         }
-        return effects
+        return deliveries
     }
 
-    /// The targets that a message names; `nil` for one that is for all that match.
+    /// Returns the targets that a message names; `nil` if it is for everything that matches.
     private func targets(
         of incoming: IncomingMessage,
         _ transaction: Transaction,
@@ -172,9 +182,9 @@ struct MessageIntake {
         return targets
     }
 
-    /// The targets of a direct send: of platform `stream` the installations whose secret, or whose id, a handle is.
+    /// Returns the targets of a direct send.
     ///
-    /// The secret itself is not kept.
+    /// A handle of platform `stream` is an installation's id or its secret; the secret is not stored.
     private func direct(
         to handles: [PushChannel],
         _ format: MessageFormat,
@@ -200,7 +210,7 @@ struct MessageIntake {
         return targets
     }
 
-    /// The first of those who match, for a test send.
+    /// Returns the first targets that match, for a test send.
     private func sample(
         for message: Message,
         _ transaction: Transaction,
@@ -217,9 +227,9 @@ struct MessageIntake {
         return targets
     }
 
-    /// Number of targets of a message, by platform.
+    /// Counts the targets of a message, by platform.
     ///
-    /// Changes of registrations in the same commit are not seen yet; the machine corrects the count after it.
+    /// The counts do not include changes of registrations in the same commit; the machine corrects them afterwards.
     func matched(
         by message: Message,
         _ targets: MessageTargets?,
@@ -242,12 +252,12 @@ struct MessageIntake {
 }
 
 extension MessageTargets {
-    /// Leaves as many as a test send is delivered to.
+    /// Removes the targets beyond the maximum of a test send.
     fileprivate mutating func limitToTest() {
         isTest = true
         handles = Array(handles.prefix(NotificationOutcome.maximumResults))
         installations = Array(installations.prefix(NotificationOutcome.maximumResults))
-        // Only a direct send to streams has any, and no handles beside them.
+        // Only direct sends to streams have unknown handles, and they have no other handles.
         unknown = min(unknown, NotificationOutcome.maximumResults - installations.count)
     }
 }

@@ -5,12 +5,12 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Releases scheduled messages when their time comes, those that are late at once.
+/// Releases scheduled messages when they are due, and late ones at once.
 ///
-/// What is looked at so often is in memory; the store is read only when something is due. A clock that has jumped
-/// releases nothing until it has settled: nobody is told tomorrow's news because a clock was wrong for a minute.
+/// The next due time is in memory; the store is read only when a message is due. After a jump of the clock nothing is
+/// released until the clock has been steady, so that a wrong clock does not send tomorrow's messages today.
 final class ReleaseService: Service {
-    /// Between two looks: messages are released to the second.
+    /// Time between two checks; messages are due at whole seconds.
     static let interval = Duration.milliseconds(200)
     /// Reading both clocks takes no longer than this unless the process stood still in between.
     private static let instant = Duration.seconds(1)
@@ -52,7 +52,7 @@ final class ReleaseService: Service {
         }
     }
 
-    /// The wall clock can be trusted.
+    /// True if the wall clock can be trusted.
     var isClockSteady: Bool { lookAtClock().isSteady }
 
     private func lookAtClock() -> (now: Timestamp, isSteady: Bool) {
@@ -60,10 +60,10 @@ final class ReleaseService: Service {
         return (now, state.withLock { $0.clock.look(wall: now, monotonic: monotonic) == .steady })
     }
 
-    /// Releases what is due.
+    /// Releases the messages that are due.
     func look() async {
         let (now, isSteady) = lookAtClock()
-        // What somebody has disabled sends nothing until it is enabled again.
+        // A disabled hub sends nothing until it is enabled again.
         for hub in hubs() {
             let status = hub.status
             guard !status.isDisabled, let next = status.scheduled.nextDue, next <= now else { continue }
@@ -81,11 +81,11 @@ final class ReleaseService: Service {
             while try await hub.scheduled.releaseDue(at: now) {}
             state.withLock { $0.hasSaidFailure = false }
         } catch is ProtocolError {
-            // The writer has said why it cannot write, or the hub was deleted; the next look tries again.
+            // The writer has logged why it cannot write, or the hub was deleted; the next check tries again.
         } catch {
             guard isFirst(\.hasSaidFailure) else { return }
             logger.warning(
-                "scheduled messages cannot be released; it is tried again",
+                "cannot release scheduled messages; the hub tries again",
                 metadata: ["hub.name": "\(hub.record.name)", "error.reason": "\(error)"]
             )
         }
@@ -94,7 +94,7 @@ final class ReleaseService: Service {
     private func noteWaiting() {
         guard isFirst(\.hasSaidWaiting) else { return }
         logger.warning(
-            "the clock is not to be trusted; scheduled messages wait until it has been steady for an hour"
+            "the clock has jumped: scheduled messages wait until it has been steady for an hour"
         )
     }
 
@@ -105,7 +105,7 @@ final class ReleaseService: Service {
         }
     }
 
-    /// Both clocks at one moment: a process that was stopped between the two readings would see a jump.
+    /// Reads both clocks at one moment: a process that was stopped between the two readings would see a jump.
     private static func read(_ configuration: HubConfiguration) -> (wall: Timestamp, monotonic: Duration) {
         var monotonic = configuration.monotonic()
         while true {

@@ -2,42 +2,42 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// The messages of a hub that wait for their time.
+/// The scheduled messages of a hub.
 struct ScheduledMessages {
-    /// Messages of one hub that may wait for their time.
+    /// Largest number of scheduled messages of one hub.
     static let maximum = 100_000
-    /// Bytes that they may take in the file.
+    /// Largest size of a hub's scheduled messages in the database, in bytes.
     static let maximumBytes = 256 << 20
-    /// Messages that one commit releases, so that senders wait little.
+    /// Messages that one commit releases; with more of them senders would wait for the commit.
     static let releasedAtOnce = 64
 
     let hub: Hub
 
-    /// - Throws: 403 when too much waits already.
+    /// - Throws: 403 if there is no room for another message.
     static func checkRoom(for bytes: Int, _ load: ScheduledLoad) throws(ProtocolError) {
         guard load.messages < maximum, load.bytes + bytes <= maximumBytes else {
             throw .quotaExceeded(
                 """
-                \(load.messages) scheduled messages of \(load.bytes >> 20) MiB wait already, and a hub keeps \
-                \(maximum) and \(maximumBytes >> 20) MiB: cancel some, or send this one later.
+                The hub has \(load.messages) scheduled messages of \(load.bytes >> 20) MiB; the limits are \
+                \(maximum) messages and \(maximumBytes >> 20) MiB. Cancel some, or send this one later.
                 """
             )
         }
     }
 
-    /// Takes a scheduled message back; one that was taken back before stays so.
+    /// Cancels a scheduled message; cancelling it again changes nothing.
     ///
-    /// - Throws: 404 for a message that is not known, 409 for one that was sent.
+    /// - Throws: 404 if the hub does not know the message, 409 if the message was sent.
     func cancel(_ id: MessageID) async throws {
         let hub = hub.record.id
         let at = self.hub.configuration.timestamp
         try await self.hub.perform { transaction, _ in
             guard let message = try transaction.scheduledMessage(hub: hub, id: id) else {
                 guard let sent = try transaction.sentMessage(hub: hub, id: id) else {
-                    throw ProtocolError.notFound("There is no scheduled message '\(id)' here.")
+                    throw ProtocolError.notFound("The hub has no scheduled message '\(id)'.")
                 }
                 let time = sent.wholeSecond
-                throw ProtocolError.conflict("The message '\(id)' was sent at \(time) and cannot be taken back.")
+                throw ProtocolError.conflict("The message '\(id)' was sent at \(time) and cannot be cancelled.")
             }
             guard message.canceledAt == nil else { return ((), []) }
             try transaction.cancel(message, hub: hub, at: at)
@@ -45,20 +45,21 @@ struct ScheduledMessages {
         }
     }
 
-    /// Releases messages whose time has come by a clock that can be trusted: each takes its place in the log now, and keeps
-    /// its id.
+    /// Releases messages that are due: each keeps its id and is appended to the log now.
     ///
     /// - Returns: True if there may be more.
-    /// - Throws: 503 when the hub cannot write, 404 when it was deleted.
+    /// - Throws: 503 if the hub cannot write, 404 if the hub was deleted.
     func releaseDue(at now: Timestamp) async throws -> Bool {
         let releases = try await hub.perform { transaction, view in
             let due = try transaction.dueMessages(hub: hub.record.id, at: now, limit: Self.releasedAtOnce)
             var releases: [Release] = []
             for message in due { releases.append(try release(message, at: now, transaction, view)) }
             let nextDue = try transaction.nextDue(hub: hub.record.id)
-            return (releases, [.unscheduled(due, nextDue: nextDue)] + releases.flatMap { [$0.effect] + $0.deliveries })
+            let effects = releases.flatMap { [$0.effect] + $0.deliveries.effects }
+            return (releases, [.unscheduled(due, nextDue: nextDue)] + effects)
         }
         for release in releases {
+            hub.counters.push.add(release.deliveries.outcomes)
             switch release.effect {
             case .message(_, let matched): hub.counters.accept(matched.counts)
             case .unreadable(let sequence): release.failure.map { hub.noteUnreadable(sequence, $0) }
@@ -70,12 +71,12 @@ struct ScheduledMessages {
 
     private struct Release: Sendable {
         let effect: HubEffect
-        var deliveries: [HubEffect] = []
-        /// Why the message cannot be read.
+        var deliveries = MessageIntake.Deliveries()
+        /// The reason why the message cannot be read.
         var failure: (any Error)?
     }
 
-    /// Gives a message its place in the log; one that cannot be read has it all the same, so that streams are sent a gap.
+    /// Appends a message to the log, also one that cannot be read, so that streams get a gap.
     private func release(
         _ scheduled: ScheduledMessage,
         at: Timestamp,
@@ -95,7 +96,7 @@ struct ScheduledMessages {
             matched: matched?.counts
         )
         try transaction.forgetScheduled(scheduled)
-        var deliveries: [HubEffect] = []
+        var deliveries = MessageIntake.Deliveries()
         if let message = try? record.message, let targets = Result(catching: { try record.targets }).value {
             deliveries = try hub.messages.insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
         }
@@ -113,7 +114,7 @@ extension Result {
 }
 
 extension HubEffect {
-    /// Messages wait no longer; `nextDue` is that of the next one that does.
+    /// Makes the effect of messages that are no longer scheduled; `nextDue` is the time of the next one.
     fileprivate static func unscheduled(_ gone: [ScheduledMessage], nextDue: Timestamp?) -> HubEffect {
         .unscheduled(messages: gone.count, bytes: gone.reduce(0) { $0 + $1.record.bytes }, nextDue: nextDue)
     }

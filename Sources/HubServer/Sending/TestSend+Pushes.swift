@@ -8,7 +8,7 @@ import PushServices
 // MARK: - Push services
 
 extension TestSend {
-    /// What push services are given to answer, all targets together.
+    /// Time that push services have to answer, for all targets together.
     private static let patience = Duration.seconds(10)
 
     /// A target of a push service.
@@ -16,9 +16,9 @@ extension TestSend {
         let platform: Platform
         let handle: String
         let id: RegistrationID?
-        /// Its place in a delivery; `nil` for what cannot stand in one.
+        /// Its ordinal in a delivery; `nil` for a target that cannot be part of one.
         let ordinal: Ordinal?
-        /// What is sent, or why nothing is.
+        /// The message to send, or the reason why nothing is sent.
         let request: Result<(push: any PreparedPush, target: PushTarget), PushRefusal>
 
         func judged(_ verdict: Verdict) -> Judged {
@@ -26,28 +26,28 @@ extension TestSend {
         }
     }
 
-    /// What became of the send at one target.
+    /// Outcome of the send for one target.
     struct Verdict: Sendable {
         let outcome: OutcomeName
         /// One line, for people; empty for a success.
         var reason = ""
-        /// What the sender is answered.
+        /// Outcome in the answer to the sender.
         let sentence: String
 
         static let unknown = Verdict(
             outcome: .unknownError,
-            sentence: "This send was made before, and is not repeated; what became of it is not known."
+            sentence: "This send was made before and is not repeated; its outcome is not known."
         )
     }
 
-    /// The targets, each with what it is sent.
+    /// Returns the targets, each with its message.
     func pushes() async throws -> [Push] {
         guard !targets.registrations.isEmpty || !targets.handles.isEmpty else { return [] }
         var rendering = try PushRendering(message)
         var all: [Push] = []
         for id in targets.registrations {
             guard let stored = try await hub.store.registration(hub: hub.record.id, id: id) else {
-                let refusal = PushRefusal(outcome: .skipped, reason: "it is gone")
+                let refusal = PushRefusal(outcome: .skipped, reason: "the registration no longer exists")
                 all.append(
                     Push(platform: Platform(rawValue: ""), handle: "", id: id, ordinal: nil, request: .failure(refusal))
                 )
@@ -68,7 +68,7 @@ extension TestSend {
             all.append(
                 push(channel, platform, nil, ordinal, name: channel.handle) { service throws(PushRefusal) in
                     guard isNew else {
-                        throw PushRefusal(outcome: .skipped, reason: "the send names its handle before")
+                        throw PushRefusal(outcome: .skipped, reason: "the handle appears twice in the request")
                     }
                     return try rendering.push(on: platform, by: service)
                 }
@@ -101,7 +101,7 @@ extension TestSend {
         return Push(platform: platform, handle: channel.handle, id: id, ordinal: ordinal, request: request)
     }
 
-    /// Makes one attempt for each target, all at once.
+    /// Makes one attempt for each target, all at the same time.
     func attempt(_ pushes: [Push]) async -> [Verdict] {
         await withTaskGroup(of: (Int, PushOutcome)?.self) { group in
             var expected = 0
@@ -128,7 +128,7 @@ extension TestSend {
 
     // MARK: - Outcomes
 
-    /// Notes what became of each target, as a delivery that has ended, and what the sender is answered.
+    /// Records the outcomes as deliveries that have ended, and the answer to the sender.
     func note(_ pushes: [Push], _ verdicts: [Verdict], answer: String?) async {
         var progress: [DeliveryKey: DeliveryProgress] = [:]
         for (push, verdict) in zip(pushes, verdicts) {
@@ -140,6 +140,9 @@ extension TestSend {
                 DeliveryFailure(ordinal: ordinal, outcome: verdict.outcome, reason: String(verdict.reason.prefix(300)))
             )
         }
+        var counts: [PushCounters.Outcome: Int] = [:]
+        for (key, progress) in progress { counts.add(progress, ended: progress.done.count, key.platform) }
+        self.hub.counters.push.add(counts)
         let (all, hub, at) = (progress, hub.record.id, hub.configuration.timestamp)
         do {
             try await self.hub.perform {
@@ -153,9 +156,9 @@ extension TestSend {
                 return ((), [])
             }
         } catch {
-            // The sender is answered all the same; why the file cannot be written is logged where that is noticed.
+            // The sender gets the answer anyway, and the writer logs why it cannot write.
             self.hub.logger.debug(
-                "what became of a test send is not kept",
+                "cannot record the outcomes of a test send",
                 metadata: ["hub.name": "\(self.hub.record.name)", "error.reason": "\(error)"]
             )
         }
@@ -170,7 +173,7 @@ extension TestSend.Verdict {
     fileprivate init(_ outcome: PushOutcome) {
         switch outcome {
         case .accepted, .replacedHandle: self.init(outcome: .success, sentence: RegistrationResult.success)
-        case .dropped(let reason): self.init(.dropped, reason, "The push service has dropped the notification")
+        case .dropped(let reason): self.init(.dropped, reason, "The push service dropped the notification")
         case .deadHandle(let dead):
             let outcome = dead.isCertain ? OutcomeName.expiredChannel : .badChannel
             self.init(outcome, dead.reason, "The push service does not know the handle")
@@ -178,10 +181,12 @@ extension TestSend.Verdict {
             self.init(.invalidNotificationFormat, reason, "The Notification payload is invalid")
         case .unsendable(let reason):
             self.init(outcome: .badChannel, reason: reason, sentence: "Nothing was sent: \(reason).")
-        case .badRoute(let reason): self.init(.wrongToken, reason, "The handle is for another app")
+        case .badRoute(let reason): self.init(.wrongToken, reason, "The handle belongs to another app")
         // There is no second attempt.
-        case .retry(_, let reason): self.init(.abandoned, reason, "The push service cannot take it now")
-        case .throttled(_, _, let reason): self.init(.abandoned, reason, "The push service wants fewer notifications")
+        case .retry(_, let reason):
+            self.init(.abandoned, reason, "The push service cannot accept the notification now")
+        case .throttled(_, _, let reason):
+            self.init(.abandoned, reason, "The push service limits the rate of notifications")
         case .refusedCredential(let reason):
             self.init(.invalidCredentials, reason, "The push service refuses the credential")
         }
@@ -192,8 +197,8 @@ extension TestSend.Verdict {
     }
 
     fileprivate static func unanswered(within patience: Duration) -> TestSend.Verdict {
-        let reason = "the push service has not answered within \(patience.components.seconds) seconds"
-        let sentence = "The push service has not answered within \(patience.components.seconds) seconds."
+        let reason = "the push service did not answer within \(patience.components.seconds) seconds"
+        let sentence = "The push service did not answer within \(patience.components.seconds) seconds."
         return TestSend.Verdict(outcome: .abandoned, reason: reason, sentence: sentence)
     }
 }

@@ -3,12 +3,12 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// Makes a test send, and tells what became of it at each of its few targets (protocol document §5.2).
+/// Makes a test send and reports the outcome of each of its few targets (protocol document §5.2).
 ///
-/// A success is said only of what was done: an agent's stream was written the message, a push service has taken it. Push
-/// services are asked once each, and what they answer is shown; nothing is queued.
+/// A success means that the message was written to an agent's stream or accepted by a push service. Each push service
+/// gets one attempt, and its answer is shown; nothing is queued.
 struct TestSend {
-    /// Between two looks at open streams, of which most are written at once; those that do not read are given three seconds.
+    /// Times between two checks of open streams; a stream that does not read gets three seconds in all.
     private static let pauses = [30, 60, 120, 240, 480, 960, 1_110].map { Duration.milliseconds($0) }
 
     let inquiry: DeliveryInquiry
@@ -16,7 +16,7 @@ struct TestSend {
     let messageID: MessageID
     let targets: MessageTargets
 
-    /// The send of a message that was accepted.
+    /// Makes the send of an accepted message.
     init(_ inquiry: DeliveryInquiry, _ id: MessageID) async throws {
         self.inquiry = inquiry
         messageID = id
@@ -28,9 +28,9 @@ struct TestSend {
 
     typealias Judged = (succeeded: Bool, result: RegistrationResult)
 
-    /// Calls the push services, and notes what they say of each target.
+    /// Calls the push services and records the outcome of each target.
     ///
-    /// `keepsAnswer`: the sender may ask again.
+    /// `keepsAnswer` stores the answer for a repeat.
     func make(keepsAnswer: Bool) async throws -> NotificationOutcome {
         let streams = try await streams()
         let pushes = try await pushes()
@@ -40,12 +40,12 @@ struct TestSend {
         return outcome
     }
 
-    /// What the sender was answered the first time; `nil` if that is not known.
+    /// The answer to the first send; `nil` if it is not known.
     var formerAnswer: String? {
         get async throws { try await hub.store.testAnswer(of: message.logged.sequence) }
     }
 
-    /// The answer to a repeat of a send whose answer is not known: push services are not called again.
+    /// Returns the answer to a repeat of a send whose answer is not known; it does not call push services again.
     func unknownOutcome() async throws -> NotificationOutcome {
         outcome(try await streams(), try await pushes().map { $0.judged(.unknown) })
     }
@@ -79,7 +79,7 @@ struct TestSend {
 
     // MARK: - Streams
 
-    /// Their handles are secrets, so the installations' ids stand in their places.
+    /// Sends to streams; results have the installations' ids, since the handles are secrets.
     private func streams() async throws -> [Judged] {
         let installations = targets.installations
         guard !installations.isEmpty else { return [] }
@@ -97,7 +97,7 @@ struct TestSend {
         }
         return zip(installations, recipients).map { id, known in
             guard let known, known.recipient.receives(routed) else {
-                return (false, Self.result(.stream, id.text, nil, "The installation is gone, or has changed since."))
+                return (false, Self.result(.stream, id.text, nil, "The installation was deleted or has changed."))
             }
             let standing = standings[known.ordinal] ?? StreamStanding()
             let outcome = inquiry.outcome(of: message, routed, for: known.recipient, at: standing)
@@ -109,12 +109,12 @@ struct TestSend {
     private func sentence(_ outcome: DeviceOutcome, _ standing: StreamStanding) -> (Bool, String) {
         switch outcome {
         case .written, .resumedPast: (true, RegistrationResult.success)
-        case .tooLarge: (false, "The device's templates make too much of the message; it is told of a gap.")
-        case .expired: (false, "The message has expired before the device's stream was written it.")
+        case .tooLarge: (false, "The message is too large with the device's templates; the stream gets a gap instead.")
+        case .expired: (false, "The message expired before it was written to the device's stream.")
         default:
             standing.open == nil
-                ? (false, "The device's stream is not open; it is owed the message until it comes back.")
-                : (false, "The device's stream is open and has not taken the message yet.")
+                ? (false, "The device's stream is not open; the device gets the message when it connects.")
+                : (false, "The device's stream is open and has not received the message yet.")
         }
     }
 }

@@ -3,17 +3,17 @@ import HubRouting
 import HubStreams
 import Synchronization
 
-/// The test sends of a hub, each made once: a repeat under its idempotency key waits for the first one, and is answered as
-/// that was.
+/// Makes the test sends of a hub, each once: a repeat with the same idempotency key waits for the first one and gets its
+/// answer.
 ///
-/// A send goes on when its client is gone: the client may come back to ask what became of it.
+/// A send continues after its client has disconnected, since the client may ask for the result again.
 final class TestSends: Sendable {
     struct Answer: Sendable {
         let id: MessageID
         let xml: String
     }
 
-    /// Together with tries of credentials: each calls push services at once.
+    /// Rate of test sends and tests of credentials together; each of them calls push services at once.
     static let limit = RateLimit(burst: 60, perSecond: 1)
 
     private struct Request: Hashable {
@@ -22,20 +22,20 @@ final class TestSends: Sendable {
     }
 
     let rate: RateLimiter<HubKey>
-    /// Those under way that have a key: each ends within seconds, and ``limit`` bounds how many begin.
+    /// Sends in progress that have a key; each ends within seconds, and ``limit`` bounds their number.
     private let running = Mutex<[Request: Task<Answer, any Error>]>([:])
 
     init(clock: @escaping @Sendable () -> Duration) { rate = RateLimiter(Self.limit, clock: clock) }
 
-    /// Makes a test send, or finds out what it was answered before.
+    /// Makes a test send, or returns the answer to the first one.
     ///
-    /// - Throws: What ``MessageIntake/accept(_:)`` throws.
+    /// - Throws: The same errors as ``MessageIntake/accept(_:)``.
     func answer(to incoming: IncomingMessage, _ inquiry: DeliveryInquiry) async throws -> Answer {
         guard let key = incoming.idempotencyKey else {
             return try await Task { try await Self.make(incoming, inquiry) }.value
         }
         let request = Request(key: key, contentHash: incoming.contentHash)
-        // Noted before the message is taken: nobody may find it taken and its answer neither here nor in the store.
+        // Noted before the message is accepted, so that a repeat finds the send here or its answer in the store.
         let (task, isFirst) = running.withLock { running in
             if let first = running[request] { return (first, false) }
             let task = Task {

@@ -19,11 +19,14 @@ struct ClockGuard {
 
     private var last: (wall: Timestamp, monotonic: Duration)
     private var settledAt: Duration
+    /// How far the clock of this start is behind what was noted before it; `nil` for a clock that is not behind.
+    let behind: Duration?
 
     /// `lastSeen` is the wall clock as it was last noted before this start; a start after more than `longestAbsence` may as
     /// well be a wrong clock.
     init(wall: Timestamp, monotonic: Duration, lastSeen: Timestamp?, longestAbsence: Duration) {
         last = (wall, monotonic)
+        behind = lastSeen.flatMap { wall < $0 - Self.tolerance ? $0 - wall : nil }
         let isPlausible = lastSeen.map { wall >= $0 - Self.tolerance && wall - $0 <= longestAbsence } ?? true
         settledAt = isPlausible ? monotonic : monotonic + Self.settling
     }

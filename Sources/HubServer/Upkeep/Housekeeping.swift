@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import Logging
 import NIOPosix
+import SQLiteFiles
 import ServiceLifecycle
 import Synchronization
 
@@ -13,6 +14,10 @@ final class Housekeeping: Service {
     static let rulesInterval = Duration.milliseconds(500)
     /// Looks at the rules between two notes of progress.
     static let looksPerProgress = 10
+    /// Looks at the rules between two attempts to write after a failure: `/readyz` follows the disk within two seconds.
+    static let looksPerRecovery = 4
+    /// Bytes that must be free before an attempt: without them the next message fails, and health would change to and fro.
+    static let roomToRecover = 4 * Message.maximumBytes
     /// Looks at the rules between two purges.
     static let looksPerPurge = 120
     /// Rows of the log that one transaction drops, so that senders wait little.
@@ -80,11 +85,13 @@ final class Housekeeping: Service {
     }
 
     func run() async throws {
+        if state.withLock({ $0.clock.behind }) != nil { noteStart() }
         await cancelWhenGracefulShutdown {
             var look = 0
             while (try? await Task.sleep(for: Self.rulesInterval)) != nil {
                 look += 1
                 await self.attempt { try await self.lookAtRules() }
+                if look % Self.looksPerRecovery == 0 { await self.attempt { try await self.recover() } }
                 if look % Self.looksPerProgress == 0 { await self.attempt { try await self.flushProgress() } }
                 guard look % Self.looksPerPurge == 0 else { continue }
                 await self.attempt { try await self.countGeneration() }
@@ -99,16 +106,25 @@ final class Housekeeping: Service {
     }
 
     /// Counts on in the database and then in the file beside it, so that older copies of the database can be told.
-    func countGeneration() async throws {
+    func countGeneration(requiringRoom room: Int = 0) async throws {
         let file = generationFile
         let pool = NIOThreadPool.singleton
         let inFile = try await pool.runIfActive { try file.read() }
         let next = try await writer.perform { transaction, _ in
+            try transaction.requireRoom(bytes: room)
             let next = GenerationFile.next(after: try transaction.generation(), inFile)
             try transaction.set(next)
             return (next, [])
         }
         try await pool.runIfActive { try file.write(next) }
+    }
+
+    /// Writes the file after a failure, so that the hub is ready again without a sender who tries.
+    func recover() async throws {
+        guard writer.failureReason != nil else { return }
+        // A small write may find room in the write-ahead log of a full disk.
+        if let space = DiskSpace(at: configuration.databasePath), space.available < Self.roomToRecover { return }
+        try await countGeneration(requiringRoom: Self.roomToRecover)
     }
 
     /// Does a piece of work that the next look does again if it fails.
@@ -277,18 +293,35 @@ final class Housekeeping: Service {
     }
 
     private func note(_ verdict: ClockGuard.Verdict) {
-        guard verdict != .steady else { return state.withLock { $0.hasSaidSettling = false } }
-        guard isFirst(\.hasSaidSettling) else { return }
-        if case .jumped(let distance) = verdict {
+        switch verdict {
+        case .steady: state.withLock { $0.hasSaidSettling = false }
+        case .settling: noteStart()
+        case .jumped(let distance):
+            guard isFirst(\.hasSaidSettling) else { return }
             logger.warning(
                 "the clock has jumped; nothing expires until it has been steady for an hour",
                 metadata: ["clock.jump.seconds": "\(distance.components.seconds)"]
             )
-        } else {
+        }
+    }
+
+    /// Logs that the clock of this start cannot be trusted yet.
+    private func noteStart() {
+        guard isFirst(\.hasSaidSettling) else { return }
+        guard let behind = state.withLock({ $0.clock.behind }) else {
             logger.warning(
                 "the clock is far from where it was at the last stop; nothing expires until it has been steady for an hour"
             )
+            return
         }
+        // A machine without a battery for its clock, or one that was set back.
+        logger.warning(
+            "the clock is behind: the hub has run at a later time; nothing expires until it has been steady for an hour",
+            metadata: [
+                "clock.now": "\(ISODateTime.formatSeconds(configuration.now()))",
+                "clock.behind.seconds": "\(behind.components.seconds)",
+            ]
+        )
     }
 
     private func noteSize(_ messages: Int) {

@@ -274,7 +274,9 @@ final class HubWriter: Service {
         let confined = confined
         do {
             let results = try await store.commit(
-                stages.map { stage in { @Sendable transaction in try stage(transaction, confined.machine) } }
+                stages.map { stage in { @Sendable transaction in try stage(transaction, confined.machine) } },
+                effects: \.effects,
+                foreign: { effects in for effect in effects { confined.machine.apply(effect) } }
             )
             noteHealth(nil)
             finish(batch, results)

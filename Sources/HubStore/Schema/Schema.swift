@@ -7,6 +7,9 @@ import HubProtocol
 enum Schema {
     static var migrator: DatabaseMigrator { migrator(reservedTags: .standard) }
 
+    /// Number of migrations.
+    static let version = migrator.migrations.count
+
     /// The migrations of a hub with other reserved tags, which no migration gives to anybody.
     static func migrator(reservedTags: ReservedTagPrefixes) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -34,6 +37,7 @@ enum Schema {
         // 13 by its name: files exist that got it when 13 to 15 were part of 12.
         add("13 reports of publishers", version16)
         add("17 alarms", version17)
+        add("18 the place in an ordered log", version18)
         return migrator
     }
 

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// Turns a document's bytes into UTF-8, trusting first the bytes and only then what is said of them (RFC 7303 §3).
+/// Turns a document's bytes into UTF-8, trusting the bytes before the encodings named for them (RFC 7303 §3).
 package enum CharacterDecoding {
-    /// How much of a document may stand before the end of its XML declaration, in bytes.
+    /// Bytes at the beginning of a document in which its XML declaration must end.
     private static let declarationBytes = 1_024
 
     /// Decodes a document; what cannot be decoded becomes U+FFFD, and NUL characters and the byte order mark go.
     ///
     /// - Parameters:
     ///   - bytes: The document, decompressed.
-    ///   - charset: What the transport says, such as the `charset` of a Content-Type.
+    ///   - charset: The encoding that the transport names, such as the `charset` of a Content-Type.
     /// - Returns: The text, and why it could not be decoded cleanly.
     package static func utf8(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {
         let (text, fault) = decode(bytes, charset: charset)
@@ -29,18 +29,29 @@ package enum CharacterDecoding {
         // Valid sequences of several bytes do not come about by chance, whatever is declared. Of the encodings in ASCII's
         // bytes only ISO 2022 means other characters, each time after an escape.
         if isASCII ? !contains(bytes, 0x1B) : (try? UTF8Span(validating: bytes.span)) != nil { return (bytes, nil) }
-        let declared = [charset, declaredEncoding(in: bytes)].compactMap { $0.flatMap(CharacterSetName.canonical) }
-            .first { !$0.hasPrefix("utf-16") && !$0.hasPrefix("utf-32") }
-        if isASCII, declared?.hasPrefix("iso-2022") != true { return (bytes, nil) }
-        switch declared ?? "utf-8" {
-        case "utf-8": return decodeBrokenUTF8(bytes)
-        case "windows-1252": return (fromWindows1252(bytes), nil)
-        case let name:
-            return Iconv.utf8(bytes[...], from: name) ?? (fromWindows1252(bytes), "the encoding \(name) is not known")
+        let names = [charset, declaredEncoding(in: bytes)].compactMap { $0.flatMap(CharacterSetName.canonical) }
+            .filter { !$0.hasPrefix("utf-16") && !$0.hasPrefix("utf-32") }
+        if isASCII {
+            return names.first { $0.hasPrefix("iso-2022") }.flatMap { Iconv.utf8(bytes[...], from: $0) } ?? (bytes, nil)
+        }
+        switch names.first ?? "utf-8" {
+        // Many servers add `charset=utf-8` to whatever they serve; then the document's own declaration is right.
+        case "utf-8": return decodeBrokenUTF8(bytes, alternative: names.dropFirst().first)
+        case let name: return decode(bytes, as: name)
         }
     }
 
-    private static func decodeBrokenUTF8(_ bytes: [UInt8]) -> (text: [UInt8], fault: String?) {
+    private static func decode(_ bytes: [UInt8], as name: String) -> (text: [UInt8], fault: String?) {
+        if name == "windows-1252" { return (fromWindows1252(bytes), nil) }
+        return Iconv.utf8(bytes[...], from: name) ?? (fromWindows1252(bytes), "the encoding \(name) is not known")
+    }
+
+    /// Decodes text that was declared to be UTF-8 and is not, or only in part; `alternative` is the encoding that the
+    /// document declares where the transport says UTF-8.
+    private static func decodeBrokenUTF8(
+        _ bytes: [UInt8],
+        alternative: String?
+    ) -> (text: [UInt8], fault: String?) {
         var parser = Unicode.UTF8.ForwardParser()
         var source = bytes.makeIterator()
         var valid = 0
@@ -52,9 +63,10 @@ package enum CharacterDecoding {
             case .emptyInput: break loop
             }
         }
-        return valid > invalid
-            ? (repaired(bytes), "\(invalid) byte sequences are not UTF-8")
-            : (fromWindows1252(bytes), "the text is not UTF-8; read as windows-1252")
+        if valid > invalid { return (repaired(bytes), "\(invalid) byte sequences are not UTF-8") }
+        let name = alternative.flatMap { $0 == "utf-8" ? nil : $0 } ?? "windows-1252"
+        let (text, fault) = decode(bytes, as: name)
+        return (text, fault ?? "the text is not UTF-8; read as \(name)")
     }
 
     private static func repaired(_ bytes: [UInt8]) -> [UInt8] { Array(String(decoding: bytes, as: UTF8.self).utf8) }

@@ -3,7 +3,7 @@ package enum PlainText {
     /// Cleans text that holds no markup.
     ///
     /// - Parameters:
-    ///   - text: Text whose `<` and `&` stand for themselves.
+    ///   - text: Text in which `<` and `&` are literal.
     ///   - limit: Characters kept; text that is longer ends in an ellipsis, at the end of a word if one is near.
     /// - Returns: One line, empty when nothing can be shown.
     package static func clean(_ text: String, limit: Int) -> String {
@@ -13,7 +13,7 @@ package enum PlainText {
         return writer.finish()
     }
 
-    /// The same of UTF-8.
+    /// Cleans text in UTF-8 that holds no markup.
     package static func clean(_ utf8: ArraySlice<UInt8>, limit: Int) -> String {
         var writer = PlainTextWriter(limit: limit)
         utf8.withUnsafeBufferPointer { writer.append($0) }
@@ -23,7 +23,7 @@ package enum PlainText {
 
 /// Collects plain text, folding white space and dropping what must not be shown.
 struct PlainTextWriter {
-    /// How far back from the limit a word's end is looked for, in characters.
+    /// Characters before the limit in which the end of a word is searched for.
     private static let wordSlack = 24
 
     private let limit: Int
@@ -50,7 +50,7 @@ struct PlainTextWriter {
         owesSpace = count > 0
     }
 
-    /// Appends UTF-8; what is not is dropped.
+    /// Appends UTF-8 and drops all other bytes.
     mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
         var index = 0
         while index < text.count, !isFull {
@@ -142,7 +142,7 @@ struct PlainTextWriter {
 
     // MARK: Characters
 
-    /// The scalar at a byte that is not ASCII, and its length; `nil` for bytes that are no UTF-8.
+    /// The scalar at a byte that is not ASCII, and its length; `nil` for bytes that are not UTF-8.
     private static func scalar(in text: UnsafeBufferPointer<UInt8>, at index: Int) -> (Unicode.Scalar?, Int) {
         let first = text[index]
         let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
@@ -171,7 +171,7 @@ struct PlainTextWriter {
         }
     }
 
-    /// Whether a scalar is one that composition (NFC) leaves alone, as nearly all in use are.
+    /// True for a scalar that composition (NFC) does not change, as nearly all in use are.
     private static func isComposed(_ value: UInt32) -> Bool {
         switch value {
         case ..<0x300, 0x400...0x482, 0x48A...0x58F, 0x2010...0x2125, 0x3041...0x3098, 0x309D...0x9FFF,

@@ -20,8 +20,8 @@ enum HTMLEntities {
 
     /// Reads the reference that begins with the `&` at the start of the bytes.
     ///
-    /// - Returns: What it stands for, empty for a character that cannot be, and its length in bytes; `nil` when it is
-    ///   no reference.
+    /// - Returns: Its text, empty for a character that is not allowed, and its length in bytes; `nil` when it is not a
+    ///   reference.
     static func reference(at bytes: ArraySlice<UInt8>) -> (text: String, length: Int)? {
         let body = bytes.dropFirst()
         guard body.first != 0x23 else { return numeric(body.dropFirst()) }
@@ -53,7 +53,7 @@ enum HTMLEntities {
 
     /// Reads a numeric reference.
     ///
-    /// - Parameter bytes: What follows `&#`.
+    /// - Parameter bytes: The bytes after `&#`.
     /// - Returns: As ``reference(at:)``.
     private static func numeric(_ bytes: ArraySlice<UInt8>) -> (text: String, length: Int)? {
         let isHexadecimal = bytes.first.map { $0 | 0x20 == 0x78 } ?? false

@@ -1,4 +1,4 @@
-/// HTML as people would read it aloud: text only, on one line.
+/// Turns HTML into the text that people read, on one line.
 package enum HTMLText {
     package enum Style: Sendable {
         /// Every tag is markup.
@@ -11,8 +11,8 @@ package enum HTMLText {
 
     /// Turns HTML into plain text.
     ///
-    /// Block elements part words, inline ones do not; scripts, styles and embedded objects go with their content;
-    /// references are decoded once.
+    /// Block elements separate words, inline ones do not. Scripts, styles and embedded objects are dropped with their
+    /// content. References are decoded once.
     ///
     /// - Parameters:
     ///   - html: HTML, whole or in part, however broken.
@@ -49,7 +49,7 @@ package enum HTMLText {
         return writer.finish()
     }
 
-    /// Whether text that may be plain holds a tag that HTML has, or a character reference.
+    /// True if text that may be plain contains a tag of HTML or a character reference.
     package static func isLikelyMarkup(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         while let ampersand = rest.firstIndex(of: 0x26) {

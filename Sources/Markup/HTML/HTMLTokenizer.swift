@@ -36,10 +36,12 @@ package struct HTMLTokenizer {
     private let bytes: ArraySlice<UInt8>
     private let end: Int
     private var position: Int
-    /// From here on no `>` stands any more: looked for once, or a text of `<a` would take quadratic time.
+    /// The last `>`: searched for once, or a text of `<a` would take quadratic time.
     private let lastBracket: Int
-    /// Elements whose end tag was looked for to the end of the text in vain.
+    /// Elements whose end tag does not follow: searched for once each, or a text of `<script>` would take quadratic time.
     private var neverEnded: Set<String> = []
+    /// Content of an element whose start tag was just returned, if tags do not count in it.
+    private var rawText: Range<Int>?
 
     package init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
@@ -49,6 +51,11 @@ package struct HTMLTokenizer {
     }
 
     package mutating func next() -> Token? {
+        if let text = rawText {
+            rawText = nil
+            position = text.upperBound
+            if !text.isEmpty { return .text(bytes[text]) }
+        }
         while position < end {
             guard bytes[position] == 0x3C, position < lastBracket else { return takeText() }
             switch byte(1) {
@@ -62,7 +69,7 @@ package struct HTMLTokenizer {
         return nil
     }
 
-    /// Skips to behind the end tag of an element whose content is not wanted; stays where it is when there is none.
+    /// Skips past the end tag of an element whose content is not wanted; does not move when there is none.
     package mutating func skipContent(of name: String) {
         guard !neverEnded.contains(name) else { return }
         let start = position
@@ -86,9 +93,9 @@ package struct HTMLTokenizer {
         return .text(bytes[start..<position])
     }
 
-    /// Comments, CDATA and document types: all of no interest.
+    /// Skips comments, CDATA and document types.
     ///
-    /// `-->` ends a comment, `>` what is none.
+    /// `-->` ends a comment, `>` all others.
     private mutating func skipDeclaration() {
         guard byte(2) == 0x2D, byte(3) == 0x2D else {
             position = behind(0x3E, from: position)
@@ -128,7 +135,29 @@ package struct HTMLTokenizer {
         }
         // A quotation mark that never ends: the tag ends at the first bracket.
         position = index < end ? index + 1 : behind(0x3E, from: start)
+        if HTMLVocabulary.holdsRawText(name) { rawText = content(of: name) }
         return .start(Tag(name: name, source: bytes[start..<position], rest: bytes[min(rest, position)..<position]))
+    }
+
+    /// The content up to the end tag of `name`; `nil` when there is none, so that it is read like any other text.
+    ///
+    /// The double escapes of scripts (HTML §13.2.5.27) are not followed: they would hide text that follows a script
+    /// with `<!--<script>` in it.
+    private mutating func content(of name: String) -> Range<Int>? {
+        guard !neverEnded.contains(name) else { return nil }
+        let length = name.utf8.count
+        var index = position
+        while index <= lastBracket - length - 2, let bracket = bytes[index..<lastBracket].firstIndex(of: 0x3C) {
+            index = bracket + 1
+            guard index < lastBracket - length, bytes[index] == 0x2F else { continue }
+            let found = bytes[index + 1..<index + 1 + length]
+            guard XMLRepairInput.endsName(bytes[index + 1 + length]),
+                zip(found, name.utf8).allSatisfy({ $0 | 0x20 == $1 })
+            else { continue }
+            return position..<bracket
+        }
+        neverEnded.insert(name)
+        return nil
     }
 
     private func takeName(at start: Int) -> String {

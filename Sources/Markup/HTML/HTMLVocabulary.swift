@@ -1,4 +1,4 @@
-/// What must be known of HTML's elements to turn them into text.
+/// Properties of HTML's elements that decide how they become text.
 enum HTMLVocabulary {
     /// Elements that have no end tag (HTML §13.1.2).
     private static let void: Set<String> = [
@@ -10,7 +10,10 @@ enum HTMLVocabulary {
         "script", "style", "noscript", "iframe", "object", "applet", "template", "head",
     ]
 
-    /// Elements that part the words on both sides.
+    /// Elements in which tags are text (HTML §13.2.6.4): references count in `textarea` and `title` only.
+    private static let raw: Set<String> = ["iframe", "noscript", "script", "style", "textarea", "title"]
+
+    /// Elements that separate the words before and after their tags.
     private static let block: Set<String> = [
         "address", "article", "aside", "blockquote", "br", "dd", "details", "dialog", "div", "dl", "dt", "fieldset",
         "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main",
@@ -36,6 +39,9 @@ enum HTMLVocabulary {
 
     static func isVoid(_ name: String) -> Bool { void.contains(name) }
 
-    /// What kind of element this is, given in lower case; `nil` when HTML has none of this name.
+    /// True if the content of an element, given in lower case, ends only at its end tag.
+    static func holdsRawText(_ name: String) -> Bool { raw.contains(name) }
+
+    /// The kind of an element, whose name is in lower case; `nil` when HTML has no such element.
     static func kind(of name: String) -> Kind? { kinds[name] }
 }

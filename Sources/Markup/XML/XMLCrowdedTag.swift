@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// libxml2 compares every attribute of a tag with every other before it hands over the first: 320,000 of them, 3 MB,
 /// take it half a minute. So they are counted before the parse. An ordinary document is crossed in leaps: a crowded tag
-/// is long, and where brackets stand close together there is none.
+/// is long, so that there is none between brackets that are close together.
 enum XMLCrowdedTag {
     /// The shortest attribute with the space before it: ` a=""`.
     private static let attributeBytes = 5
@@ -45,7 +45,7 @@ enum XMLCrowdedTag {
         return UnsafeRawPointer(found) - UnsafeRawPointer(base)
     }
 
-    /// Counts `=` outside of quotation marks; where those do not pair up, the parser stops before the tag is over.
+    /// Counts `=` outside of quotation marks; where those do not pair up, the parser stops before the end of the tag.
     private static func isCrowded(_ tag: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         var quote: UInt8?
         var count = 0

@@ -5,7 +5,7 @@ package struct XMLElement: Sendable {
 
     private var node: XMLTree.Node { tree.nodes[Int(index)] }
 
-    /// Of the canonical name.
+    /// The number of the canonical name.
     var number: Int32 { tree.names[Int(node.name)].number }
 
     /// The canonical name, as the reader's naming made it.
@@ -21,7 +21,7 @@ package struct XMLElement: Sendable {
 
     package var parent: XMLElement? { node.parent < 0 ? nil : XMLElement(tree: tree, index: node.parent) }
 
-    /// Whether both are the same place in one tree.
+    /// True if both are the same element of one tree.
     package func isSame(as other: XMLElement) -> Bool { index == other.index && tree === other.tree }
 
     package var children: Children { Children(tree: tree, following: node.firstChild) }
@@ -52,7 +52,7 @@ package struct XMLElement: Sendable {
         }
     }
 
-    /// Whether any element or attribute of the whole document has this name.
+    /// True if an element or attribute of the whole document has this name.
     package func documentUses(_ name: String) -> Bool { tree.uses(name) }
 
     package var hasChildElements: Bool { children.first { _ in true } != nil }
@@ -70,7 +70,7 @@ package struct XMLElement: Sendable {
         return result[...]
     }
 
-    /// The beginning of what stands between the element's tags, written as HTML: names without prefix, text escaped.
+    /// The beginning of the element's content, written as HTML: names without prefix, text escaped.
     package func innerMarkup(limit: Int) -> [UInt8] {
         var result: [UInt8] = []
         appendMarkup(below: index, to: &result, limit: limit)

@@ -1,4 +1,4 @@
-/// What bounds one document, since libxml2 bounds neither text nor the number of elements.
+/// The limits of one document, since libxml2 limits neither text nor the number of elements.
 enum XMLLimits {
     /// Elements inside one another.
     ///
@@ -20,7 +20,7 @@ enum XMLLimits {
     static let namespaceDeclarations = 250_000
     /// Processing instructions of one document, whose names go into the same table; feeds have one or two.
     static let instructions = 1_000
-    /// Declarations of a document type that libxml2 reads, for the same reason; of more, ``XMLRepair`` takes its pick.
+    /// Declarations of a document type that libxml2 reads; ``XMLRepair`` takes documents with more.
     static let declarations = 256
     /// Bytes kept of one text or attribute value; what follows is left out.
     static let fieldBytes = 1_048_576

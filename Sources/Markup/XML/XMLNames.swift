@@ -17,13 +17,13 @@ struct XMLNames {
     struct Name: Sendable {
         /// As the reader's vocabulary spells it; several names of a document may be one there.
         let canonical: String
-        /// Of the canonical name.
+        /// The number of the canonical name.
         let number: Int32
         let local: String
         let namespace: String?
     }
 
-    /// What a pair of prefix and namespace is called.
+    /// The short name of a pair of prefix and namespace.
     private struct Space {
         let prefix: UnsafePointer<xmlChar>?
         let namespace: UnsafePointer<xmlChar>?
@@ -38,7 +38,7 @@ struct XMLNames {
 
     private let vocabulary: XMLVocabulary
     private var keys: [Key] = []
-    /// Indices of ``keys`` where their hashes say, or behind; -1 where there is none.
+    /// Indices of ``keys`` at the place of their hash or after it; -1 for an empty place.
     ///
     /// A power of two, at most half full.
     private var slots = [Int32](repeating: -1, count: 128)

@@ -1,11 +1,11 @@
 /// Rewrites a document that is not well-formed so that it is, keeping the text that its author meant.
 ///
 /// Escapes stray `&` and `<`, writes entities as numbers, quotes and de-duplicates attributes, drops end tags that
-/// match nothing, and ends elements that were left open when their parent, or the next record, shows that they are
-/// over. What is open where the input ends stays open, so that a cut document can be told from a careless one.
+/// match nothing, and closes elements that were left open where their parent, or the next record, ends them. Elements
+/// that are open where the input ends stay open, so that a cut document is distinguished from a careless one.
 /// One pass, linear in the input.
 struct XMLRepair {
-    /// How far from its first byte a document's root is looked for.
+    /// Bytes at the beginning of a document in which its root is searched for.
     private static let searchedBytes = 65_536
     private static let htmlVoid: Set<String> = ["br", "hr", "img", "input", "meta", "wbr"]
 
@@ -115,7 +115,7 @@ struct XMLRepair {
         return true
     }
 
-    /// Ends an open record of this name; else whatever stands open inside the container that holds records.
+    /// Closes an open record of this name; else all elements that are open inside the container of records.
     private mutating func closeForRecord(_ name: ArraySlice<UInt8>) {
         if let openRecord {
             if Self.isSame(open[openRecord], name) { close(downTo: openRecord) }

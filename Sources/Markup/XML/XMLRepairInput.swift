@@ -30,12 +30,12 @@ struct XMLRepairInput {
         return true
     }
 
-    /// Moves behind the next occurrence; false, at the end of the input, when there is none.
+    /// Moves past the next occurrence; false, at the end of the input, when there is none.
     mutating func skip(past end: StaticString) -> Bool {
         take(upTo: end) != nil
     }
 
-    /// What stands before the next occurrence, which is skipped; `nil`, at the end of the input, when there is none.
+    /// Takes the bytes before the next occurrence and skips it; `nil`, at the end of the input, when there is none.
     mutating func take(upTo end: StaticString) -> ArraySlice<UInt8>? {
         let start = position
         while position < bytes.count {
@@ -128,7 +128,7 @@ struct XMLRepairInput {
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0D ~= byte }
 
-    /// What may follow the name of a start tag.
+    /// True for a byte that may follow the name of a start tag.
     static func endsName(_ byte: UInt8) -> Bool { isSpace(byte) || byte == 0x3E || byte == 0x2F || byte == 0x3C }
 
     static func isNameByte(_ byte: UInt8) -> Bool {

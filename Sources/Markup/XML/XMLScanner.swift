@@ -12,9 +12,9 @@ package enum XMLScanner {
         if let fault = XMLCrowdedTag.fault(in: utf8) {
             return repairedTree(of: utf8, vocabulary: vocabulary, fault: fault)
         }
-        if let sections = CDATASections(utf8) {
+        if let long = XMLLongTexts(utf8) {
             var builder = XMLTreeBuilder(vocabulary, policy: .strict)
-            builder.parse(sections.document, sections: sections.texts.map { utf8[$0] })
+            builder.parse(long.document, texts: long.texts, of: utf8)
             // A fault is looked for again in the document itself, for the sake of its line.
             if builder.fault == nil, builder.namespaceFault == nil, !builder.needsDeclarations {
                 return builder.tree(fault: nil, isComplete: true)
@@ -41,10 +41,10 @@ package enum XMLScanner {
         return lenient.tree(fault: fault, isComplete: repair.isComplete && !lenient.reachedLimit)
     }
 
-    /// Reads a small document that its author is to mend where it is not well-formed, in UTF-8.
+    /// Reads a small document in UTF-8 whose author is to correct it where it is not well-formed.
     ///
     /// - Returns: A tree with a root.
-    /// - Throws: The first fault; a document type declaration is one, a prefix that is not declared, and a limit.
+    /// - Throws: The first fault; document type declarations, undeclared prefixes and exceeded limits are faults.
     package static func strictTree(
         of utf8: [UInt8],
         vocabulary: XMLVocabulary

@@ -13,7 +13,7 @@ struct XMLTextNormalizer {
     private var declared: [ArraySlice<UInt8>: [UInt8]] = [:]
     private var spent = 0
 
-    /// Takes a document type declaration behind its keyword; false when the input ends in it.
+    /// Takes a document type declaration after its keyword; false when the input ends in it.
     mutating func takeDoctype(_ input: inout XMLRepairInput) -> Bool {
         while let byte = input.current {
             input.advance(1)
@@ -85,7 +85,7 @@ struct XMLTextNormalizer {
         Self.appendLiteral(rest, to: &output)
     }
 
-    /// Appends characters that stand for themselves; those that XML forbids are dropped.
+    /// Appends literal characters; those that XML forbids are dropped.
     static func appendLiteral(_ text: ArraySlice<UInt8>, to output: inout [UInt8]) {
         for (offset, byte) in zip(text.indices, text) {
             switch byte {

@@ -7,7 +7,7 @@ package final class XMLTree: Sendable {
         var firstChild: Int32 = -1
         var lastChild: Int32 = -1
         var next: Int32 = -1
-        /// Of the text, or of the first attribute.
+        /// Place of the text, or of the first attribute.
         var start = 0
         /// Bytes of text, or number of attributes.
         var count = 0
@@ -56,10 +56,10 @@ package final class XMLTree: Sendable {
     /// `nil` when there is no element at all.
     package var root: XMLElement? { nodes.isEmpty ? nil : XMLElement(tree: self, index: 0) }
 
-    /// Whether any element or attribute of the document has this name.
+    /// True if an element or attribute of the document has this name.
     package func uses(_ name: String) -> Bool { number(of: name) != nil }
 
-    /// Whether any element or attribute of the document has one of these names.
+    /// True if an element or attribute of the document has one of these names.
     package func uses(_ table: XMLNameTable) -> Bool { table.numbers.contains { isUsed[$0] } }
 
     /// The number of a canonical name; `nil` when the document does not use it.

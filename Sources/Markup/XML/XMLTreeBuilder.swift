@@ -1,4 +1,5 @@
 internal import CLibXML2
+internal import Glibc
 
 /// Takes libxml2's events of one parse and makes the tree of them.
 ///
@@ -30,22 +31,23 @@ struct XMLTreeBuilder {
     private(set) var bytesRead = 0
     /// True when nothing more of the document is wanted: libxml2 gets no further input, and its events are ignored.
     private var hasStopped = false
-    /// Texts that were taken out of the document, for its instructions.
-    private var sections: [ArraySlice<UInt8>] = []
-    private var nextSection = 0
+    /// Texts that were taken out of the original document, for its instructions.
+    private var longTexts: [XMLLongTexts.Text] = []
+    private var original: [UInt8] = []
+    private var nextLongText = 0
 
     private var nodes: [XMLTree.Node] = []
     private var attributes: [XMLTree.Attribute] = []
     private var bytes: [UInt8] = []
     private var names: XMLNames
     private var open: [Int32] = []
-    /// How many namespaces the open elements declare, and which elements do, by their depth.
+    /// Number of namespaces that the open elements declare, and the declaring elements by their depth.
     private var namespaces = 0
     private var declaring: [(depth: Int, count: Int)] = []
     private var namespaceDeclarations = 0
     private var instructions = 0
     private var declarations = 0
-    /// Of the text that is being read.
+    /// Bytes of the text that is being read.
     private var textBytes = 0
 
     private(set) var fault: XMLSyntaxError?
@@ -75,18 +77,19 @@ struct XMLTreeBuilder {
         )
     }
 
-    /// Parses a document once; `sections` are the texts that ``CDATASections`` took out of it.
+    /// Parses a document once; `texts` are those that ``XMLLongTexts`` took out of the original.
     ///
     /// libxml2 asks for the document in pieces. A parse that is to stop is given no more of them and ends on its own:
     /// `xmlStopParser` would free the buffer that libxml2 goes on reading when a callback returns.
-    mutating func parse(_ utf8: [UInt8], sections: [ArraySlice<UInt8>] = []) {
+    mutating func parse(_ utf8: [UInt8], texts: [XMLLongTexts.Text] = [], of original: [UInt8] = []) {
         guard let context = xmlNewParserCtxt() else {
             reachedLimit = true
             return
         }
         defer { xmlFreeParserCtxt(context) }
-        self.sections = sections
-        bytes.reserveCapacity(sections.reduce(utf8.count) { $0 + $1.count })
+        longTexts = texts
+        self.original = original
+        bytes.reserveCapacity(max(utf8.count, original.count))
         nodes.reserveCapacity(min(utf8.count / Self.bytesOfNode, XMLLimits.nodes))
         attributes.reserveCapacity(Self.ordinaryAttributes)
         open.reserveCapacity(Self.ordinaryDepth)
@@ -173,26 +176,44 @@ struct XMLTreeBuilder {
     /// One text may come in hundreds of pieces; the node is made when it has ended.
     mutating func text(_ start: UnsafePointer<xmlChar>, count: Int) {
         guard !hasStopped, !open.isEmpty else { return }
-        let kept = min(count, XMLLimits.fieldBytes - textBytes)
+        let kept = max(0, min(count, XMLLimits.fieldBytes - textBytes))
         bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: kept))
         textBytes += kept
     }
 
     mutating func instruction(_ target: UnsafePointer<xmlChar>) {
         guard !hasStopped else { return }
-        guard nextSection < sections.count, String(cString: target) == CDATASections.target else {
+        guard nextLongText < longTexts.count, String(cString: target) == XMLLongTexts.target else {
             instructions += 1
             guard instructions > XMLLimits.instructions else { return }
             return stop("the document has more than \(XMLLimits.instructions) processing instructions")
         }
         guard !open.isEmpty else {
-            record("a CDATA section stands outside of the root element", line: 1)
+            record("text outside the root element", line: 1)
             return stop()
         }
-        sections[nextSection].withUnsafeBufferPointer { text in
-            if let start = text.baseAddress { self.text(start, count: text.count) }
+        let text = longTexts[nextLongText]
+        nextLongText += 1
+        original.withUnsafeBufferPointer { append(text, in: $0) }
+    }
+
+    private mutating func append(_ text: XMLLongTexts.Text, in original: UnsafeBufferPointer<UInt8>) {
+        guard let base = original.baseAddress else { return }
+        guard text.isEscaped else { return self.text(base + text.range.lowerBound, count: text.range.count) }
+        let end = text.range.upperBound
+        var position = text.range.lowerBound
+        while let found = memchr(base + position, 0x26, end - position) {
+            let ampersand = UnsafeRawPointer(found) - UnsafeRawPointer(base)
+            self.text(base + position, count: ampersand - position)
+            guard let (scalar, length) = XMLLongTexts.reference(in: original, at: ampersand, to: end) else { return }
+            if textBytes < XMLLimits.fieldBytes {
+                let count = bytes.count
+                bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+                textBytes += bytes.count - count
+            }
+            position = ampersand + length
         }
-        nextSection += 1
+        self.text(base + position, count: end - position)
     }
 
     private mutating func endText() {
@@ -208,7 +229,7 @@ struct XMLTreeBuilder {
         return nil
     }
 
-    /// Of an entity, an element or a notation.
+    /// Counts the declaration of an entity, an element or a notation.
     mutating func declaration() {
         guard !hasStopped else { return }
         declarations += 1
@@ -231,7 +252,7 @@ struct XMLTreeBuilder {
     }
 
     mutating func report(_ error: UnsafePointer<xmlError>) {
-        // What libxml2 says of the end that a stop made for it is no fault of the document.
+        // After a stop, libxml2 reports the end of its input; that is not a fault of the document.
         guard !hasStopped else { return }
         let code = UInt32(bitPattern: error.pointee.code)
         guard error.pointee.level == XML_ERR_FATAL || code == XML_NS_ERR_UNDEFINED_NAMESPACE.rawValue else { return }

@@ -1,4 +1,4 @@
-/// Whether a small document is well-formed XML.
+/// Checks that a small document is well-formed XML.
 package enum XMLWellFormedness {
     /// Largest document checked, in bytes.
     package static let maximumBytes = 1_048_576

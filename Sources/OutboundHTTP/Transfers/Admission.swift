@@ -1,7 +1,7 @@
-/// Decides which waiting transfer may start: so many for each origin, so many in all, origins taking turns.
+/// Decides which waiting transfer may start, within limits for each origin and for all; origins take turns.
 ///
-/// libcurl's own limits would do the counting, but start the waiting transfers in one common order, in which an origin
-/// that does not answer holds up the others.
+/// libcurl has such limits too, but starts waiting transfers in one common order, so an origin that does not answer would
+/// hold up the others.
 struct Admission<Item> {
     private struct Lane {
         var waiting = FirstInFirstOut<Item>()
@@ -9,7 +9,7 @@ struct Admission<Item> {
         var isMultiplexed = false
         var isListed = false
 
-        /// What it counts toward the connections in all.
+        /// Number of connections that count towards the limit for all origins.
         var connections: Int { isMultiplexed ? min(active, 1) : active }
     }
 
@@ -35,11 +35,11 @@ struct Admission<Item> {
         list(origin)
     }
 
-    /// The next item that may start, counted as started.
+    /// Returns the next item that may start and counts it as started.
     mutating func next() -> Item? {
         while connections < maximumConnections, let origin = turns.popFirst() {
             lanes[origin]?.isListed = false
-            // Changed in place: copying the lane would copy everything that waits in it.
+            // Changed in place: a copy of the lane would copy all waiting items.
             let item = hasRoom(origin) ? lanes[origin]?.waiting.popFirst() : nil
             if item != nil { count(1, origin) }
             list(origin)
@@ -60,7 +60,7 @@ struct Admission<Item> {
 
     /// Counts a started item as done.
     ///
-    /// `isMultiplexed` says whether the origin spoke HTTP/2, `nil` when that was not seen.
+    /// `isMultiplexed` is true if the origin used HTTP/2, and `nil` if that is not known.
     mutating func finish(origin: String, isMultiplexed: Bool?) {
         guard var lane = lanes[origin] else { return }
         connections -= lane.connections
@@ -71,7 +71,7 @@ struct Admission<Item> {
         list(origin)
     }
 
-    /// Gives an origin its turn, if it has one coming.
+    /// Queues an origin for its next turn if it has waiting items and room.
     private mutating func list(_ origin: String) {
         guard let lane = lanes[origin], !lane.isListed, !lane.waiting.isEmpty, lane.active < limit(lane) else { return }
         lanes[origin]?.isListed = true
@@ -83,7 +83,7 @@ struct Admission<Item> {
     }
 }
 
-/// A queue whose removal at the front costs no shifting.
+/// A queue whose first element is removed without moving the others.
 struct FirstInFirstOut<Element> {
     private var elements: [Element?] = []
     private var start = 0

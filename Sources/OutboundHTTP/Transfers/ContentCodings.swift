@@ -1,13 +1,13 @@
 import CCurl
 
-/// The compressions that the installed libcurl can undo, for `Accept-Encoding`.
+/// The content codings that the installed libcurl can decode, for `Accept-Encoding`.
 ///
-/// A server must not be asked for another one: its answer would be unreadable.
+/// A reply in any other coding could not be read.
 enum ContentCodings {
-    /// `nil` when there are none; then nothing is asked for, and bodies come as they are.
+    /// The codings, separated by commas; `nil` if there are none, and then the header is not sent.
     static let accepted: String? = accepted(features: ccurl_features())
 
-    /// Those among the features of a libcurl, given as the bits of `curl_version_info`.
+    /// Returns the codings of a libcurl whose features are the bits of `curl_version_info`.
     static func accepted(features: Int32) -> String? {
         let codings = [
             ("gzip", CURL_VERSION_LIBZ), ("br", CURL_VERSION_BROTLI), ("zstd", CURL_VERSION_ZSTD),

@@ -2,14 +2,14 @@ import CCurl
 import Glibc
 import NetworkAddresses
 
-/// One libcurl easy handle, for one transfer after the other, and what must outlive each run.
+/// A libcurl easy handle, used for one transfer after the other, and the memory that it refers to.
 ///
 /// Confined to the loop's thread.
 final class EasySession {
-    /// What a handle is set up for.
+    /// The options of a handle that rarely change.
     ///
-    /// Another transfer with the same profile needs no more than its own address, headers and body: setting everything
-    /// anew would be a third of a request.
+    /// A further transfer with the same profile sets only its URL, headers and body: setting every option would take a
+    /// third of the time of a request.
     private struct Profile: Equatable {
         let method: String
         let hasBody: Bool
@@ -40,7 +40,7 @@ final class EasySession {
         }
     }
 
-    /// Bytes of a body that an idle handle may keep.
+    /// Largest body that an idle handle may keep, in bytes.
     private static let maximumKeptBody = 16_384
 
     let easy: UnsafeMutableRawPointer
@@ -49,7 +49,7 @@ final class EasySession {
     private var profile: Profile?
     private var keptBody = 0
 
-    /// `nil` for want of memory.
+    /// Returns `nil` if memory is exhausted.
     init?() {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
@@ -64,7 +64,7 @@ final class EasySession {
 
     /// Sets the handle up for a transfer.
     ///
-    /// - Throws: ``OutboundError/unreachable(host:reason:)`` when libcurl cannot take an option, for want of memory.
+    /// - Throws: ``OutboundError/unreachable(host:reason:)`` if libcurl has no memory for an option.
     func prepare(for transfer: Transfer, corks: SocketCorks?) throws(OutboundError) {
         let plan = transfer.plan
         let needed = Profile(plan)
@@ -92,9 +92,7 @@ final class EasySession {
         profile = needed
     }
 
-    /// Makes the handle fit to wait for another transfer.
-    ///
-    /// Not before it left the multi handle.
+    /// Releases memory that an idle handle should not keep; the handle must have left the multi handle.
     func rest() {
         guard keptBody > Self.maximumKeptBody || profile?.isStream == true else { return }
         curl_easy_reset(easy)
@@ -114,7 +112,7 @@ final class EasySession {
         set(ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0))
         set(ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1))
         set(ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1))
-        // Without it, giving up during a name look-up would block the thread, and so every transfer, until it ends.
+        // Otherwise ending a transfer during a name look-up would block the thread, and all transfers, until it ends.
         set(ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1))
         set(ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, plan.connectTimeout.milliseconds)))
         if let user = plan.address.user {
@@ -123,7 +121,7 @@ final class EasySession {
         }
         if let file = plan.certificateAuthorities {
             set(ccurl_set_text(easy, CURLOPT_CAINFO, file))
-            // Else the system's folder of authorities would count beside the file.
+            // Otherwise the authorities in the system's folder would be trusted as well.
             set(ccurl_set_pointer(easy, CURLOPT_CAPATH, nil))
         }
         if let certificate = plan.clientCertificate {
@@ -131,7 +129,7 @@ final class EasySession {
             set(certificate.key.withUnsafeBytes { ccurl_set_key(easy, $0.baseAddress, $0.count) })
         }
         if plan.opensConnection { set(ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1)) }
-        // Both set in any case, or libcurl would read the environment by itself.
+        // Always set both: otherwise libcurl reads the environment.
         set(ccurl_set_text(easy, CURLOPT_PROXY, plan.proxy ?? ""))
         set(ccurl_set_text(easy, CURLOPT_NOPROXY, ""))
         if plan.isStream {
@@ -143,7 +141,7 @@ final class EasySession {
             if let codings = ContentCodings.accepted {
                 set(ccurl_set_text(easy, CURLOPT_ACCEPT_ENCODING, codings))
             }
-            // Without TLS there is no telling whether a host multiplexes before its first reply is there, however slow.
+            // Without TLS, only the first reply tells whether the host multiplexes, and it may be slow.
             set(ccurl_set_long(easy, CURLOPT_PIPEWAIT, plan.address.scheme == "https" ? 1 : 0))
         }
         set(setMethod(plan))
@@ -172,7 +170,7 @@ final class EasySession {
     }
 }
 
-/// The header lines of one transfer at a time, in memory that libcurl reads while the transfer runs.
+/// The header lines of one transfer, in memory that libcurl reads while the transfer runs.
 private final class HeaderLines {
     private var text = UnsafeMutableBufferPointer<CChar>.allocate(capacity: 1_024)
     private var nodes = UnsafeMutableBufferPointer<curl_slist>.allocate(capacity: 16)
@@ -182,9 +180,9 @@ private final class HeaderLines {
         nodes.deallocate()
     }
 
-    /// The list for a plan, valid until the next call.
+    /// Returns the list for a plan, valid until the next call.
     func list(of plan: TransferPlan) -> UnsafeMutablePointer<curl_slist>? {
-        // libcurl would wait a second for "100 Continue", and would call any body a form.
+        // Otherwise libcurl would wait a second for "100 Continue", and declare any body a form.
         let hasType = plan.headers.contains { $0.name.isEqualIgnoringCase(to: "Content-Type") }
         let unsent = hasType ? ["Expect:"] : ["Expect:", "Content-Type:"]
         let bytes = plan.headers.reduce(32) { $0 + $1.name.utf8.count + $1.bytes.count + 3 }
@@ -206,7 +204,7 @@ private final class HeaderLines {
         for field in plan.headers {
             let start = end
             append(field.name.utf8)
-            // A colon alone would take the header out.
+            // With a colon alone libcurl removes the header.
             append((field.bytes.isEmpty ? ";" : ": ").utf8)
             append(field.bytes)
             endLine(from: start)
@@ -231,12 +229,12 @@ private final class HeaderLines {
     }
 }
 
-// MARK: - What libcurl knows of the transfer
+// MARK: - Information about the transfer
 
 extension EasySession {
     var errorMessage: String { String(cString: errorText) }
 
-    /// The system's own words for a failed connect, if there was an error of the system.
+    /// The system's message for a failed connect; `nil` if there was no system error.
     var systemError: String? {
         let number = long(CURLINFO_OS_ERRNO)
         return number == 0 ? nil : String(cString: strerror(Int32(number))).lowercased()
@@ -244,13 +242,13 @@ extension EasySession {
 
     var isMultiplexed: Bool { long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) }
 
-    /// What OpenSSL found, in its own numbers, after a failed verification.
+    /// Returns the cause of a failed verification, from OpenSSL's error number.
     ///
     /// Source: openssl-verification-options(1), `X509_V_ERR_…`.
     func distrustCause(_ code: CURLcode) -> DistrustCause {
         guard code == CURLE_PEER_FAILED_VERIFICATION else { return .other }
         return switch long(CURLINFO_SSL_VERIFYRESULT) {
-        // It was content, and libcurl, which compares the names itself, has not noted that yet (1).
+        // 0: the chain is valid, and libcurl, which compares names itself, refused the name; 1 is unspecified.
         case 0, 1: .otherName
         case 2, 18, 19, 20, 21, 24, 27: .unknownAuthority
         case 9, 10: .notValidNow
@@ -259,7 +257,7 @@ extension EasySession {
         }
     }
 
-    /// Bytes of the body as transmitted.
+    /// Number of bytes of the body as transmitted.
     var transmittedBytes: Int { size(CURLINFO_SIZE_DOWNLOAD_T) }
 
     var announcedBytes: Int? {
@@ -267,15 +265,15 @@ extension EasySession {
         return announced >= 0 ? announced : nil
     }
 
-    /// What a transfer that has no reply yet is doing.
+    /// The stage of a transfer that has no reply yet.
     var stage: OutboundStage {
         if size(CURLINFO_NAMELOOKUP_TIME_T) == 0 { return .resolving }
         return size(CURLINFO_PRETRANSFER_TIME_T) == 0 ? .connecting : .waiting
     }
 
-    /// Whether a body of so many bytes comes out of a suspiciously small one: beyond 200 to 1, counted from 4 MiB on.
+    /// True if a body of more than 4 MiB was decoded from less than a 200th of its size.
     ///
-    /// Texts compress up to about 20 to 1. The size bound alone would let a few kilobytes cost 16 MiB for each request.
+    /// Text compresses to about a 20th. With the limit of the size alone, a few kilobytes could cost 16 MiB a request.
     func isExpandingBeyondReason(_ decodedBytes: Int) -> Bool {
         decodedBytes > 4 * 1_048_576 && decodedBytes / 200 > transmittedBytes + Int(CURL_MAX_WRITE_SIZE)
     }
@@ -293,7 +291,7 @@ extension EasySession {
 
 // MARK: - Callbacks
 
-// Free functions, not closures: a closure inherits its context's isolation and would trap on libcurl's thread.
+// Free functions, not closures: a closure inherits the isolation of its context and would trap on libcurl's thread.
 
 private func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
     context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
@@ -332,7 +330,7 @@ private func openSocket(
 ) -> curl_socket_t {
     guard let transfer = transfer(context), let address else { return ccurl_no_socket() }
     guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return ccurl_no_socket() }
-    // libcurl allots the structure with room for longer addresses than `sockaddr`, and `addrlen` says how long.
+    // libcurl allocates room for addresses longer than `sockaddr`; `addrlen` is the actual length.
     let start = UnsafeRawPointer(address).advanced(by: offset)
     let bytes = UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen))
     return transfer.openSocket(address, target: NetworkAddress(socketAddress: bytes))

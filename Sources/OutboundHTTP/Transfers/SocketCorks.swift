@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// Holds back what libcurl writes until it has written all it can.
+/// Holds back the bytes that libcurl writes until it has written all it can.
 ///
 /// libcurl writes each HTTP/2 frame separately, and the kernel would send each in a packet of its own, which costs 0.3 of
 /// the rate.
@@ -12,7 +12,7 @@ final class SocketCorks {
     private static let maximum = 16
 
     private var sockets: Set<curl_socket_t> = []
-    /// Sockets that ``uncork()`` must release, whatever was opened meanwhile.
+    /// Sockets that ``uncork()`` must release, even if others were opened since.
     private var corked: Set<curl_socket_t> = []
 
     /// Watches the sockets that a handle opens and closes.
@@ -39,7 +39,7 @@ final class SocketCorks {
 
     func noteOpened(_ socket: curl_socket_t) { sockets.insert(socket) }
 
-    /// Its descriptor may soon belong to another socket.
+    /// Forgets a closed socket, since its descriptor may soon belong to another one.
     func noteClosed(_ socket: curl_socket_t) {
         sockets.remove(socket)
         corked.remove(socket)

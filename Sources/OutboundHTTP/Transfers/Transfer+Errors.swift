@@ -1,9 +1,9 @@
 import CCurl
 import NetworkAddresses
 
-/// libcurl's results in our words. On the loop's thread, while the session is still there.
+/// Translates libcurl's results, on the loop's thread, while the transfer has its session.
 extension Transfer {
-    /// - Returns: `nil` when the transfer is complete.
+    /// - Returns: `nil` if the transfer is complete.
     func error(_ code: CURLcode) -> OutboundError? {
         if let failure { return failure }
         let host = plan.address.displayHost
@@ -22,12 +22,12 @@ extension Transfer {
         case CURLE_PARTIAL_FILE: return cut
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING:
             if hasHead { return cut }
-            // A proxy that refuses the way is told with its status.
+            // libcurl's text contains the status of a proxy that refuses the connection.
             guard plan.proxy == nil else { return .unreachable(host: host, reason: onTheWay(reason(code))) }
             return .ended(host: host, reason: "the connection ended without an answer")
         case CURLE_BAD_CONTENT_ENCODING:
-            return .malformedReply(host: host, reason: "its body is not in the encoding it claims")
-        // The scheme was checked before: this is libcurl's word for a reply without a status line.
+            return .malformedReply(host: host, reason: "its body does not have the encoding that it names")
+        // The scheme is valid: libcurl reports a reply without a status line like this.
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
             return .malformedReply(host: host, reason: "it is not HTTP")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE,
@@ -57,14 +57,14 @@ extension Transfer {
         )
     }
 
-    /// Names the proxy, which may be what cannot be reached; without its credentials.
+    /// Adds the proxy without its credentials, since the proxy may be what cannot be reached.
     private func onTheWay(_ reason: String) -> String {
         guard let proxy = plan.proxy else { return reason }
         let place = proxy.split(separator: "@").last ?? ""
         return "\(reason) (through the proxy '\(place)')"
     }
 
-    /// One line: what libcurl and OpenSSL say on TLS and the rarer failures.
+    /// Returns the message of libcurl or OpenSSL as one line, for TLS and rare failures.
     private func reason(_ code: CURLcode) -> String {
         let detail = session?.errorMessage ?? ""
         let text = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail

@@ -3,10 +3,10 @@ import Glibc
 import NetworkAddresses
 import Synchronization
 
-/// One hop on its way: filled by the loop's thread, awaited by one task.
+/// One hop in progress: the loop's thread fills it, and one task waits for it.
 ///
-/// `@unchecked Sendable`: `shared` is guarded by its mutex; everything under *Confined to the loop's thread* is
-/// touched there only.
+/// `@unchecked Sendable`: a mutex guards `shared`; only the loop's thread uses the properties under *Confined to the
+/// loop's thread*.
 final class Transfer: @unchecked Sendable {
     enum Milestone {
         case head
@@ -38,17 +38,17 @@ final class Transfer: @unchecked Sendable {
 
     var session: EasySession?
 
-    /// When it must have ended; a stream may get one late.
+    /// Time at which the transfer is ended; a stream can get one later.
     var deadline: ContinuousClock.Instant?
 
-    /// Whether it counts as started in the worker's ``Admission``.
+    /// True if the worker's ``Admission`` counts the transfer as started.
     var isAdmitted = false
     private(set) var failure: OutboundError?
     private(set) var refusedAddress: NetworkAddress?
     private(set) var hasOpenedSocket = false
     private(set) var hasHead = false
 
-    /// When the peer last gave a sign of life; `nil` before there is a connection, and where no silence is too long.
+    /// Time of the peer's last activity; `nil` before there is a connection, and without an idle timeout.
     private(set) var lastActivity: ContinuousClock.Instant?
     private var headReader = ReplyHeadReader()
     private var isRedirect = false
@@ -59,10 +59,10 @@ final class Transfer: @unchecked Sendable {
         self.deadline = plan.deadline
     }
 
-    /// Bytes of a stream that wait for its reader before the peer is held back.
+    /// Bytes of a stream that are buffered before reading from the peer stops.
     static let maximumBufferedBytes = 262_144
 
-    /// Bytes of a redirect's own body that are read so that the connection can be kept.
+    /// Bytes of a redirect's body that are read so that the connection can be kept.
     static let maximumRedirectBodyBytes = 65_536
 }
 
@@ -71,7 +71,7 @@ final class Transfer: @unchecked Sendable {
 extension Transfer {
     /// Suspends until the milestone or the end is reached.
     ///
-    /// Returns at once when another task waits already.
+    /// Returns at once if another task is already waiting.
     func wait(until milestone: Milestone) async {
         await withCheckedContinuation { continuation in
             let isReady = shared.withLock { state in
@@ -90,7 +90,7 @@ extension Transfer {
         }
     }
 
-    /// The whole reply, once it has ended.
+    /// Returns the complete reply after the end of the transfer.
     func reply() -> Result<(head: ReplyHead, body: [UInt8]), OutboundError> {
         shared.withLock { state in
             guard case .success = state.end, let head = state.head else {
@@ -100,9 +100,9 @@ extension Transfer {
         }
     }
 
-    /// What has arrived since the last call, and whether the peer is held back and may now go on.
+    /// Takes the bytes that have arrived since the last call; `isPaused` is true if reading from the peer has stopped.
     ///
-    /// - Returns: `nil` bytes at the end of the body.
+    /// - Returns: `nil` instead of bytes at the end of the body.
     func takeBytes() -> Result<(bytes: [UInt8]?, isPaused: Bool), OutboundError> {
         shared.withLock { state in
             if state.isCancelled { return .failure(.cancelled) }
@@ -114,12 +114,12 @@ extension Transfer {
             return switch state.end {
             case .success: .success((nil, false))
             case .failure(let error): .failure(error)
-            case nil: .failure(.badRequest(reason: "two tasks read one stream"))
+            case nil: .failure(.badRequest(reason: "two tasks read the same stream"))
             }
         }
     }
 
-    /// Ends the transfer for good; later ends are ignored.
+    /// Ends the transfer; later calls have no effect.
     func finish(_ error: OutboundError?) {
         update { state in
             if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
@@ -157,7 +157,7 @@ extension Transfer {
         case refused
     }
 
-    /// - Returns: Whether to go on.
+    /// - Returns: False to end the transfer.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         noteActivity()
         switch headReader.read(line) {
@@ -208,12 +208,12 @@ extension Transfer {
         }
     }
 
-    /// A redirect with an overlong body has told all it had to tell.
+    /// True for a redirect, of which only the header matters: a body that is too long is not an error.
     var isSettledRedirect: Bool { isRedirect && failure == nil }
 
-    /// Opens the socket for an address about to be connected, or refuses it.
+    /// Opens the socket for an address, or refuses the address.
     ///
-    /// A proxy is the operator's own choice; what lies behind it was judged by name (``TransferPlan``).
+    /// The operator chose the proxy, so its address is allowed; the host behind it was checked by name.
     func openSocket(_ address: UnsafePointer<curl_sockaddr>, target: NetworkAddress?) -> curl_socket_t {
         guard plan.proxy != nil || plan.addresses.allows(target) else {
             refusedAddress = target
@@ -224,7 +224,7 @@ extension Transfer {
         return descriptor
     }
 
-    /// Judges the connection that is about to carry the request, kept ones included.
+    /// Checks the connection that is about to carry the request, which may be an older one.
     func acceptConnection(to remote: String) -> Bool {
         noteActivity()
         if case .any = plan.addresses { return true }
@@ -241,7 +241,7 @@ extension Transfer {
 
     /// Ends a pause.
     ///
-    /// Here and not where the reader takes the bytes: until libcurl reads again, the silence is ours.
+    /// The idle time starts again here, since the peer is not responsible for the silence before libcurl reads again.
     func resume() {
         noteActivity()
         update { $0.isPaused = false }
@@ -253,7 +253,7 @@ extension Transfer {
 }
 
 extension AddressPolicy {
-    /// An address that cannot be read is public to nobody.
+    /// Treats an address that cannot be read as not public.
     fileprivate func allows(_ address: NetworkAddress?) -> Bool {
         if let address { return allows(address) }
         return switch self {

@@ -2,21 +2,21 @@ import CCurl
 import HostSystem
 import Synchronization
 
-/// The door to the one thread on which libcurl runs.
+/// Passes commands to the thread on which libcurl runs.
 ///
-/// The thread exists while there is work and ``Limits/idleLifetime`` longer, and takes kept connections and handles with it:
-/// a process that asks once in an hour holds nothing in between.
+/// The thread, its connections and its handles exist while there are transfers and for ``Limits/idleLifetime`` afterwards,
+/// so a process that sends one request an hour holds nothing in between.
 final class TransferLoop: Sendable {
     enum Command {
         case start(Transfer)
         case cancel(Transfer)
         case resume(Transfer)
 
-        /// Ends the transfer soon even if bytes go on coming.
+        /// Ends the transfer soon even if bytes continue to arrive.
         case boundRest(Transfer)
     }
 
-    /// What the thread takes over when it looks.
+    /// The commands that the thread takes at once.
     struct Mail {
         var commands: [Command]
         var isClosed: Bool
@@ -28,14 +28,14 @@ final class TransferLoop: Sendable {
         var streamsPerConnection: Int
         var multiplexedConnectionsPerOrigin: Int
 
-        /// How long kept connections and the thread outlive the last transfer.
+        /// Time for which connections and the thread are kept after the last transfer.
         var idleLifetime: Duration
     }
 
     private struct State {
-        /// The running worker's handle, to wake it; `nil` without a worker.
+        /// The running worker's handle, to wake the worker; `nil` if there is no worker.
         ///
-        /// Used under the lock only, so that it cannot be freed between look and use.
+        /// Used only under the lock, so that it cannot be freed during use.
         var multi: UnsafeMutableRawPointer?
         var commands: [Command] = []
         var isClosed = false
@@ -61,7 +61,7 @@ final class TransferLoop: Sendable {
         if let refusal { transfer.finish(refusal) }
     }
 
-    /// Without a worker there is no unfinished transfer that the command could be about.
+    /// Sends a command; without a worker there is no transfer to which it could apply.
     func send(_ command: Command) {
         state.withLock { state in
             if state.multi != nil { post(command, &state) }
@@ -91,16 +91,16 @@ final class TransferLoop: Sendable {
     }
 
     private func post(_ command: Command, _ state: inout State) {
-        // Later commands find the worker already woken.
+        // Further commands need no call: the worker is already awake.
         if state.commands.isEmpty, let multi = state.multi { curl_multi_wakeup(multi) }
         state.commands.append(command)
     }
 
-    /// - Returns: Why there is no worker, or `nil` when there is one.
+    /// - Returns: The reason why there is no worker; `nil` if there is one.
     private func startWorker(_ state: inout State) -> String? {
         guard Self.isReady else { return "libcurl did not start" }
         guard let multi = curl_multi_init() else { return "out of memory or descriptors" }
-        // The worker's alone once its thread runs.
+        // Only the worker uses it after its thread has started.
         nonisolated(unsafe) let owned = multi
         do {
             try BackgroundThread.start { TransferWorker(multi: owned, loop: self, limits: self.limits).run() }
@@ -126,9 +126,9 @@ extension TransferLoop {
         }
     }
 
-    /// Lets an idle worker go, unless there is mail for it.
+    /// Releases an idle worker, unless there are commands for it.
     ///
-    /// From then on it is nobody's.
+    /// - Returns: True if the worker must end.
     func releaseIdleWorker() -> Bool {
         state.withLock { state in
             guard state.commands.isEmpty, !state.isClosed else { return false }
@@ -137,9 +137,9 @@ extension TransferLoop {
         }
     }
 
-    /// The last act of a worker that ends because of ``close()``, after everything else is freed except the handle.
+    /// Releases a worker that ends because of ``close()``; only its handle is still to be freed.
     ///
-    /// - Returns: Commands that came too late, and who waits for the end.
+    /// - Returns: Commands that came too late, and the tasks that wait for the end.
     func releaseClosedWorker() -> (late: [Command], waiters: [CheckedContinuation<Void, Never>]) {
         state.withLock { state in
             state.multi = nil

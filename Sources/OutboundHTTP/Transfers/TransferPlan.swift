@@ -1,4 +1,4 @@
-/// One hop, ready to be carried out.
+/// The request of one hop with its limits.
 struct TransferPlan: Sendable {
     var method: String
     var address: WebAddress
@@ -9,7 +9,7 @@ struct TransferPlan: Sendable {
     var clientCertificate: ClientCertificate?
     var opensConnection = false
 
-    /// `nil`: a direct connection.
+    /// URL of the proxy; `nil` for a direct connection.
     var proxy: String?
     var addresses: AddressPolicy
     var connectTimeout: Duration
@@ -18,15 +18,15 @@ struct TransferPlan: Sendable {
     var idleTimeout: Duration?
     var delivery: Delivery
 
-    /// A redirect's own body is of no interest.
+    /// True if the body of a redirect is discarded.
     var followsRedirects: Bool
 
     enum Delivery: Sendable {
-        /// The body is collected up to so many bytes.
+        /// The body is collected, up to a number of bytes.
         case whole(limit: Int)
 
-        /// The body is handed on as it comes; the peer is held back while more than
-        /// ``Transfer/maximumBufferedBytes`` wait for the reader.
+        /// The body is passed on as it arrives; reading stops while more than ``Transfer/maximumBufferedBytes`` are
+        /// buffered.
         case stream
     }
 
@@ -34,7 +34,7 @@ struct TransferPlan: Sendable {
         if case .stream = delivery { true } else { false }
     }
 
-    /// - Throws: ``OutboundError/badRequest(reason:)`` for what cannot be written as one request.
+    /// - Throws: ``OutboundError/badRequest(reason:)`` for a method or header that would break the request.
     static func check(_ method: String, _ headers: [OutboundHeaders.Field]) throws(OutboundError) {
         guard isToken(method) else { throw .badRequest(reason: "the method is not a token") }
         for field in headers {

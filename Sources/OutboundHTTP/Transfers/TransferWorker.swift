@@ -1,7 +1,7 @@
 import CCurl
 import Synchronization
 
-/// Runs transfers on libcurl's multi interface until there has been nothing to do for a while, or the loop is closed.
+/// Runs transfers on libcurl's multi interface until it has been idle for a while or the loop is closed.
 ///
 /// Confined to its own thread from ``run()`` on.
 final class TransferWorker {
@@ -10,7 +10,7 @@ final class TransferWorker {
     private let limits: TransferLoop.Limits
     private let clock = ContinuousClock()
 
-    /// Waiting and running.
+    /// Transfers that wait or run.
     private var unfinished: [ObjectIdentifier: Transfer] = [:]
     private var running: [UnsafeMutableRawPointer: Transfer] = [:]
     private var ended: [(Transfer, CURLcode)] = []
@@ -19,7 +19,7 @@ final class TransferWorker {
     private var idleSessions: [EasySession] = []
     private let corks: SocketCorks?
 
-    /// No transfer is overdue before this.
+    /// Time before which no transfer is overdue.
     private var nextDeadline: ContinuousClock.Instant?
     private var idleSince: ContinuousClock.Instant
 
@@ -34,11 +34,13 @@ final class TransferWorker {
         )
         self.idleSince = clock.now
         ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection)
-        // Open streams, which have connections of their own, would count; who multiplexes over several has none.
+        // Open streams would count; a client that shares connections has no streams.
         let sharesConnections = limits.multiplexedConnectionsPerOrigin > 1
         corks = sharesConnections ? SocketCorks() : nil
         if sharesConnections {
             ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limits.multiplexedConnectionsPerOrigin)
+            // Idle connections count too: a new one to another host closes the oldest of them.
+            ccurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.maximumConnections)
         }
         setKeptConnections()
     }
@@ -157,7 +159,7 @@ final class TransferWorker {
         transfer.finish(error)
     }
 
-    /// A handle takes some 10 KB and keeps its TLS sessions, so what a burst needed is freed when it is over.
+    /// Keeps a handle for later transfers; each takes about 10 KB, so most are freed after a burst.
     private func keep(_ session: EasySession) {
         session.rest()
         if idleSessions.count < Self.maximumIdleSessions { idleSessions.append(session) }
@@ -166,7 +168,7 @@ final class TransferWorker {
         }
     }
 
-    /// Open streams count among libcurl's kept connections and must not crowd out the others.
+    /// Sets the number of connections that libcurl keeps; open streams count and must not displace the others.
     private func setKeptConnections() {
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, limits.maximumConnections + openStreams)
     }
@@ -189,12 +191,12 @@ final class TransferWorker {
         curl_multi_cleanup(multi)
     }
 
-    /// While there is work.
+    /// Handles to keep while there are transfers.
     private static let maximumIdleSessions = 512
-    /// When there is none.
+    /// Handles to keep while there are none.
     private static let keptSessions = 16
 
-    /// Streams at once through one client; each holds a connection outside ``TransferLoop/Limits``.
+    /// Streams of one client at the same time; their connections do not count for ``TransferLoop/Limits``.
     private static let maximumStreams = 10_000
 }
 
@@ -206,7 +208,7 @@ extension TransferWorker {
         nextDeadline = min(nextDeadline ?? deadline, deadline)
     }
 
-    /// When silence will have lasted too long, as far as is known now; `nil` while the peer is not to blame.
+    /// Returns the end of the allowed silence; `nil` if the peer is not responsible for the silence.
     private func idleDeadline(_ transfer: Transfer) -> ContinuousClock.Instant? {
         guard let idle = transfer.plan.idleTimeout, let last = transfer.lastActivity, !transfer.isPaused else {
             return nil
@@ -214,15 +216,15 @@ extension TransferWorker {
         return last.advanced(by: idle)
     }
 
-    /// When to look at a running transfer again: one that has no connection yet may have been silent since just now.
+    /// Returns the time to check a transfer again; without a connection the silence may begin now.
     private func nextIdleLook(_ transfer: Transfer) -> ContinuousClock.Instant? {
         guard let idle = transfer.plan.idleTimeout, transfer.session != nil, !transfer.isPaused else { return nil }
         return (transfer.lastActivity ?? clock.now).advanced(by: idle)
     }
 
-    /// Ends what is overdue.
+    /// Ends overdue transfers.
     ///
-    /// Silence moves a deadline to later only, so that one look at the earliest is enough.
+    /// Activity only moves deadlines to later, so checking at the earliest one is enough.
     private func expireOverdue() {
         let now = clock.now
         guard let due = nextDeadline, due <= now else { return }
@@ -247,9 +249,9 @@ extension TransferWorker {
         return max(0, wait.milliseconds + 1)
     }
 
-    /// For the rest of a stream that turned out to be a short reply.
+    /// Time for the rest of a stream that turned out to be a short reply.
     private static let restTimeout = Duration.seconds(10)
 
-    /// Without deadlines only events wake the thread.
+    /// Longest sleep of the thread; without deadlines only events wake it.
     private static let longestWait = Duration.seconds(3_600)
 }

@@ -37,7 +37,7 @@ extension OperatorRoutes {
         do throws(ProtocolError) {
             choice = try text.isEmpty ? .all : self.choice(search, text)
         } catch {
-            throw request.refusal(.badRequest, "This cannot be found", error.detail)
+            throw request.refusal(.badRequest, "This search is not valid", error.detail)
         }
         let from = try start(request)
         let (answer, next) = try await request.client.page(of: choice, from: from, count: shownDevices)

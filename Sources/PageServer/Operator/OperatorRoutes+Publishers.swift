@@ -40,7 +40,8 @@ extension OperatorRoutes {
         let first = min(max(0, request.query["from"].flatMap { Int($0) } ?? 0), feeds.count)
         let rows = feeds[first...].prefix(shownFeeds).map { feed -> [OperatorTable.Cell] in
             [
-                .init(feed.title ?? feed.url), .init(feed.category), .init(feed.state, isBad: feed.isFailing),
+                .init(feed.title ?? feed.url, link: address(of: feed, status.publisher, request)),
+                .init(feed.category), .init(feed.state, isBad: feed.isFailing),
                 .init(feed.lastSuccess.map(OperatorText.time) ?? "never"),
                 .init(feed.nextPoll.map(OperatorText.time) ?? ""), .init(feed.error ?? ""), .init(feed.url),
             ]
@@ -68,6 +69,65 @@ extension OperatorRoutes {
             page.more = OperatorLink("More feeds", href: "\(address(of: status.publisher, request))?from=\(next)")
         }
         return request.base.page(page)
+    }
+
+    /// A feed with its newest entries, and the reason why each was announced or not.
+    ///
+    /// Reports have addresses without queries, so one address can name several feeds.
+    static func feed(_ request: OperatorRequest) async throws -> Response {
+        let status = try await request.client.publisher(request.parameter("name"))
+        let (category, url) = (request.query["category"], request.query["url"])
+        let feeds = status.report.feeds.filter { $0.category == category && $0.url == url }
+        guard let first = feeds.first else {
+            throw request.refusal(
+                .notFound,
+                "There is no such feed",
+                "The last report of '\(status.publisher)' does not have it."
+            )
+        }
+        var page = request.page(.publishers, "Feed \(first.title ?? first.url)")
+        page.sections = feeds.flatMap { sections(of: $0, request) }
+        page.sections[0].link = OperatorLink(
+            "Publisher \(status.publisher)",
+            href: address(of: status.publisher, request)
+        )
+        return request.base.page(page)
+    }
+
+    private static func sections(of feed: PublisherReport.Feed, _ request: OperatorRequest) -> [OperatorSection] {
+        var facts = [
+            OperatorFact("Address", feed.url), OperatorFact("Category", feed.category),
+            OperatorFact("State", feed.state, isBad: feed.isFailing),
+            OperatorFact("Last success", feed.lastSuccess.map(OperatorText.time) ?? "never"),
+        ]
+        if let language = feed.language { facts.append(OperatorFact("Language", language)) }
+        if let next = feed.nextPoll { facts.append(OperatorFact("Next poll", OperatorText.time(next))) }
+        if let since = feed.failingSince { facts.append(OperatorFact("Failing since", OperatorText.time(since))) }
+        if let error = feed.error { facts.append(OperatorFact("Last error", error, isBad: true)) }
+        let rows = (feed.entries ?? []).map { entry -> [OperatorTable.Cell] in
+            let message = entry.message.map { "\(request.root)messages/\(PercentEncoding.encode($0))" }
+            return [
+                .init(entry.title, link: message), .init(entry.date.map(OperatorText.time) ?? ""),
+                .init(entry.reason, isBad: entry.state == PublisherReport.Entry.refused),
+                .init(entry.judgedAt.map(OperatorText.time) ?? ""),
+            ]
+        }
+        let table = OperatorTable(
+            "Newest entries",
+            ["Entry", "Its date", "Announced or not", "Decided"],
+            rows,
+            empty: "The publisher has reported no entries: it has not read the feed yet, or its report had no room."
+        )
+        return [OperatorSection("State", facts: facts), OperatorSection("Newest entries", table: table)]
+    }
+
+    private static func address(
+        of feed: PublisherReport.Feed,
+        _ publisher: String,
+        _ request: OperatorRequest
+    ) -> String {
+        let query = "category=\(PercentEncoding.encode(feed.category))&url=\(PercentEncoding.encode(feed.url))"
+        return "\(address(of: publisher, request))/feed?\(query)"
     }
 
     /// The publishers on the overview.

@@ -18,6 +18,7 @@ enum OperatorRoutes {
             page(.get, "/categories") { try await categories($0) },
             page(.get, "/publishers") { try await publishers($0) },
             page(.get, "/publishers/:name") { try await publisher($0) },
+            page(.get, "/publishers/:name/feed") { try await feed($0) },
             page(.get, "/alarms") { try await alarms($0) },
             page(.post, "/alarms/:id/silence") { try await silence($0) },
             page(.post, "/alarms/:id/unsilence") { try await unsilence($0) },
@@ -124,7 +125,7 @@ extension OperatorRoutes {
             "What operators did",
             ["Time", "Session", "Action", "Detail", "Outcome", "Network"],
             rows,
-            empty: "There is nothing."
+            empty: "No action has been recorded."
         )
         page.sections = [OperatorSection("What operators did on these pages", table: table)]
         if actions.count == shownActions, let last = actions.last {

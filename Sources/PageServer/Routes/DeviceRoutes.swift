@@ -12,6 +12,8 @@ enum DeviceRoutes {
 
     private static func list(_ request: PageRequest) async throws -> Response {
         guard let user = try await request.signedIn() else { return request.seeOther("\(request.home)sign-in") }
+        // Each device is a call to the hub.
+        try request.admitChange(of: user.visitor.session)
         let devices = try await user.backend.devices(of: user.caller.name).map { device in
             DevicesPage.Device(
                 kind: device.record.kind.rawValue,
@@ -30,6 +32,7 @@ enum DeviceRoutes {
     private static func remove(_ request: PageRequest) async throws -> Response {
         let form = try await request.form()
         guard let user = try await request.signedIn() else { return request.seeOther("\(request.home)sign-in") }
+        try request.admitChange(of: user.visitor.session)
         if let kind = DeviceRecord.Kind(rawValue: form["kind"] ?? ""), let id = form["id"] {
             // Another browser of the user's: it would register itself again.
             if kind == .installation {

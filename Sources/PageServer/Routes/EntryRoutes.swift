@@ -86,14 +86,14 @@ enum EntryRoutes {
                 .tooManyRequests,
                 request.frame,
                 "Too many new readers",
-                "Many have begun to read from your network in the last hour. Try again later."
+                "Too many readers have started from your network in the last hour. Try again later."
             )
         } catch SessionRefusal.full {
             throw PageRefusal(
                 .serviceUnavailable,
                 request.frame,
-                "There are too many readers",
-                "This server can take no more for now."
+                "This hub has too many readers",
+                "It has no room for another one now. Try again later."
             )
         }
     }

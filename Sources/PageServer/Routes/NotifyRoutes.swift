@@ -28,23 +28,52 @@ enum NotifyRoutes {
         guard let user = try await request.signedIn() else { return request.seeOther("\(request.home)sign-in") }
         // A browser sends a line break as two characters.
         let text = (form["text"] ?? "").replacing("\r\n", with: "\n")
-        let (name, chosen) = (form["user"] ?? "", form.all("platform"))
+        let draft = Draft(
+            user: form["user"] ?? "",
+            text: text,
+            platforms: form.all("platform"),
+            isSecure: form["secure"] != nil
+        )
         do {
-            try check(text, chosen)
-            let outcomes = try await user.backend.notify(name, text, on: chosen, by: user.caller)
-            let isSent = outcomes.contains { $0.outcome == "accepted" }
-            return page(user, request, name, isSent ? "" : text, chosen, outcomes)
+            try check(draft)
+            return page(user, request, draft, try await send(draft, user, request))
         } catch let refusal as BackendRefusal {
-            return page(user, request, name, text, chosen, [], refusal)
+            return page(user, request, draft, [], refusal)
         }
     }
 
-    private static func check(_ text: String, _ platforms: [String]) throws(BackendRefusal) {
+    private static func send(
+        _ draft: Draft,
+        _ user: SignedInReader,
+        _ request: PageRequest
+    ) async throws -> [BackendClient.PlatformOutcome] {
+        guard draft.isSecure else {
+            return try await user.backend.notify(draft.user, draft.text, on: draft.platforms, by: user.caller)
+        }
+        guard await request.isPrivate else {
+            throw BackendRefusal.forbidden("A secure message is sent with https:// only: others could read it here.")
+        }
+        return try await user.backend.notifySecurely(draft.user, draft.text, by: user.caller, request.context)
+    }
+
+    /// A message as its sender has filled it in.
+    private struct Draft {
+        let user: String
+        let text: String
+        let platforms: [String]
+        let isSecure: Bool
+    }
+
+    private static func check(_ draft: Draft) throws(BackendRefusal) {
+        let (text, platforms) = (draft.text, draft.platforms)
         guard text.contains(where: { !$0.isWhitespace }) else { throw .badRequest("The message is empty.") }
         guard text.count <= maximumText else {
             throw .badRequest("The message has more than \(maximumText) characters.")
         }
-        guard !platforms.isEmpty else { throw .badRequest("Choose a platform.") }
+        guard !draft.isSecure || platforms.isEmpty || platforms.count == AppBackend.platformNames.count else {
+            throw .badRequest("A secure message goes to all platforms: choose all, or switch 'Secure' off.")
+        }
+        guard draft.isSecure || !platforms.isEmpty else { throw .badRequest("Choose a platform.") }
         guard platforms.allSatisfy(AppBackend.platformNames.contains), Set(platforms).count == platforms.count else {
             throw .badRequest("There is no such platform.")
         }
@@ -55,9 +84,7 @@ extension NotifyRoutes {
     private static func page(
         _ user: SignedInReader,
         _ request: PageRequest,
-        _ name: String,
-        _ text: String,
-        _ chosen: [String],
+        _ draft: Draft,
         _ outcomes: [BackendClient.PlatformOutcome],
         _ refusal: BackendRefusal? = nil
     ) -> Response {
@@ -65,15 +92,16 @@ extension NotifyRoutes {
         let isSent = outcomes.contains { $0.outcome == "accepted" }
         let page = NotifyPage(
             frame: frame,
-            heading: isSent ? "Sent to \(name)" : "Not sent",
+            heading: isSent ? "Sent to \(draft.user)" : "Not sent",
             results: outcomes.map { .init(platform: $0.platform, outcome: $0.outcome, reason: $0.reason) },
             refusal: refusal?.reason,
             send: SendForm(
                 frame: frame,
                 platforms: AppBackend.platformNames,
-                chosen: chosen,
-                user: String(name.prefix(64)),
-                text: text,
+                chosen: draft.platforms,
+                user: String(draft.user.prefix(64)),
+                text: isSent ? "" : draft.text,
+                isSecure: draft.isSecure,
                 mayNotifyOthers: user.caller.mayNotifyOthers
             )
         )

@@ -53,8 +53,8 @@ struct PageRequest: Sendable {
             throw PageRefusal(
                 .forbidden,
                 frame,
-                "This form is not from here",
-                "Open the page again, and send it from there."
+                "This form came from another site",
+                "Open this page again, and send the form from here."
             )
         }
     }

@@ -35,8 +35,9 @@ enum ReaderRoutes {
         let chosen = session?.choice.categories.map(\.text) ?? []
         // A category that nobody announces any more is still chosen.
         let names = known + chosen.filter { !known.contains($0) }
-        let tags = session?.choice.categories ?? known.prefix(categoriesAtOnce).compactMap { try? Tag($0) }
-        let news = try await request.hub.news(of: tags, since: session?.position)
+        let choice =
+            session?.choice ?? ReaderChoice(categories: known.prefix(categoriesAtOnce).compactMap { try? Tag($0) })
+        let news = try await request.hub.news(of: choice, since: session?.position)
         var frame = request.frame(for: visitor)
         frame.manifest = "\(request.home)manifest.webmanifest"
         let end = session?.position?.sequence
@@ -45,6 +46,8 @@ enum ReaderRoutes {
             categories: names.map { .init(name: $0, isChosen: chosen.contains($0)) },
             messages: try await messages(news, for: visitor, newAfter: end, request)
         )
+        let languages = try await request.hub.languages()
+        page.offer(Self.languages(of: names, languages), chosen: choice.language)
         page.send = try NotifyRoutes.form(frame, visitor, request)
         page.feeds = known.filter { chosen.isEmpty || chosen.contains($0) }.prefix(linkedFeeds).map { name in
             .init(
@@ -63,7 +66,11 @@ enum ReaderRoutes {
         // The cookie lasts as long as the session, from this visit on.
         let cookie = await request.cookie
         let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
-        return request.page(page, cookie: secret.map { cookie.setting($0) })
+        var response = request.page(page, cookie: secret.map { cookie.setting($0) })
+        // A browser starts another process for it, which takes longer than the rest of the first paint. The page keeps
+        // nothing from a window that has opened it.
+        response.headers[named: "Cross-Origin-Opener-Policy"] = nil
+        return response
     }
 
     /// The news with what was sent to the reader by name, the newest first.
@@ -100,9 +107,14 @@ enum ReaderRoutes {
                 throw PageRefusal(.badRequest, request.frame, "There is no such category", error.detail)
             }
         }
-        // The session reads for everybody; a tag of one person would bring that person's messages.
-        guard categories.allSatisfy({ PublicAudience.isPublic($0, request.pages.reservedTags) }),
-            categories.count <= ReaderChoice.maximumCategories
+        // A tag of one person would bring that person's messages, and another one those to a group that is not announced.
+        let known = try await request.hub.categories().compactMap { try? Tag($0) }
+        let spellings = (known + (visitor?.session.choice.categories ?? [])).map { ($0, $0) }
+        let choosable = Dictionary(spellings) { first, _ in first }
+        guard
+            categories.allSatisfy({
+                PublicAudience.isPublic($0, request.pages.reservedTags) && choosable[$0] != nil
+            }), categories.count <= ReaderChoice.maximumCategories
         else {
             throw PageRefusal(
                 .badRequest,
@@ -111,7 +123,10 @@ enum ReaderRoutes {
                 "A reader has at most \(ReaderChoice.maximumCategories) categories of those on the page."
             )
         }
-        let choice = ReaderChoice(categories: categories)
+        let choice = ReaderChoice(
+            categories: Set(categories.compactMap { choosable[$0] }).sorted { $0.text < $1.text },
+            language: try await language(form, before: visitor?.session.choice.language, request)
+        )
         if var visitor {
             try request.admitChange(of: visitor.session)
             visitor.session.choice = choice
@@ -121,6 +136,34 @@ enum ReaderRoutes {
         }
         let begun = try await EntryRoutes.begin(choice, isInvited: false, request)
         return request.seeOther(request.home, cookie: await request.cookie.setting(begun.secret))
+    }
+
+    /// The languages of each of these categories.
+    private static func languages(
+        of names: [String],
+        _ known: [String: [LanguageName]]
+    ) -> [String: [LanguageName]] {
+        let spoken = names.map { name in (name, (try? Tag(name)).flatMap { known[$0.folded] } ?? []) }
+        return Dictionary(spoken.filter { !$0.1.isEmpty }) { first, _ in first }
+    }
+
+    /// The language that a form names; any other than those of the page would have the hub read its log for it.
+    private static func language(
+        _ form: FormBody,
+        before: LanguageName?,
+        _ request: PageRequest
+    ) async throws -> LanguageName? {
+        guard let text = form["language"], !text.isEmpty else { return nil }
+        let known = try await request.hub.languages().values.joined() + [before].compactMap(\.self)
+        guard let language = try? LanguageName(text), let spelled = known.first(where: { $0 == language }) else {
+            throw PageRefusal(
+                .badRequest,
+                request.frame,
+                "There is no such language",
+                "No feed list of this hub has it now. Reload the page and choose again."
+            )
+        }
+        return spelled
     }
 
     private static func events(_ request: PageRequest) async throws -> Response {

@@ -54,12 +54,12 @@ extension PageStore {
             try db.execute(sql: "INSERT INTO sessionStart (network, at) VALUES (?, ?)", arguments: [network, now])
             try db.execute(
                 sql: """
-                    INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt,
-                        seenAt, isInvited) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, language,
+                        createdAt, seenAt, isInvited) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
                     secret.name, Data(secret.digest), hub.folded, network, installation.text, channel.text,
-                    choice.categoryText, now, now, isInvited,
+                    choice.categoryText, choice.language?.text, now, now, isInvited,
                 ]
             )
             return ReaderSession(
@@ -77,8 +77,8 @@ extension PageStore {
     func set(_ choice: ReaderChoice, of session: ReaderSession) async throws {
         try await write { db in
             try db.execute(
-                sql: "UPDATE session SET categories = ? WHERE sessionID = ?",
-                arguments: [choice.categoryText, session.id]
+                sql: "UPDATE session SET categories = ?, language = ? WHERE sessionID = ?",
+                arguments: [choice.categoryText, choice.language?.text, session.id]
             )
         }
     }
@@ -124,7 +124,10 @@ extension ReaderSession {
             id: row["sessionID"],
             installation: try InstallationID(row["installation"] as String),
             channel: try PushChannelSecret(row["channel"] as String),
-            choice: ReaderChoice(categories: names.compactMap { try? Tag($0) }),
+            choice: ReaderChoice(
+                categories: names.compactMap { try? Tag($0) },
+                language: (row["language"] as String?).flatMap { try? LanguageName($0) }
+            ),
             position: (row["position"] as String?).flatMap { StreamPosition(parsing: $0) },
             seenAt: row["seenAt"],
             user: (row["user"] as String?).flatMap { UserName($0) },

@@ -23,13 +23,13 @@ package final class PageStore: Sendable {
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             database = try DatabasePool(path: path, configuration: configuration)
             guard try !database.read(Self.migrator.hasBeenSuperseded) else {
-                throw PageStoreError(description: "'\(path)' was written by a newer newswire")
+                throw PageStoreError(description: "'\(path)' was written by a newer newswire", isTemporary: false)
             }
             try Self.migrator.migrate(database)
         } catch let error as PageStoreError {
             throw error
         } catch {
-            throw PageStoreError(description: "'\(path)': \((error as? DatabaseError)?.reason ?? "\(error)")")
+            throw PageStoreError(error, path: path)
         }
     }
 
@@ -87,6 +87,14 @@ package final class PageStore: Sendable {
             )
         }
         migrator.registerMigration("operators", migrate: OperatorSchema.addTables)
+        migrator.registerMigration("languages") { db in
+            try db.execute(sql: "ALTER TABLE session ADD COLUMN language TEXT")
+        }
+        migrator.registerMigration("identities of hubs") { db in
+            try db.execute(
+                sql: "CREATE TABLE hubIdentity (hub TEXT PRIMARY KEY, createdAt INTEGER NOT NULL) STRICT, WITHOUT ROWID"
+            )
+        }
         return migrator
     }
 
@@ -102,6 +110,15 @@ package final class PageStore: Sendable {
 /// Why the pages' database cannot be used.
 package struct PageStoreError: Error, Sendable, CustomStringConvertible {
     package let description: String
+    /// True if waiting can help: a full disk, a file held by another process.
+    package let isTemporary: Bool
+}
+
+extension PageStoreError {
+    init(_ error: any Error, path: String) {
+        let error = error as? DatabaseError ?? DatabaseError(message: "\(error)")
+        self.init(description: "'\(path)': \(error.reason)", isTemporary: error.isTemporary)
+    }
 }
 
 extension HubName {

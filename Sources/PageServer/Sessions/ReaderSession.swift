@@ -38,6 +38,8 @@ struct ReaderChoice: Sendable, Equatable {
     static let maximumCategories = 50
 
     var categories: [Tag]
+    /// The language that messages are read in; `nil` for the main one of each.
+    var language: LanguageName?
 
     /// The installation that gets it.
     func installation(_ id: InstallationID, channel: PushChannelSecret) -> Installation {
@@ -46,7 +48,9 @@ struct ReaderChoice: Sendable, Equatable {
             platform: .stream,
             pushChannel: .handle(channel.text),
             tags: categories,
-            templates: [AgentTemplate.name: InstallationTemplate(body: AgentTemplate.body)]
+            templates: [
+                AgentTemplate.name: InstallationTemplate(body: language.map(AgentTemplate.body) ?? AgentTemplate.body)
+            ]
         )
     }
 
@@ -57,7 +61,11 @@ struct ReaderChoice: Sendable, Equatable {
             platform: .browser,
             pushChannel: .browser(browser.channel),
             tags: categories,
-            templates: [BrowserTemplate.name: InstallationTemplate(body: BrowserTemplate.body)]
+            templates: [
+                BrowserTemplate.name: InstallationTemplate(
+                    body: language.map(BrowserTemplate.body) ?? BrowserTemplate.body
+                )
+            ]
         )
     }
 }

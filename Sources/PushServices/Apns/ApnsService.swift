@@ -3,19 +3,19 @@ import HubProtocol
 import OutboundHTTP
 import Synchronization
 
-/// Apple's push service, spoken to with one key or certificate.
+/// Apple Push Notification service, used with one key or certificate.
 ///
 /// Source: Apple, "Setting up a remote notification server".
 final class ApnsService: PushService {
     private static let connections = 4
-    /// What one connection is given at the most; APNs allows about 1,000.
+    /// Requests at the same time on one connection; APNs allows about 1,000.
     private static let streams = 500
 
     private let credential: ApnsCredential
     private let tokens: ProviderTokens
     private let surroundings: ServiceSurroundings
     private let channel: ServiceChannel
-    /// APNs allows one stream until it has seen a good token.
+    /// True once APNs has accepted the credential; before, it allows one stream.
     private let isProven = Atomic(false)
 
     init(
@@ -52,7 +52,7 @@ final class ApnsService: PushService {
         ApnsPush(message: try ApnsMessage(message, for: credential), service: self)
     }
 
-    /// Sends to a token that no device has: an answer about it proves that the credential was taken.
+    /// Sends to a token that no device has: an answer about the token proves that APNs accepts the credential.
     func tryCredential() async -> PushOutcome {
         let headers = [("apns-topic", credential.bundle), ("apns-push-type", "background"), ("apns-priority", "5")]
         let body = Array(#"{"aps":{"content-available":1}}"#.utf8)
@@ -62,7 +62,7 @@ final class ApnsService: PushService {
 
     func shutdown() async { await channel.shutdown() }
 
-    /// Makes one attempt, and a second one with a new token, or on a new connection, if the first was not looked at.
+    /// Makes one attempt, and a second one with a new token or on a new connection if APNs did not process the first.
     func send(
         _ device: String,
         _ headers: [(name: String, value: String)],
@@ -76,7 +76,7 @@ final class ApnsService: PushService {
             do {
                 proof = try token(after: refused)
             } catch {
-                return .refusedCredential("nothing can be signed with the key: \(error)")
+                return .refusedCredential("cannot sign with the key: \(error)")
             }
             let response: OutboundResponse
             do {
@@ -108,7 +108,7 @@ final class ApnsService: PushService {
         return .retry(after: nil, "APNs gave no answer")
     }
 
-    /// A wrong clock makes a good key look bad.
+    /// Adds the difference of the clocks to a refusal: a wrong clock makes a valid key look invalid.
     private func withHint(_ outcome: PushOutcome, _ response: OutboundResponse) -> PushOutcome {
         guard case .refusedCredential(let reason) = outcome,
             let hint = response.clockDifference(surroundings.now())
@@ -116,7 +116,7 @@ final class ApnsService: PushService {
         return .refusedCredential("\(reason) (\(hint))")
     }
 
-    /// `nil` where a certificate proves who sends.
+    /// Returns the provider token; `nil` for a certificate.
     private func token(after refused: String?) throws -> String? {
         guard case .key(let key) = credential.proof else { return nil }
         return try tokens.token(key, after: refused)
@@ -131,7 +131,7 @@ final class ApnsService: PushService {
     }
 }
 
-/// A message on its way to Apple's devices.
+/// A message for Apple's devices, checked and ready.
 struct ApnsPush: PreparedPush {
     let message: ApnsMessage
     let service: ApnsService

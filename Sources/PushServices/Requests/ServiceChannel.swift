@@ -6,13 +6,14 @@ struct ServiceChannel: Sendable {
     private let client: OutboundClient
     private let surroundings: ServiceSurroundings
 
-    /// Makes a channel with so many connections to one host, and streams on each over HTTP/2.
+    /// Makes a channel that uses up to `connections` to each host, with up to `streams` requests on each over HTTP/2.
     ///
-    /// `firstRequests` are sent at once to a host that has not answered yet; without it one for each connection. With
-    /// `isDirect` no request goes through a proxy.
+    /// `firstRequests` limits the requests to a host that has not answered yet; `nil` allows one for each connection.
+    /// `isDirect` means that no request goes through a proxy.
     init(
         _ surroundings: ServiceSurroundings,
         connections: Int,
+        maximumConnections: Int = 256,
         streams: Int = OutboundClient.commonStreams,
         firstRequests: Int? = nil,
         isDirect: Bool = false,
@@ -21,7 +22,7 @@ struct ServiceChannel: Sendable {
         self.surroundings = surroundings
         client = OutboundClient(
             userAgent: surroundings.userAgent,
-            maximumConnections: 256,
+            maximumConnections: maximumConnections,
             maximumConnectionsPerHost: firstRequests ?? connections,
             streamsPerConnection: streams,
             multiplexedConnectionsPerHost: connections,

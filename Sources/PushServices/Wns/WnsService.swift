@@ -3,7 +3,7 @@ import OutboundHTTP
 
 /// Windows Push Notification Services, used with the credential of one app.
 struct WnsService: PushService {
-    /// Connections to one host; WNS speaks HTTP/1.1, with one request at a time on each.
+    /// Connections to all hosts together; WNS speaks HTTP/1.1, with one request at a time on each.
     private static let connections = 64
 
     private let account: WnsAccount
@@ -15,7 +15,11 @@ struct WnsService: PushService {
 
     init(_ credential: PlatformCredential, _ surroundings: ServiceSurroundings) throws(BadCredential) {
         account = try WnsAccount(credential)
-        channel = ServiceChannel(surroundings, connections: Self.connections)
+        channel = ServiceChannel(
+            surroundings,
+            connections: Self.connections,
+            maximumConnections: Self.connections
+        )
         tokens = Self.tokens(account, channel, surroundings)
         addresses = WnsChannelAddress(emulation: surroundings.emulation?.origin)
         policy = surroundings.emulation == nil ? .publicOnly : .any
@@ -30,7 +34,8 @@ struct WnsService: PushService {
         AccessTokens(channel, url: account.tokenAddress(surroundings), now: surroundings.now) { _ in account.form }
     }
 
-    var concurrency: Int { Self.connections }
+    /// Half of the connections: the hub sends at most twice the number for one host to all hosts together.
+    var concurrency: Int { Self.connections / 2 }
 
     func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
         guard message.format == .windows else {

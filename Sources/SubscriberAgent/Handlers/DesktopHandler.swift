@@ -6,12 +6,12 @@ import NetworkAddresses
 ///
 /// The desktop is no handler of its own: a row that it does not take has not failed, it is printed instead.
 actor DesktopHandler {
-    /// Rows that are shown one by one when many are waiting: the newest (design §8).
+    /// Rows that are shown one by one when many are waiting: the newest.
     static let newest = 5
 
     private let notifier: DesktopNotifier
     private let reporter: AgentReporter
-    /// What becomes of rows that are not shown, as the end of a sentence.
+    /// The fate of rows that are not shown, as the end of a sentence.
     private let fallback: String
     private var isAway = false
     /// Older rows that were not shown, since newer ones are waiting.

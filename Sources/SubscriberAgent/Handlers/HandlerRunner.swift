@@ -5,7 +5,7 @@ import HostSystem
 struct HandlerRunner: Sendable {
     /// Longest value of one of our variables, in bytes: Linux takes 128 KiB for one string, name included.
     static let maximumVariable = 65_536
-    /// What of our own environment handlers do not get: our secrets, and our standing with systemd.
+    /// Variables of our own environment that handlers do not get: our secrets, and our connection to systemd.
     static let withheld = [
         "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID",
     ]
@@ -69,7 +69,7 @@ struct HandlerRunner: Sendable {
         return variables
     }
 
-    /// What of our own environment programs get that we start.
+    /// Variables of our own environment that programs get which we start.
     static func passedOn(_ environment: [String: String]) -> [String: String] {
         environment.filter { name, _ in !name.hasPrefix("NEWSWIRE_") && !withheld.contains(name) }
     }

@@ -1,4 +1,4 @@
-/// What is done with each row of the inbox.
+/// The handling of each row of the inbox.
 package enum InboxHandler: Sendable, Equatable {
     /// A line for people.
     case print
@@ -10,7 +10,7 @@ package enum InboxHandler: Sendable, Equatable {
     /// message comes in the environment (``variables``), and as the JSON object of ``json`` on standard input.
     case exec(program: String, arguments: [String] = [])
 
-    /// What a program may find in its environment.
+    /// Variables that a program may find in its environment.
     package static let variables = [
         "NEWSWIRE_ID", "NEWSWIRE_TITLE", "NEWSWIRE_MESSAGE", "NEWSWIRE_LINK", "NEWSWIRE_CATEGORY", "NEWSWIRE_BODY",
         "NEWSWIRE_STORY", "NEWSWIRE_STATUS", "NEWSWIRE_REPLACES", "NEWSWIRE_SUPERSEDED", "NEWSWIRE_REDELIVERY",
@@ -20,11 +20,11 @@ package enum InboxHandler: Sendable, Equatable {
 
 /// Bounds of one row's handling.
 package struct HandlerLimits: Sendable {
-    /// For one try (design §10).
+    /// Time for one try.
     package var timeout = Duration.seconds(30)
     /// The waits between tries; one more try than waits.
     package var waits = [Duration.seconds(1), .seconds(5)]
-    /// How long a stop waits for the handler in progress before it is ended and left to be redelivered (design §10).
+    /// Time that a stop waits for the handler in progress before it ends the handler, whose row is then redelivered.
     package var drain = Duration.seconds(10)
 
     package var tries: Int { waits.count + 1 }

@@ -44,7 +44,8 @@ package struct InboxLine: Sendable, Encodable {
     package var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        let encoded = (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) }
+        return encoded.map(TerminalText.escaped) ?? "{}"
     }
 
     /// `[World] message  link`, harmless on a terminal.

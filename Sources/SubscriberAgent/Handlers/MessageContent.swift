@@ -2,7 +2,7 @@ import HubProtocol
 
 /// The members of a message that agents know, as plain strings; absent ones are empty.
 ///
-/// The same for the agent's own template and for native messages of format `stream` (design §6).
+/// The same for the agent's own template and for native messages of format `stream` (protocol §11.4).
 package struct MessageContent: Sendable, Equatable {
     package var title: String
     package var message: String

@@ -6,13 +6,13 @@ import Synchronization
 package final class StandardOutput: HandlerOutput {
     /// A pipe that polls as writable takes this much without blocking, in bytes (`PIPE_BUF`, pipe(7)).
     private static let piece = 4_096
-    /// How long a stop of the agent may go unnoticed, in milliseconds.
+    /// Greatest time in which a stop of the agent goes unnoticed, in milliseconds.
     private static let glance: Int32 = 100
 
     private let descriptor: Int32
     /// One queue, so that lines never mix; its own, so that waiting holds no thread of the tasks.
     private let queue = DispatchQueue(label: "newswire.output")
-    /// Whether the last thing written was a part of a line only.
+    /// True if only a part of a line was written last.
     private let isMidLine = Mutex(false)
 
     package init(descriptor: Int32 = STDOUT_FILENO) { self.descriptor = descriptor }

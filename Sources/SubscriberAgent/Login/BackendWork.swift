@@ -1,8 +1,8 @@
 import HubClient
 import HubProtocol
 
-/// What an agent that listens does at the app backend, beside its stream: registers as its user, and fetches the texts of
-/// secure notifications.
+/// The work of a listening agent at the app backend, beside its stream: it registers as its user, and fetches the texts
+/// of secure notifications.
 struct BackendWork: Sendable {
     /// The time in which an app backend has the text of a secure notification.
     static let lifetime = Duration.seconds(72 * 3_600)

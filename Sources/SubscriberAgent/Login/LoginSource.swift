@@ -60,7 +60,7 @@ final class LoginSource: Sendable {
 
     func isRefused(_ login: Login) -> Bool { state.withLock { $0.refused == login.token } }
 
-    /// How long the app backend is to be left alone; `nil` if it may be called now.
+    /// Time until the app backend may be called again; `nil` if it may be called now.
     var pause: Duration? {
         let now = environment.elapsed()
         return state.withLock { $0.notBefore }.flatMap { $0 > now ? $0 - now : nil }

@@ -19,6 +19,12 @@ package struct LoginSummary: Sendable, Equatable {
     }
 }
 
+/// A login that has ended.
+package struct EndedLogin: Sendable, Equatable {
+    /// `nil` if the login was damaged and the agent was no device of anybody.
+    package let user: String?
+}
+
 extension SubscriberAgent {
     /// The app backend that a login without an address leads to: that of the former login, else the hub's own.
     ///
@@ -97,8 +103,10 @@ extension SubscriberAgent {
     /// The token leaves this machine whatever can be reached. What could not be done elsewhere is reported: a token that
     /// nobody has does no harm, and an agent that listens removes the tag as soon as it can.
     ///
-    /// - Returns: Who was logged in; `nil` if nobody was.
-    package func logOut() async throws(AgentError) -> LoginSummary? {
+    /// A login that is damaged ends as well: its token cannot be revoked from here.
+    ///
+    /// - Returns: The login; `nil` if nobody was logged in.
+    package func logOut() async throws(AgentError) -> EndedLogin? {
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
         let found = logins.file.state()
@@ -115,20 +123,28 @@ extension SubscriberAgent {
             if error.status != 401 { failure = error }
         }
         try host { () throws(HostError) in try logins.file.remove() }
-        guard case .present(let login) = found else { return nil }
-        if let failure {
+        let user = user(of: found) ?? record.taggedUser
+        switch found {
+        case .absent: break
+        case .unreadable(let reason):
+            environment.reporter.warning(
+                "\(reason); it is deleted here, but its token is valid at the app backend until it expires"
+            )
+            environment.reporter.hint(.revokeToken(user: user ?? "NAME"))
+        case .present(let login):
+            guard let failure else { break }
             environment.reporter.warning(
                 "\(failure); the token is deleted here, but valid until \(login.expires) at the app backend"
             )
             environment.reporter.hint(.revokeToken(user: login.user))
         }
-        if record.taggedUser != nil, await registerUserLocked(nil) == false {
+        if let tagged = record.taggedUser, await registerUserLocked(nil) == false {
             environment.reporter.warning(
-                "the hub still has this agent as a device of '\(login.user)'; 'newswire subscribe' changes that before it "
-                    + "shows anything"
+                "the hub still has this agent as a device of '\(user ?? tagged)'; 'newswire subscribe' changes that before "
+                    + "it shows anything"
             )
         }
-        return LoginSummary(login)
+        return EndedLogin(user: user)
     }
 
     /// Who is logged in; `nil` for nobody.
@@ -165,6 +181,10 @@ extension SubscriberAgent {
     }
 
     // MARK: -
+
+    private func user(of found: LoginFile.State) -> String? {
+        if case .present(let login) = found { login.user } else { nil }
+    }
 
     private func client(of found: LoginFile.State) -> BackendClient? {
         guard case .present(let login) = found else { return nil }

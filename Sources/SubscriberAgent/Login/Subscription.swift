@@ -1,7 +1,7 @@
 import HubProtocol
 import Synchronization
 
-/// What the hub has of an agent that listens.
+/// The hub's record of an agent that listens.
 package struct Subscription: Sendable, Equatable {
     /// Empty for broadcasts only.
     package let categories: [String]

@@ -1,7 +1,7 @@
 import HostSystem
 package import HubProtocol
 
-/// What an agent has the hub make of messages: one of our templates, or one of the user's own.
+/// The form in which an agent gets messages: by one of our templates, or by one of the user's own.
 package enum TemplateChoice: Sendable, Equatable {
     /// ``AgentTemplate/body``.
     case standard
@@ -61,7 +61,7 @@ package enum TemplateChoice: Sendable, Equatable {
         self = .custom(text)
     }
 
-    /// What may surprise whoever chose it.
+    /// A warning for users about a surprising effect of the choice.
     package var warning: String? {
         guard case .custom(let body) = self else { return nil }
         let members = MessageProperty.texts(of: body)
@@ -70,7 +70,7 @@ package enum TemplateChoice: Sendable, Equatable {
             + "a program gets all of it in NEWSWIRE_BODY"
     }
 
-    /// What is registered.
+    /// The template that is registered.
     var body: String {
         switch self {
         case .standard: AgentTemplate.body

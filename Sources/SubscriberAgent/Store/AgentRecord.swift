@@ -1,6 +1,6 @@
 import HubProtocol
 
-/// What an agent keeps about itself.
+/// An agent's stored data about itself.
 struct AgentRecord: Sendable, Equatable {
     let installation: InstallationID
     /// Never logged.
@@ -9,7 +9,7 @@ struct AgentRecord: Sendable, Equatable {
     let categories: [String]?
     /// The categories that the hub last confirmed; `nil` when it holds no installation of ours.
     let registered: [String]?
-    /// What the hub makes of messages for us.
+    /// The form in which the hub sends messages to us.
     let template: TemplateChoice
     /// The template that the hub last confirmed, where it was not the standard one.
     let registeredTemplate: String?

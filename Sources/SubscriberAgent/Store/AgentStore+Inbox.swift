@@ -3,7 +3,7 @@ import Glibc
 import HostSystem
 import HubProtocol
 
-/// What arrived, and what handlers have done with it.
+/// The inbox: messages that arrived, and what handlers did with them.
 extension AgentStore {
     // MARK: Arrivals
 
@@ -46,8 +46,9 @@ extension AgentStore {
                             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                         """,
                     arguments: [
-                        ordinal, arrival.kind.rawValue, arrival.id, arrival.template, arrival.body,
-                        arrival.content.title, arrival.content.message, arrival.content.link, arrival.content.category,
+                        ordinal, arrival.kind.rawValue, arrival.id, arrival.template, Self.whole(arrival.body),
+                        Self.whole(arrival.content.title), Self.whole(arrival.content.message),
+                        Self.whole(arrival.content.link), Self.whole(arrival.content.category),
                         now, state.rawValue, arrival.failure ?? arrival.emptiness,
                         arrival.emptiness != nil, standing.story,
                     ]
@@ -58,6 +59,11 @@ extension AgentStore {
             if let cursor { try database.execute(sql: "UPDATE agent SET cursor = ?", arguments: [cursor]) }
             return taken
         }
+    }
+
+    /// A text without NUL, which would end it when it is read from the database, and in a handler's environment.
+    static func whole(_ text: String) -> String {
+        text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
     }
 
     /// Rows that no handler is done with.
@@ -92,7 +98,7 @@ extension AgentStore {
 
     // MARK: Handling
 
-    /// What a handler made of a row.
+    /// A handler's result for a row.
     enum Settlement: Sendable, Equatable {
         case done(Int64)
         /// Given up, with the reason.
@@ -135,6 +141,17 @@ extension AgentStore {
                     """,
                 arguments: [Self.text(states.map(\.rawValue)), limit]
             ).reversed().map(InboxRecord.init(row:))
+        }
+    }
+
+    func count(states: [InboxRecord.State]) async throws(AgentStoreError) -> Int {
+        try await read { database in
+            try Int.fetchOne(
+                database,
+                sql:
+                    "SELECT count(*) FROM inbox WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))",
+                arguments: [Self.text(states.map(\.rawValue))]
+            ) ?? 0
         }
     }
 

@@ -11,12 +11,12 @@ import HubProtocol
 final class AgentStore: Sendable {
     /// Bounds of what is kept.
     ///
-    /// All count rows, none looks at the clock: a wrong clock at boot must not delete news (design §10).
+    /// All count rows, and none uses the clock: a wrong clock at boot must not delete news.
     struct Bounds: Sendable {
         /// Rows waiting for a handler before the agent stops reading its stream; the hub's log holds the rest.
-        var unsettled = 10_000
+        var unsettled = AgentConfiguration.standardInboxSize
         /// Settled rows kept to be looked at.
-        var settled = 10_000
+        var settled = AgentConfiguration.standardInboxSize
         /// Bytes of bodies in these.
         var settledBytes = 64 * 1_048_576
         /// Marks of rows that came, by which repeats are known, also after the row itself has gone.
@@ -205,7 +205,7 @@ final class AgentStore: Sendable {
 
     // MARK: Access
 
-    /// GRDB rolls back when the calling task is cancelled; an unstructured task is not (swift-notes §3).
+    /// GRDB rolls back when the calling task is cancelled; an unstructured task is not.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(AgentStoreError) -> Value {

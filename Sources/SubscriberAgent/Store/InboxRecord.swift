@@ -20,7 +20,7 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
         case empty
     }
 
-    /// What a later message of its story, that came to this inbox, made of it.
+    /// The effect of a later message of the same story in this inbox.
     package enum Supersession: String, Sendable, Codable, CaseIterable {
         case replaced, withdrawn
     }
@@ -37,9 +37,9 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
     package let content: MessageContent
     package let receivedAt: Timestamp
     package let state: State
-    /// How often a handler was started on it.
+    /// Number of times that a handler was started on it.
     package let attempts: Int
-    /// How many of these ended in a failure, as opposed to a stop of the agent.
+    /// Number of these starts that failed, as opposed to a stop of the agent.
     package let failures: Int
     /// Why it failed, or last failed, or was not shown.
     package let reason: String?
@@ -51,6 +51,6 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
         kind == .message && state != .empty ? MessageStanding(body: body) : MessageStanding()
     }
 
-    /// Whether a handler may have worked on it before its newest start.
+    /// True if a handler may have worked on it before its newest start.
     package var isRedelivery: Bool { attempts > 1 }
 }

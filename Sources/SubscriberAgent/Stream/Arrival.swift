@@ -19,7 +19,7 @@ struct Arrival: Sendable, Equatable {
     /// The id of the text, which is to be fetched.
     var secureID: Int64?
 
-    /// Whether a handler has to do with it.
+    /// True if it is work for a handler.
     var isWork: Bool { failure == nil && emptiness == nil && secureID == nil }
 
     /// `choice` is the agent's template; an event of another one is judged by what it says alone.

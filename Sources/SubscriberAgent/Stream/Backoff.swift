@@ -6,6 +6,13 @@ struct Backoff: Sendable, Equatable {
     static let defaultBase = Duration.seconds(2)
     static let leastBase = Duration.milliseconds(100)
     static let ceiling = Duration.seconds(60)
+    /// Longest wait in the first minutes of an outage: most outages are restarts.
+    ///
+    /// After 45 s half of the agents are back within six seconds of the hub's return and nearly all within 18, at most a
+    /// tenth of them in one second.
+    static let earlyCeiling = Duration.seconds(20)
+    /// The part of an outage that counts as its beginning, in waits.
+    static let early = Duration.seconds(120)
     /// Longest `Retry-After` that is honoured in full.
     static let longestRetryAfter = Duration.seconds(600)
 
@@ -14,17 +21,21 @@ struct Backoff: Sendable, Equatable {
         didSet { base = min(max(base, Self.leastBase), Self.ceiling) }
     }
     private var failures = 0
+    /// In this outage.
+    private var waited = Duration.zero
 
     /// To be called once something came from the hub; a connection alone does not show that the hub is well.
-    mutating func reset() { failures = 0 }
+    mutating func reset() { (failures, waited) = (0, .zero) }
 
     /// The next wait, at least the hub's own wish if it had one; `random` is from 0 up to 1.
     mutating func next(retryAfter: Duration? = nil, random: Double) -> Duration {
         // 2^10 times the least base is above the ceiling.
-        let bound = min(base * (1 << min(failures, 10)), Self.ceiling)
+        let ceiling = waited < Self.early ? max(Self.earlyCeiling, base) : Self.ceiling
+        let bound = min(base * (1 << min(failures, 10)), ceiling)
         failures += 1
         let jitter = bound * random
-        guard let retryAfter else { return jitter }
-        return min(max(retryAfter, .zero), Self.longestRetryAfter) + min(jitter, base)
+        let wait = retryAfter.map { min(max($0, .zero), Self.longestRetryAfter) + min(jitter, base) } ?? jitter
+        waited += wait
+        return wait
     }
 }

@@ -2,7 +2,7 @@ import HostSystem
 import HubClient
 import HubProtocol
 
-/// What a failed call to the hub means for an agent.
+/// The meaning of a failed call to the hub for an agent.
 enum HubFailure: Error, Sendable, Equatable {
     /// Not reachable, busy or broken: try again.
     case away(String, retryAfter: Duration?, hint: HubHint? = nil)
@@ -31,12 +31,12 @@ enum HubFailure: Error, Sendable, Equatable {
         }
     }
 
-    /// How long the hub asks to be left alone.
+    /// The pause that the hub asks for.
     var retryAfter: Duration? {
         if case .away(_, let retryAfter, _) = self { retryAfter } else { nil }
     }
 
-    /// What the failure of a request for the stream means, which a cursor was sent with.
+    /// The meaning of a failed request for the stream that had a cursor.
     ///
     /// A head that is too large is one with a cursor of an earlier version, which kept ids of any length.
     init(_ error: HubClientError, withCursor: Bool) {

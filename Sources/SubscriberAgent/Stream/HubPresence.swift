@@ -1,4 +1,4 @@
-/// Whether the hub is there, so that its going and its coming back are each said once.
+/// The presence of the hub, so that its loss and its return are each reported once.
 struct HubPresence: Sendable, Equatable {
     /// Streams in a row that end without an event, until that too counts as away.
     static let emptyStreams = 5

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What the receiver and the worker of one inbox tell each other: that rows came, that there is room again, and whether
-/// more of what came in our absence is on its way.
+/// Signals between the receiver and the worker of one inbox: rows arrived, there is room again, and more of the
+/// messages that were missed is on its way.
 final class InboxFlow: Sendable {
     /// Rows waiting for a handler; starts at what the last run left.
     private let waiting: Mutex<Int>

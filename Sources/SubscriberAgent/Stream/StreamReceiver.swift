@@ -23,28 +23,28 @@ struct StreamReceiver {
     /// Called at each opened stream.
     let onListening: @Sendable () -> Void
 
-    private var backoff = Backoff()
-    private var presence = HubPresence()
-    private var mustRegister: Bool
-    /// What the hub asked for before this receiver began.
+    var backoff = Backoff()
+    var presence = HubPresence()
+    var mustRegister: Bool
+    /// The pause that the hub asked for before this receiver began.
     private var firstWait: Duration?
     private var wasRevoked = false
-    private var unknownInRow = 0
-    private var hasSaidClock = false
+    var unknownInRow = 0
+    var hasSaidClock = false
     /// The hub has refused a cursor of this run.
-    private var hasDroppedCursor = false
+    var hasDroppedCursor = false
     private var renewal = RegistrationRenewal()
     /// This start has registered, and no stream was tried since.
     private var isJustRegistered: Bool
     /// A position that only heartbeats have reported.
-    private var unsavedCursor: String?
+    var unsavedCursor: String?
     private var cursorSavedAt: Duration?
     /// Where in the stream we are; tells unreadable events apart.
     private var position = ""
     private var sincePurge = 0
     private var loginSeenAt: Duration?
 
-    /// What this start has found out about the hub before.
+    /// Results of earlier calls to the hub in this start.
     enum Beginning: Sendable, Equatable {
         case unknown
         case registered
@@ -358,62 +358,4 @@ struct StreamReceiver {
         let record = try await store.record()
         return record.categories == nil || record.needsRegistration ? .choiceChanged : nil
     }
-
-    // MARK: Trouble
-
-    private mutating func recover(from failure: HubFailure) async throws(AgentError) {
-        switch failure {
-        case .cancelled:
-            if !Task.isCancelled { await wait() }
-        case .refused(let error):
-            throw error
-        case .badCursor(let error):
-            guard !hasDroppedCursor else { throw error }
-            hasDroppedCursor = true
-            do {
-                try await store.forgetCursor()
-            } catch {
-                throw error.asAgentError
-            }
-            unsavedCursor = nil
-            environment.reporter.warning(
-                "the position in the hub's stream is forgotten, since it cannot be resumed from (\(error)); "
-                    + "messages that the hub still holds come again and are passed over"
-            )
-        case .foreign:
-            throw HubFailure.foreignError
-        case .clockDiffers:
-            if !hasSaidClock {
-                environment.reporter.warning("\(HubFailure.clockLine); trying on")
-                environment.reporter.hint(.clock)
-            }
-            hasSaidClock = true
-            await wait()
-        case .away(let reason, let retryAfter, let hint):
-            if presence.failed() {
-                environment.reporter.warning("the hub is away: \(reason); trying until it is back")
-                if let hint { environment.reporter.hint(.hub(hint)) }
-            }
-            await wait(retryAfter: retryAfter)
-        case .notFound(let detail):
-            unknownInRow += 1
-            mustRegister = true
-            guard unknownInRow < Self.maximumUnknown else {
-                throw AgentError(
-                    .badConfiguration,
-                    "the hub takes this installation but has no event stream for it: \(detail)",
-                    hint: .noStreams
-                )
-            }
-            if unknownInRow > 1 { await wait() }
-        }
-    }
-
-    private mutating func wait(retryAfter: Duration? = nil) async {
-        flow.caughtUp()
-        // Cut short by a stop, which the caller's loop sees.
-        try? await environment.sleep(backoff.next(retryAfter: retryAfter, random: environment.random()))
-    }
-
-    private func sayBack() { environment.reporter.notice("the hub is back") }
 }

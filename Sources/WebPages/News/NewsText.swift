@@ -1,4 +1,4 @@
-internal import HubProtocol
+package import HubProtocol
 internal import Markup
 internal import NetworkAddresses
 
@@ -22,8 +22,13 @@ package struct NewsText: Sendable, Equatable {
     /// The writer, else the outlet.
     package let author: String?
     package let category: String?
+    /// The language of title and text, where the message says it.
+    package let language: LanguageName?
 
-    init(_ properties: MessageProperties) {
+    /// Reads the texts in a language; a message without any in that language has an empty title.
+    ///
+    /// Without a language it reads the main ones, else those of the first language by name.
+    init(_ properties: MessageProperties, in chosen: LanguageName? = nil) {
         func plain(_ name: MessageProperty, _ limit: Int) -> String? {
             let text = properties[name].map { PlainText.clean($0, limit: limit) } ?? ""
             return text.isEmpty ? nil : text
@@ -33,10 +38,12 @@ package struct NewsText: Sendable, Equatable {
         let message = plain(.messageParam, Self.maximumText) ?? plain(.message, Self.maximumText)
         let summary = plain(.summary, Self.maximumText)
         let named = plain(.title, Self.maximumTitle)
-        let language = named ?? message ?? summary == nil ? Self.language(of: properties) : nil
+        let language = chosen ?? (named ?? message ?? summary == nil ? Self.language(of: properties) : nil)
         let body = language.map { plain($0.newsProperty, Self.maximumText) } ?? summary ?? message
         let heading = language.map { plain($0.titleProperty, Self.maximumTitle) } ?? named
-        title = heading ?? PlainText.clean(message ?? body ?? "", limit: Self.maximumTitle)
+        let rest = chosen == nil ? message ?? body : body
+        self.language = language
+        title = heading ?? PlainText.clean(rest ?? "", limit: Self.maximumTitle)
         text = body == title ? nil : body
         link = language.flatMap { address($0.linkProperty) } ?? address(.link)
         image = address(.image)

@@ -31,7 +31,17 @@ package struct Telling: Sendable, Equatable {
     /// `message` is its id, and `scope` tells the hub from all others (``StoryID``). `nil` for a message with nothing to
     /// show, for one of secure push, whose text only its addressee may read, and for a native one that is no object of
     /// texts alone.
-    package init?(sequence: LogSequence, at: Timestamp, message: String, body: [UInt8], scope: String) {
+    ///
+    /// With a `language`, a message is shown to its readers only if it has a text in that language, and what others say
+    /// of a story does not count for them, as with agents; a withdrawal without any text counts for all.
+    package init?(
+        sequence: LogSequence,
+        at: Timestamp,
+        message: String,
+        body: [UInt8],
+        scope: String,
+        language: LanguageName? = nil
+    ) {
         guard let properties = try? MessageProperties(json: body), properties[.secureID]?.isEmpty ?? true else {
             return nil
         }
@@ -40,10 +50,11 @@ package struct Telling: Sendable, Equatable {
         let id = story.map { StoryID(.story, $0, scope: scope) } ?? StoryID(.message, message, scope: scope)
         let replaces = names.map { StoryID(.story, String($0), scope: scope) }.filter { $0 != id }
         let status = properties[.status].flatMap { MessageStatus(rawValue: $0) }
-        let text = NewsText(properties)
+        let text = NewsText(properties, in: language)
         // A withdrawal that names no story takes nothing back: it is news.
         let isWithdrawal = status == .withdrawn && (story != nil || !replaces.isEmpty)
-        guard isWithdrawal || !text.title.isEmpty else { return nil }
+        let isSilent = language == nil || NewsText(properties).title.isEmpty
+        guard !text.title.isEmpty || isWithdrawal && isSilent else { return nil }
         (self.sequence, self.id, self.at, first) = (sequence, id, at, at)
         (self.status, self.replaces, self.text) = (isWithdrawal || status != .withdrawn ? status : nil, replaces, text)
         storyName = story.flatMap { $0.utf8.count <= Self.maximumStoryName ? $0 : nil } ?? ""

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 package import HubProtocol
+import Mustache
 
 /// A telling of a story as pages show it.
 package struct MessageView: Sendable, Equatable {
@@ -22,6 +23,8 @@ package struct MessageView: Sendable, Equatable {
     let isWithdrawn: Bool
     /// True for what came since the last visit.
     let isNew: Bool
+    /// The tag of the language of title and text, where it is known.
+    var lang: String?
     /// The id of a secure message; `nil` for any other.
     var secure: String?
 
@@ -40,6 +43,29 @@ package struct MessageView: Sendable, Equatable {
         isWithdrawn: false,
         isNew: false
     )
+}
+
+/// A page has fifty of them: looked up by reflection, as others are, their members would take most of its time.
+extension MessageView: MustacheParent {
+    package func child(named name: String) -> Any? {
+        switch name {
+        case "sequence": sequence
+        case "story": story
+        case "category": category
+        case "status": status
+        case "title": title
+        case "link": link
+        case "text": text
+        case "sent": sent
+        case "sentText": sentText
+        case "isUrgent": isUrgent
+        case "isWithdrawn": isWithdrawn
+        case "isNew": isNew
+        case "secure": secure
+        case "lang": lang
+        default: nil
+        }
+    }
 }
 
 extension MessageView {
@@ -87,7 +113,8 @@ extension MessageView {
             sentText: Self.text(telling.at),
             isUrgent: telling.isUrgent,
             isWithdrawn: telling.isWithdrawal,
-            isNew: end.map { telling.sequence > $0 } ?? false
+            isNew: end.map { telling.sequence > $0 } ?? false,
+            lang: telling.text.language.flatMap { LanguageLabel($0).code }
         )
     }
 

@@ -1,13 +1,40 @@
+package import HubProtocol
+import Mustache
+
 /// The reader's page: the choice of categories, and the news.
 ///
 /// The template sees stored properties only.
 package struct ReaderPage: WebPage {
-    package struct Category: Sendable {
+    package struct Category: MustacheParent, Sendable {
         let name: String
         let isChosen: Bool
+        /// The languages that its news is in, where they differ from those of other categories.
+        var spoken: [LanguageLabel] = []
 
         package init(name: String, isChosen: Bool) {
             self.name = name
+            self.isChosen = isChosen
+        }
+
+        package func child(named name: String) -> Any? {
+            switch name {
+            case "name": self.name
+            case "isChosen": isChosen
+            case "spoken": spoken
+            default: nil
+            }
+        }
+    }
+
+    /// A language to read in.
+    package struct Language: Sendable {
+        let value: String
+        let label: LanguageLabel
+        let isChosen: Bool
+
+        init(_ language: LanguageName, isChosen: Bool) {
+            value = language.text
+            label = LanguageLabel(language)
             self.isChosen = isChosen
         }
     }
@@ -29,8 +56,12 @@ package struct ReaderPage: WebPage {
     let notifyScript = WebAsset.notify.path
     let worker = WorkerFile.path
     package let frame: PageFrame
-    let categories: [Category]
+    package private(set) var categories: [Category]
     let hasCategories: Bool
+    package private(set) var languages: [Language] = []
+    package private(set) var hasLanguages = false
+    /// The language that the reader has chosen.
+    package private(set) var language: Language?
     /// For a sentence: `World, Sports`; `nil` before a choice.
     let choice: String?
     /// The news, newest first.
@@ -64,4 +95,27 @@ package struct ReaderPage: WebPage {
             ? "There is no news yet."
             : "There is no news in these categories yet."
     }
+
+    /// Offers languages.
+    ///
+    /// - Parameters:
+    ///   - spoken: Those of each category, by its name.
+    ///   - chosen: The reader's.
+    package mutating func offer(_ spoken: [String: [LanguageName]], chosen: LanguageName?) {
+        var all = Set(spoken.values.joined())
+        if let chosen { all.insert(chosen) }
+        let sorted = all.sorted { $0.text.lowercased() < $1.text.lowercased() }
+        languages = sorted.prefix(Self.maximumLanguages).map { Language($0, isChosen: $0 == chosen) }
+        // A hub of one language offers no choice.
+        hasLanguages = languages.count > 1 || chosen != nil
+        language = chosen.map { Language($0, isChosen: true) }
+        guard languages.count > 1, Set(categories.map { Set(spoken[$0.name] ?? []) }).count > 1 else { return }
+        for index in categories.indices {
+            let names = (spoken[categories[index].name] ?? []).prefix(Self.maximumLanguages)
+            categories[index].spoken = names.map { LanguageLabel($0) }
+        }
+    }
+
+    /// Languages that a page offers: three lists' worth.
+    private static let maximumLanguages = 30
 }

@@ -18,6 +18,8 @@ package struct SendForm: Sendable {
     /// The name of the addressee.
     let user: String
     let text: String
+    /// True if only an id passes through push services, and the addressee fetches the text.
+    let isSecure: Bool
     /// True until somebody is signed in.
     let isDisabled: Bool
     /// Why the form is disabled, or whom the sender may notify.
@@ -49,16 +51,17 @@ package struct SendForm: Sendable {
         chosen: [String],
         user: String,
         text: String,
+        isSecure: Bool = false,
         mayNotifyOthers: Bool
     ) {
         action = "\(frame.home)notify"
         self.platforms = platforms.map { Platform(name: $0, isChosen: chosen.contains($0)) }
-        (self.user, self.text) = (user, text)
+        (self.user, self.text, self.isSecure) = (user, text, isSecure)
         isDisabled = frame.user == nil
         signIn = frame.user == nil ? frame.signIn : nil
         hint =
             frame.user == nil
-            ? "Sign in to send." : mayNotifyOthers ? nil : "You may notify nobody but yourself."
+            ? "Sign in to send." : mayNotifyOthers ? nil : "You may notify only yourself."
     }
 }
 

@@ -56,6 +56,9 @@ struct InboxCommand: AsyncParsableCommand {
         discussion: """
             pending waits for its handler, started has begun, done has ended well; failed was given up, and empty was \
             not shown because it has no text in the agent's language or template.
+
+            The inbox keeps as many messages that are done with as 'inbox-size' says, 10,000 without it; the oldest go \
+            first. If there are more than are listed, the command says how many.
             """
     )
 
@@ -92,10 +95,15 @@ struct InboxCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await agent.withAgent { agent, _ in
+        let options = agent
+        try await agent.withAgent { agent, settings in
             let states = failed ? [InboxRecord.State.failed] : InboxRecord.State.allCases
-            for record in try await agent.inbox(last: last, states: states) {
-                Console.print(json ? try JSON.line(Row(record)) : Self.line(record))
+            let records = try await agent.inbox(last: last, states: states)
+            for record in records { Console.print(json ? try JSON.line(Row(record)) : Self.line(record)) }
+            let count = try await agent.inboxCount(states: states)
+            if count > records.count {
+                let size = options.inboxSize(settings)
+                Console.notice("the newest \(records.count) of \(count); the inbox keeps \(size) that are done with")
             }
             let waiting = try await agent.secureCount()
             if waiting > 0 {

@@ -16,6 +16,9 @@ struct AgentOptions: ParsableArguments {
     @Option(AgentSettings.logLevel)
     var logLevel: LogLevel?
 
+    @Option(AgentSettings.inboxSize)
+    var inboxSize: Int?
+
     @Option(help: "Which of several agents on this machine.")
     var profile = "default"
 
@@ -49,6 +52,7 @@ struct AgentOptions: ParsableArguments {
         if configuration.connection == nil, !hasStored { configuration.localConnection = try hub.local(.listen) }
         configuration.hub = hub.isHubNamed ? hub.hub : nil
         configuration.allowsPlainHTTP = hub.allowPlainHTTP
+        configuration.inboxSize = inboxSize(settings)
         let logger = Program.logger("newswire.agent", settings.value(AgentSettings.logLevel, flag: logLevel))
         try await withHTTP { http in
             let agent = try SubscriberAgent(
@@ -61,6 +65,9 @@ struct AgentOptions: ParsableArguments {
             try await work(agent, settings)
         }
     }
+
+    /// Messages that the inbox keeps.
+    func inboxSize(_ settings: Settings) -> Int { settings.value(AgentSettings.inboxSize, flag: inboxSize) }
 
     static let reporter = AgentReporter(
         warning: { Console.warning($0) },

@@ -20,13 +20,13 @@ struct SubscribeCommand: AsyncParsableCommand {
             A program given with --exec is run once for each message, without a shell. It finds the message in \
             NEWSWIRE_ID, NEWSWIRE_TITLE, NEWSWIRE_MESSAGE, NEWSWIRE_LINK and NEWSWIRE_CATEGORY, as the hub sent it in \
             NEWSWIRE_BODY, and as JSON on standard input; NEWSWIRE_REDELIVERY=1 says that an earlier run may have done \
-            its work. It is also run, with NEWSWIRE_GAP=1, when the hub could not give all that was owed: then no \
-            message is there, the title says so and the JSON has 'gap'.
+            its work. It is also run, with NEWSWIRE_GAP=1, when the hub can no longer give messages that the \
+            agent missed: there is no message then, the title says so and the JSON has 'gap'.
 
             --notify shows each message through the desktop's notification service and prints nothing; a click opens the \
-            message's link. The property urgency (low, normal, critical) says how, and a message takes the place of an \
-            earlier one with the same property story. With --json or --exec both are done. Where there is no desktop, \
-            that is said once and messages are printed.
+            message's link. The property urgency (low, normal, critical) says how, and a message replaces an \
+            earlier one with the same property story. With --json or --exec both are done. Without a desktop, \
+            the agent reports that once and prints messages.
 
             After 'newswire login' the agent is registered as that user, through the app backend: notifications by name \
             come as well, and texts of secure notifications are fetched. A login or logout while it runs counts at once.

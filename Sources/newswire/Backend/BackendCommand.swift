@@ -18,7 +18,8 @@ struct BackendCommand: AsyncParsableCommand {
         discussion: """
             Signed-in users register their devices, are notified by name and fetch secure notifications. 'newswire user' \
             manages who can sign in; accounts and devices are kept in the hub's state directory. The hub, ours or \
-            another, is called with a connection string that has Manage: --connection-file names it.
+            another, is called with a connection string that has Manage: --connection-file names it. Without one it is your \
+            hub on this machine, else the one of 'newswire hub --emulate'.
 
             One port speaks HTTPS and, for programs on this machine, plain HTTP.
 
@@ -92,8 +93,10 @@ struct BackendCommand: AsyncParsableCommand {
             )
         }
         defer { lock.close() }
+        state.removeLeftovers()
         let resolved = try connection.resolved(settings, BackendSettings.connection, hubState: stateOptions.state)
-        let string = try resolved.sending()
+        guard let (string, isEmulated) = try resolved.ofBackend() else { throw HubConnection.missing }
+        if isEmulated { Console.notice("the hub is that of 'newswire hub --emulate'") }
         let listening = try listenConfiguration(settings, state)
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         // A terminal that goes ends a back end that was started at it.

@@ -10,9 +10,9 @@ import Settings
 struct FeedsCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Show what is understood of a feed, and what is wrong with it.",
+        abstract: "Show the content of a feed as it is read, and its faults.",
         discussion: """
-            Reads a file or asks an address once; keeps nothing and announces nothing. Understands RSS 0.90 to 2.0, Atom 0.3 \
+            Reads a file, or fetches an address once; stores nothing and announces nothing. Reads RSS 0.90 to 2.0, Atom 0.3 \
             and 1.0, JSON Feed 1.0 and 1.1, CAP 1.1 and 1.2 and Google News sitemaps, and names the feeds of a web page. \
             Ends with 1 if there is no feed.
 
@@ -56,7 +56,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
             throw ValidationError("Name one feed, or a list with --batch.")
         }
         guard batch == nil || url == nil && contentType == nil else {
-            throw ValidationError("With --batch, --url and --content-type belong into the list.")
+            throw ValidationError("With --batch, --url and --content-type belong in the list.")
         }
     }
 

@@ -9,7 +9,7 @@ import Settings
 struct FeedsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "feeds",
-        abstract: "Show how the feeds fare, what would be sent of them, and exchange them with others.",
+        abstract: "Show the state of feeds and what would be sent, and exchange lists with other programs.",
         subcommands: [
             FeedsListCommand.self, FeedsCheckCommand.self, FeedsPreviewCommand.self, FeedsDiscoverCommand.self,
             FeedsAddCommand.self, FeedsImportCommand.self, FeedsExportCommand.self,
@@ -20,9 +20,9 @@ struct FeedsCommand: AsyncParsableCommand {
 struct FeedsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the feeds: last success, next due, failures and why.",
+        abstract: "List the feeds: last success, next poll, failures and their reasons.",
         discussion: """
-            Reads what the publisher has recorded; asks no feed.
+            Reads the publisher's records; sends no request.
 
             EXAMPLES
               newswire feeds list
@@ -107,7 +107,7 @@ extension FeedsListCommand.Row {
 struct FeedsPreviewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
-        abstract: "Ask feeds now and show of each entry what would be sent, or why not; change nothing.",
+        abstract: "Fetch feeds now and show what would be sent of each entry, or why not; change nothing.",
         discussion: """
             Takes all listed feeds, those of a category, or those named. A feed that is in no list yet can be named to \
             see what it would bring. To count recipients as well, use 'newswire publish --dry-run'.
@@ -128,7 +128,7 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
     )
     var category: String?
 
-    @Option(help: ArgumentHelp("As if so many entries of a first reading were announced.", valueName: "N|all"))
+    @Option(help: ArgumentHelp("Show a first reading as if N of its entries were announced.", valueName: "N|all"))
     var announceExisting = ExistingEntries.none
 
     @Option(PublisherSettings.cap)
@@ -137,7 +137,7 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
     @Option(PublisherSettings.contact)
     var contact: String?
 
-    @Flag(help: "Take addresses of this machine and its network, and files, for feeds that are in no list.")
+    @Flag(help: "Allow files and addresses of this machine and its network, for feeds that are in no list.")
     var local = false
 
     @Flag(help: "Print JSON.")

@@ -34,7 +34,7 @@ struct FeedsDiscoverCommand: AsyncParsableCommand {
         commandName: "discover",
         abstract: "Find the feeds that a web page names.",
         discussion: """
-            Asks for the page and for each feed that it names, ten at most, and shows those that are feeds: address, format, \
+            Fetches the page and each feed that it names, ten at most, and shows those that are feeds: address, format, \
             number of entries and title. Ends with 1 if there is none.
 
             EXAMPLES
@@ -77,7 +77,7 @@ struct FeedsAddCommand: AsyncParsableCommand {
         commandName: "add",
         abstract: "Add a feed to a category's list, by its own address or that of a page.",
         discussion: """
-            The feed is asked for once, to see that it is one. Of a page that names several feeds the first is taken and the \
+            The feed is fetched once, to check that it is a feed. Of a page that names several feeds the first is taken and the \
             others are named. A category without a list gets a new file.
 
             EXAMPLES

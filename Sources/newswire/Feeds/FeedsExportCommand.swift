@@ -8,8 +8,9 @@ struct FeedsExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write the feed lists as OPML, for feed readers and for 'newswire feeds import'.",
         discussion: """
-            A folder for each category, with its feeds. What OPML has no attribute for stands in attributes of our own, so \
-            that an import gives the same lists. Feeds that are 'local' stay out and are named on standard error.
+            A folder for each category, with its feeds. Keys that OPML has no attribute for are written as attributes of \
+            newswire's own namespace, so that an import gives the same lists. Feeds that are 'local' are left out and \
+            named on standard error.
 
             EXAMPLES
               newswire feeds export feeds.opml
@@ -22,7 +23,7 @@ struct FeedsExportCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only this category; can be repeated.", valueName: "name"))
     var category: [String] = []
 
-    @Argument(help: ArgumentHelp("Where to write; standard output for '-'.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file to write; standard output for '-'.", valueName: "file"))
     var file = "-"
 
     func run() async throws {

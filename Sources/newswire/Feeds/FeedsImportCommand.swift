@@ -9,13 +9,14 @@ import Settings
 struct FeedsImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Put the feeds of an OPML file into the feed lists.",
+        abstract: "Add the feeds of an OPML file to the feed lists.",
         discussion: """
             Each folder is a category; characters that a tag cannot hold become '_'. Feeds go to the end of their category's \
             list, whose comments and order stay as they are, or into a new file. Feeds that are in a list already are \
-            skipped. Files and addresses of a private network are refused: a document never makes a feed 'local'. What says \
-            how often others' servers are asked, and which entries are told again or take others back ('every', \
-            'by-agreement', 'updates', 'corrections', 'retractions'), is taken from your own export only, with --trust.
+            skipped. Files and addresses of a private network are refused: a document never makes a feed 'local'. The keys \
+            for intervals, edits and corrections ('every', 'by-agreement', 'updates', 'corrections', 'retractions') are \
+            taken from your own export only, with --trust. Feeds of a folder without a name go to the folder around it, \
+            else to --category.
 
             All lists are written, or none. Ends with 1 if a feed was refused or the document is cut; the others are taken nevertheless.
 
@@ -57,7 +58,7 @@ struct FeedsImportCommand: AsyncParsableCommand {
             throw Failure(.failed, TerminalText.safe("no feed lists in '\(document)': \(error)"))
         }
         if let reason = opml.malformed {
-            Console.warning(TerminalText.safe("'\(document)' is not well-formed, read nevertheless: \(reason)"))
+            Console.warning(TerminalText.safe("'\(document)' is not well-formed, but was read: \(reason)"))
         }
         if !opml.isComplete { Console.warning("'\(document)' is cut, or over a limit: what follows is missing") }
         let report = try FeedImportOutput.add(

@@ -8,9 +8,9 @@ import PushServices
 
 /// Push services of this machine in the place of the real ones: what `newswire hub --emulate` starts.
 struct EmulatedPush {
-    /// What must be the same at the next start: browsers are bound to their keys.
+    /// Keys that must be the same at the next start: browsers are bound to them.
     private struct Keys: Codable {
-        /// Of the browsers that the emulator makes; 32 bytes.
+        /// The seed of the browsers that the emulator makes; 32 bytes.
         let seed: Data
         /// PEM.
         let apns: String

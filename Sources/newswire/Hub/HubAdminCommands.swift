@@ -6,7 +6,7 @@ import HubProtocol
 import OutboundHTTP
 import Settings
 
-/// How a command finds the namespace whose hubs it manages.
+/// Options by which a command finds the namespace whose hubs it manages.
 struct NamespaceOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -27,12 +27,19 @@ struct NamespaceOptions: ParsableArguments {
     @Flag(help: "Send the key over plain HTTP to a hub on another machine.")
     var allowPlainHttp = false
 
-    /// What stands in connection strings.
+    /// The endpoints in connection strings.
     struct Endpoints {
-        /// What this command calls.
+        /// The endpoint that this command calls.
         let own: String
         /// For SDKs and other machines.
         let others: String
+        /// True if ``others`` is an address that only programs of this machine can reach.
+        let isLocal: Bool
+
+        /// For SDKs and other machines, once the server has said where they reach it.
+        ///
+        /// The address of a string that reaches a server from elsewhere, perhaps through a proxy, is known to work and stays.
+        func others(answered: String?) -> String { isLocal ? answered ?? others : others }
     }
 
     func run<Output>(_ work: (NamespaceClient, Endpoints) async throws -> Output) async throws -> Output {
@@ -64,11 +71,12 @@ struct NamespaceOptions: ParsableArguments {
         if let string = try connection.named() {
             // Several SDKs take the scheme off by its length (protocol §1.1), and every port of a hub speaks TLS.
             let address = string.endpoint.drop { $0 != ":" }
-            return (string, Endpoints(own: string.endpoint, others: "sb\(address)"))
+            return (string, Endpoints(own: string.endpoint, others: "sb\(address)", isLocal: string.isLoopback))
         }
         if let string = try connection.local(.namespace), let directory = HubFiles.directory(state: connection.hubState)
         {
-            return (string, Endpoints(own: string.endpoint, others: try HubFiles.endpoint(in: directory)))
+            let others = try HubFiles.endpoint(in: directory)
+            return (string, Endpoints(own: string.endpoint, others: others, isLocal: true))
         }
         throw Failure(
             .badConfiguration,
@@ -158,7 +166,7 @@ struct HubCreateCommand: AsyncParsableCommand {
             do {
                 let timeToLive = registrationTimeToLive ?? .unlimited
                 let hub = try await client.create(name, registrationTimeToLive: timeToLive)
-                return (hub, local ? endpoints.own : endpoints.others)
+                return (hub.summary, local ? endpoints.own : endpoints.others(answered: hub.publicEndpoint))
             } catch HubClientError.refused(409, _, _, _) {
                 let hint = "'newswire hub keys' shows its connection strings"
                 throw Failure(.usage, "the hub '\(name)' exists already", hint: hint)

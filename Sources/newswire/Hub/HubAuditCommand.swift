@@ -56,12 +56,7 @@ struct HubAuditCommand: AsyncParsableCommand {
                 hint: "start it first: newswire hub"
             )
         }
-        let store: PageStore
-        do throws(PageStoreError) {
-            store = try PageStore(path: path)
-        } catch {
-            throw Failure(.badConfiguration, "cannot use \(error)")
-        }
+        let store = try PageStore(path: path)
         for action in try await store.actions(of: hub, limit: last) {
             let row = Row(
                 at: action.at.wholeSecond,

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import HostSystem
 import HubServer
+import SQLiteFiles
 import Settings
 
 struct HubBackupCommand: AsyncParsableCommand {
@@ -76,7 +77,7 @@ struct HubBackupCommand: AsyncParsableCommand {
 struct HubRestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Put a copy in the place of the hub's database; the hub must not run.",
+        abstract: "Replace the hub's database with a copy; the hub must not run.",
         discussion: """
             The replaced database is kept beside it. Messages that the hub accepted after the copy was made are lost: \
             every agent is sent a gap in their place, and registers again on its own.
@@ -138,13 +139,24 @@ struct HubRestoreCommand: AsyncParsableCommand {
             )
         }
         Console.notice("the hub's database is now the one of '\(file)'")
-        if let former { Console.notice("the former one is kept in '\(former)'") }
+        FormerDatabases(of: database).say(former)
     }
 
     private func sayAccountsStay(_ file: String, _ state: StateDirectory) {
         guard HostFile.exists(state.file(HubFiles.backend)) else { return }
         let copy = HubFiles.backendCopy(beside: file)
         Console.notice("users of the app backend stay as they are: there is no '\(copy)'")
+    }
+}
+
+extension FormerDatabases {
+    /// Reports where a restore has kept the former database, and removes the oldest ones.
+    fileprivate func say(_ former: String?) {
+        guard let former else { return }
+        Console.notice("the former one is kept in '\(former)'")
+        for path in removeOldest() {
+            Console.notice("removed '\(path)': restores keep the last \(Self.kept) former databases")
+        }
     }
 }
 
@@ -185,7 +197,7 @@ private struct AccountsRestore {
             )
         }
         Console.notice("the app backend's database is now the one of '\(copy)'")
-        if let former { Console.notice("the former one is kept in '\(former)'") }
+        FormerDatabases(of: database).say(former)
         sayTokensAreGone()
     }
 

@@ -9,8 +9,8 @@ struct HubCertificateCommand: AsyncParsableCommand {
         commandName: "certificate",
         abstract: "Show the hub's TLS certificate, and how to make clients trust it.",
         discussion: """
-            The hub's own authority is made at its first start and stays; trust it once. Its certificate is renewed by \
-            itself. --pem prints the authority alone, for other machines.
+            The hub's own authority is made at its first start and stays; trust it once. Its certificate is renewed \
+            automatically. --pem prints the authority alone, for other machines.
 
             EXAMPLES
               newswire hub certificate
@@ -95,7 +95,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
         Console.print("             \(authority.facts.subject), until \(Self.day(authority.facts.notAfter))")
         Console.print("fingerprint  SHA-256 \(authority.facts.fingerprint)")
         if let certificate {
-            let end = "until \(Self.day(certificate.notAfter)), renewed by itself"
+            let end = "until \(Self.day(certificate.notAfter)), renewed automatically"
             Console.print("certificate  \(certificate.names.joined(separator: ", ")); \(end)")
         }
         Console.print("")
@@ -103,6 +103,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
         for command in commands {
             Console.print("")
             Console.print("# \(command.client)\(command.note.map { ": \($0)" } ?? "")")
+            if let error = command.errorWithout { Console.print("# without it: \(error)") }
             for line in command.lines { Console.print(line) }
         }
     }

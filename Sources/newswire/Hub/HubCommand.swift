@@ -130,7 +130,7 @@ struct HubServe: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What stands for all push services, for tests: an https address of this machine.",
+            "The address that replaces all push services, for tests: an https address of this machine.",
             visibility: .private
         )
     )
@@ -179,7 +179,7 @@ struct HubServe: AsyncParsableCommand {
         let state =
             emulate
             ? try StateDirectory.locate(
-                role: "emulator",
+                role: HubFiles.emulatorRole,
                 override: stateOptions.state,
                 environment: ProcessInfo.processInfo.environment
             ) : try stateOptions.directory(settings)
@@ -187,6 +187,7 @@ struct HubServe: AsyncParsableCommand {
             throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
         }
         defer { lock.close() }
+        state.removeLeftovers()
         var configuration = try hubConfiguration(settings, state)
         configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
             .provisions(of: settings.hubs)
@@ -362,7 +363,7 @@ struct HubServe: AsyncParsableCommand {
             let file = state.file(HubFiles.Connection.full.rawValue)
             return Console.notice("programs of yours on this machine find it with NEWSWIRE_CONNECTION_FILE=\(file)")
         }
-        Console.notice("programs of yours on this machine need neither; others must trust 'newswire hub certificate'")
+        Console.notice("clients on other machines must trust the hub's certificate: see 'newswire hub certificate'")
     }
 }
 

@@ -6,7 +6,7 @@ import NetworkAddresses
 import Settings
 import StartupChecks
 
-/// What a server of this machine is reached by, and what it proves that with.
+/// The address of a server of this machine, and the certificate that proves it.
 struct HubEndpoint {
     /// Stands in connection strings for SDKs and other machines.
     let publicName: HostName

@@ -53,12 +53,7 @@ struct HubInviteCommand: AsyncParsableCommand {
                 hint: "start it first: newswire hub"
             )
         }
-        let store: PageStore
-        do throws(PageStoreError) {
-            store = try PageStore(path: state.file(HubFiles.pages))
-        } catch {
-            throw Failure(.badConfiguration, "cannot use \(error)")
-        }
+        let store = try PageStore(path: state.file(HubFiles.pages))
         let (path, life) = try await link(store, to: hub)
         let port = url.port.map { ":\($0)" } ?? ""
         Console.print("https://\(host)\(port)/-/\(hub)/\(path)")

@@ -87,7 +87,7 @@ struct HubKeysCommand: AsyncParsableCommand {
         guard !configured.contains(where: { $0.name == rule }) else {
             throw Failure(
                 .badConfiguration,
-                "the keys of rule '\(rule)' stand in the configuration, which the next start would go back to",
+                "the keys of rule '\(rule)' are in the configuration, which the next start would return to",
                 hint: "change the file that it names, and restart the hub"
             )
         }

@@ -1,9 +1,11 @@
-/// How a kind of client is made to trust an authority.
+/// Commands that make a kind of client trust an authority.
 struct TrustCommand: Encodable {
     let client: String
-    /// What else has to be known.
+    /// A note for the reader.
     let note: String?
     let lines: [String]
+    /// The error by which such a client shows that it does not trust the hub yet.
+    var errorWithout: String?
 
     /// One command for each kind, those that help most of them first; `authority` is the path of a certificate in PEM.
     static func all(authority: String, endpoint: String) -> [TrustCommand] {
@@ -11,7 +13,7 @@ struct TrustCommand: Encodable {
         return [
             TrustCommand(
                 client: "Debian, Ubuntu",
-                note: "for all programs that ask the system: curl, .NET, Go, PHP, Ruby, newswire",
+                note: "for all programs that ask the system: curl, .NET, Go, PHP, Ruby, Rust, newswire",
                 lines: [
                     "sudo install -m 644 \(file) /usr/local/share/ca-certificates/newswire-hub.crt",
                     "sudo update-ca-certificates",
@@ -28,7 +30,12 @@ struct TrustCommand: Encodable {
             TrustCommand(
                 client: ".NET",
                 note: "on Linux; the system's authorities come in by SSL_CERT_DIR",
-                lines: ["export SSL_CERT_FILE=\(file) SSL_CERT_DIR=/etc/ssl/certs"]
+                lines: ["export SSL_CERT_FILE=\(file) SSL_CERT_DIR=/etc/ssl/certs"],
+                // On Linux the chain ends at the hub's certificate or at the authority, by what the machine has seen before.
+                errorWithout: """
+                    The SSL connection could not be established, see inner exception. The remote certificate is invalid \
+                    because of errors in the certificate chain: PartialChain (or UntrustedRoot)
+                    """
             ),
             TrustCommand(client: "Node.js", note: nil, lines: ["export NODE_EXTRA_CA_CERTS=\(file)"]),
             TrustCommand(
@@ -37,8 +44,13 @@ struct TrustCommand: Encodable {
                 lines: ["export REQUESTS_CA_BUNDLE=\(file)", "export SSL_CERT_FILE=\(file)"]
             ),
             TrustCommand(
-                client: "Go",
-                note: "the system's authorities come in by SSL_CERT_DIR",
+                client: "httpx",
+                note: "for Python; it trusts this authority alone then",
+                lines: ["export SSL_CERT_FILE=\(file)"]
+            ),
+            TrustCommand(
+                client: "Go, Ruby, Rust",
+                note: "Rust with OpenSSL or rustls-native-certs; the system's authorities come in by SSL_CERT_DIR",
                 lines: ["export SSL_CERT_FILE=\(file) SSL_CERT_DIR=/etc/ssl/certs"]
             ),
             TrustCommand(

@@ -106,7 +106,7 @@ struct LogoutCommand: AsyncParsableCommand {
         discussion: """
             The agent goes on with its categories, and gets nothing more that is sent to you by name. The token is \
             deleted on this machine even if the app backend cannot be reached; a warning says how long it stays valid there, \
-            and 'newswire user tokens' revokes it.
+            and 'newswire user tokens' revokes it. A login file that is damaged is deleted as well.
 
             EXAMPLES
               newswire logout
@@ -117,8 +117,8 @@ struct LogoutCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await agent.withAgent { agent, _ in
-            let login = try await agent.logOut()
-            Console.notice(login.map { "logged out '\($0.user)'" } ?? "nobody was logged in")
+            guard let ended = try await agent.logOut() else { return Console.notice("nobody was logged in") }
+            Console.notice(ended.user.map { "logged out '\($0)'" } ?? "the login is deleted")
         }
     }
 }

@@ -51,6 +51,7 @@ struct NotifyCommand: AsyncParsableCommand {
 
     /// Bytes; an app backend takes no more.
     private static let maximumText = 65_536
+    private typealias Outcome = BackendClient.PlatformOutcome.Name
     private static let everyPlatform = "all"
     private static let platforms = AppBackend.platformNames
 
@@ -99,13 +100,13 @@ struct NotifyCommand: AsyncParsableCommand {
         guard platform != everyPlatform else { return nil }
         switch error {
         case .refused(409, let reason, _):
-            return BackendClient.PlatformOutcome(platform: platform, outcome: "skipped", reason: reason)
+            return BackendClient.PlatformOutcome(platform: platform, outcome: Outcome.skipped, reason: reason)
         case .refused(let status, let reason, _) where !isFirst || [413, 502].contains(status):
-            return BackendClient.PlatformOutcome(platform: platform, outcome: "failed", reason: reason)
+            return BackendClient.PlatformOutcome(platform: platform, outcome: Outcome.failed, reason: reason)
         case .refused, .cancelled: return nil
         case .unreachable, .malformedReply:
             if isFirst { return nil }
-            return BackendClient.PlatformOutcome(platform: platform, outcome: "failed", reason: "\(error)")
+            return BackendClient.PlatformOutcome(platform: platform, outcome: Outcome.failed, reason: "\(error)")
         }
     }
 
@@ -116,11 +117,11 @@ struct NotifyCommand: AsyncParsableCommand {
     }
 
     private func conclude(_ outcomes: [BackendClient.PlatformOutcome]) throws {
-        let failed = outcomes.filter { $0.outcome == "failed" }.map(\.platform)
+        let failed = outcomes.filter { $0.outcome == Outcome.failed }.map(\.platform)
         if !failed.isEmpty {
             throw Failure(.failed, "the notification was not sent on \(failed.joined(separator: ", "))")
         }
-        guard outcomes.contains(where: { $0.outcome == "accepted" }) else {
+        guard outcomes.contains(where: { $0.outcome == Outcome.accepted }) else {
             throw Failure(.failed, "no platform has accepted the notification")
         }
     }

@@ -2,7 +2,7 @@ import HostSystem
 import HubProtocol
 import PushEmulator
 
-/// What the hub tells of messages, as text for people; fit for a terminal whatever the hub says.
+/// The hub's reports on messages, as text for people; safe for a terminal whatever the hub sends.
 enum MessageText {
     /// One message in a line.
     static func line(_ message: MessageReport) -> String {
@@ -129,7 +129,7 @@ enum MessageText {
     }
 
     private static func outcomes(_ streams: StreamOutcomes) -> String {
-        var parts = ["\(streams.written) written (\(streams.resumedPast) resumed past)", "\(streams.owed) owed"]
+        var parts = ["\(streams.written) written (\(streams.resumedPast) resumed past)", "\(streams.owed) pending"]
         parts.append("\(streams.expired) expired")
         if let tooLarge = streams.tooLarge { parts.append("\(tooLarge) too large") }
         if streams.gone > 0 { parts.append("\(streams.gone) removed since") }

@@ -131,11 +131,11 @@ struct MessagesShowCommand: AsyncParsableCommand {
 
     private enum Answer {
         case report(MessageReport)
-        /// Of another hub than ours.
+        /// The answer of another hub than ours.
         case details(NotificationDetails)
     }
 
-    /// What our hub tells, else the telemetry that every hub has.
+    /// Our hub's report, else the telemetry that every hub has.
     private static func answer(
         of hub: HubClient,
         on id: MessageID,

@@ -20,7 +20,7 @@ extension SendCommand {
             throw Failure(.usage, "--category is empty", hint: "pass names with commas between them, or 'all'")
         }
         let text = try properties()
-        let time = try time()
+        let (time, key) = (try time(), try key())
         let settings = try configuration.load()
         let lists = try lists(settings)
         let hub = try connection.resolved(settings, PublisherSettings.connection)
@@ -31,12 +31,16 @@ extension SendCommand {
             let categories = try chosen(wanted, known: known, listed: lists.categories.map(\.text))
             var unprinted: (any Error)?
             for (index, category) in categories.enumerated() {
+                let list = lists.lists.first { $0.category.folded == (try? Tag(category))?.folded }
+                let message = try Self.message(text, to: category, in: list, key: key)
+                let rest = Remaining(categories: categories[index...], isFirst: index == 0, key: key)
                 let sent: SentMessage
                 do {
-                    let list = lists.lists.first { $0.category.folded == (try? Tag(category))?.folded }
-                    sent = try await send(Self.message(text, to: category, in: list), at: time, client)
+                    sent = try await send(message, at: time, client)
+                } catch let error as UnconfirmedSend {
+                    throw rest.unconfirmed(error, isOurs: known != nil)
                 } catch {
-                    throw Self.interrupted(Failure(error), rest: categories[index...], of: categories.count)
+                    throw rest.unsent(Failure(error))
                 }
                 // The others shall get theirs, whether or not anybody reads about it.
                 do { try report(sent, to: category) } catch { unprinted = unprinted ?? error }
@@ -90,7 +94,8 @@ extension SendCommand {
     private static func message(
         _ text: MessageProperties,
         to category: String,
-        in list: FeedList?
+        in list: FeedList?,
+        key: String
     ) throws -> OutgoingMessage {
         var values = text.all
         values[.category] = category
@@ -103,7 +108,8 @@ extension SendCommand {
         return OutgoingMessage(
             MessageProperties(values).encoded(),
             tags: category,
-            idempotencyKey: idempotencyKey()
+            // Each category's message has a key of its own, the same in a repeat.
+            idempotencyKey: "\(key)/\(category.lowercased())"
         )
     }
 
@@ -118,15 +124,38 @@ extension SendCommand {
         try Console.write(sent.scheduledFor == nil ? "sent \(id)  \(name)" : "scheduled \(id)  \(name)")
         if sent.recipients?.total == 0 { Console.warning("nobody is registered for '\(name)'") }
     }
+}
 
-    /// A failure with the categories that did not get the message: a repeat of the whole command would send to the others twice.
-    private static func interrupted(_ failure: Failure, rest: ArraySlice<String>, of count: Int) -> Failure {
-        if rest.count == count { return failure }
-        let names = rest.joined(separator: ",")
-        return Failure(
-            failure.status,
-            "\(failure.text); not sent to \(names)",
-            hint: "send the rest with --category '\(names)'"
-        )
+/// The categories that are left when a send has failed: a repeat of the whole command would send to the others twice.
+private struct Remaining {
+    let categories: ArraySlice<String>
+    /// True if nothing was sent before.
+    let isFirst: Bool
+    let key: String
+
+    /// The failure if the hub has certainly not taken the message.
+    func unsent(_ failure: Failure) -> Failure {
+        if isFirst { return failure }
+        return Failure(failure.status, "\(failure.text); not sent to \(names)", hint: hint(categories))
+    }
+
+    /// The failure if the hub may have taken the message; `isOurs` is true for a hub that knows idempotency keys.
+    func unconfirmed(_ error: UnconfirmedSend, isOurs: Bool) -> Failure {
+        let unsent = categories.dropFirst()
+        let first = categories.first ?? ""
+        let rest = unsent.isEmpty ? "" : "; not sent to \(unsent.joined(separator: ","))"
+        let text = "; it is unknown if it was sent to \(first)\(rest)"
+        if isOurs {
+            let repeated = "repeat with --category '\(names)' --idempotency-key \(key): nothing is sent twice"
+            return error.failure(text, hint: repeated)
+        }
+        let look = "look whether \(first) has got the message before you repeat it"
+        return error.failure(text, hint: unsent.isEmpty ? look : "\(look); \(hint(unsent))")
+    }
+
+    private var names: String { categories.joined(separator: ",") }
+
+    private func hint(_ categories: ArraySlice<String>) -> String {
+        "send the rest with --category '\(categories.joined(separator: ","))'"
     }
 }

@@ -6,7 +6,7 @@ import HubProtocol
 // MARK: - What is sent
 
 extension SendCommand {
-    /// What was asked for, checked as far as that needs no hub.
+    /// The message that the options describe, checked as far as that needs no hub.
     func outgoing() throws -> OutgoingMessage {
         let format = try messageFormat()
         try checkTags()
@@ -32,11 +32,28 @@ extension SendCommand {
             format: format,
             tags: tags,
             device: device,
-            idempotencyKey: Self.idempotencyKey()
+            idempotencyKey: try key()
         )
     }
 
-    static func idempotencyKey() -> String {
+    /// Bytes of the longest key on the command line: the hub takes 256 characters, and a category may follow it.
+    private static let maximumKey = 64
+
+    /// The key that makes a repeat of this command harmless.
+    func key() throws -> String {
+        guard let idempotencyKey else { return Self.newKey() }
+        guard (1...Self.maximumKey).contains(idempotencyKey.utf8.count),
+            idempotencyKey.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw Failure(
+                .usage,
+                "the idempotency key is not valid: use 1 to \(Self.maximumKey) letters, digits and punctuation marks"
+            )
+        }
+        return idempotencyKey
+    }
+
+    private static func newKey() -> String {
         (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
     }
 
@@ -49,7 +66,7 @@ extension SendCommand {
         } catch {
             throw Failure(
                 .usage,
-                "--at '\(at)' is no time of the next seven days",
+                "--at '\(at)' is not within the next seven days",
                 hint: "give it in UTC, such as 2030-01-02T06:00:00Z, or with a zone: 2030-01-02T06:00:00+02:00"
             )
         }
@@ -101,7 +118,7 @@ extension SendCommand {
             let either = tags.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             throw Failure(
                 .usage,
-                "--tags '\(tags)' is no tag expression",
+                "--tags '\(tags)' is not a valid tag expression",
                 hint: "write '\(either.joined(separator: " || "))' for those who have any of them"
             )
         }
@@ -142,19 +159,19 @@ extension SendCommand {
 
 // MARK: - What became of it
 
-/// What the hub answered.
+/// The hub's answer to a send.
 struct SentMessage {
     var id: MessageID?
     /// `nil` where the hub does not tell, and for a direct send.
     var recipients: RecipientCounts?
     var scheduledFor: Date?
-    /// Of a test send.
+    /// The outcome of a test send.
     var outcome: NotificationOutcome?
 }
 
 extension SendCommand {
     struct Line: Encodable {
-        /// Of a message to a category.
+        /// The category that the message was for, if any.
         var category: String?
         let id: String
         let recipients: [String: Int]?
@@ -214,7 +231,7 @@ extension SendCommand {
         guard let counts else { return }
         guard counts.total > 0 else { return warnOfNobody() }
         let streams = counts.platforms[Platform.stream.rawValue] ?? 0
-        if streams > 0 { Console.notice("owed to \(streams): \(streams) stream") }
+        if streams > 0 { Console.notice("for agents: \(streams)") }
         let others = counts.platforms.filter { $0.key != Platform.stream.rawValue }.sorted { $0.key < $1.key }
         guard !others.isEmpty else { return }
         let named = others.map { "\($0.value) \($0.key)" }.joined(separator: ", ")

@@ -16,7 +16,7 @@ struct SendCommand: AsyncParsableCommand {
             baidu, browser, xiaomi, and stream, which is for agents.
 
             --category sends breaking news: each category gets a message of its own, whose text comes from the template of \
-            the category's feed list, else "Breaking $(category) News : $(title)". 'all' stands for every category that \
+            the category's feed list, else "Breaking $(category) News : $(title)". 'all' means every category that \
             the hub knows. One line is printed for each category.
 
             EXAMPLES
@@ -26,6 +26,7 @@ struct SendCommand: AsyncParsableCommand {
               newswire send --tags 'World && !Sports' --message "…" --property link=https://example.org/
               newswire send --message "to everybody"
               newswire send --tags World --message "Good morning" --at 2030-01-02T06:00:00Z
+              newswire send --category all --message "…" --idempotency-key 5f0c21d09be14a77
               newswire send --format stream --payload notice.json --tags World
               newswire send --format apple --payload alert.json --device 62BC348C…
               newswire send --format apple --payload alert.json --tags World --test
@@ -80,6 +81,14 @@ struct SendCommand: AsyncParsableCommand {
     )
     var at: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The key of an earlier command whose outcome is unknown: a newswire hub sends nothing twice under one key.",
+            valueName: "key"
+        )
+    )
+    var idempotencyKey: String?
+
     @Flag(help: "Send it to at most ten of those who match, and tell what became of it there.")
     var test = false
 
@@ -95,31 +104,51 @@ struct SendCommand: AsyncParsableCommand {
         let string = try hub.sending()
         try await withHTTP { http in
             let client = try hub.client(string, http: http)
-            try report(try await send(outgoing, at: time, client))
+            do {
+                try report(try await send(outgoing, at: time, client))
+            } catch let error as UnconfirmedSend {
+                throw error.failure("; it is unknown if the message was sent", hint: Self.repeatHint(outgoing))
+            }
         }
     }
 
-    func send(
-        _ message: OutgoingMessage,
-        at time: Date?,
-        _ client: HubClient
-    ) async throws(HubClientError) -> SentMessage {
+    private static func repeatHint(_ message: OutgoingMessage) -> String {
+        "repeat the command with --idempotency-key \(message.idempotencyKey ?? ""): a newswire hub sends nothing twice"
+    }
+
+    /// Sends a message.
+    ///
+    /// - Throws: ``UnconfirmedSend`` if the hub may have the message all the same; a `HubClientError` if it does not.
+    func send(_ message: OutgoingMessage, at time: Date?, _ client: HubClient) async throws -> SentMessage {
         var sent = SentMessage()
-        if let time {
-            sent.id = try await client.schedule(message, at: time)
-            sent.scheduledFor = time
-            return sent
-        }
-        if test {
-            let (id, outcome) = try await client.test(message)
-            sent.id = id
-            sent.outcome = outcome
-            return sent
-        }
-        if message.device == nil {
+        if time == nil, !test, message.device == nil {
             sent.recipients = try await client.recipients(tags: message.tags ?? "", format: message.format)
         }
-        sent.id = try await client.send(message)
+        do throws(HubClientError) {
+            if let time {
+                sent.id = try await client.schedule(message, at: time)
+                sent.scheduledFor = time
+            } else if test {
+                let (id, outcome) = try await client.test(message)
+                sent.id = id
+                sent.outcome = outcome
+            } else {
+                sent.id = try await client.send(message)
+            }
+        } catch {
+            throw error.isCertain ? error : UnconfirmedSend(cause: error)
+        }
         return sent
+    }
+}
+
+/// A message that the hub may have or not.
+struct UnconfirmedSend: Error {
+    let cause: HubClientError
+
+    /// The failure of the command, with more words about it.
+    func failure(_ text: String, hint: String) -> Failure {
+        let failure = Failure(cause)
+        return Failure(failure.status, failure.text + text, hint: hint)
     }
 }

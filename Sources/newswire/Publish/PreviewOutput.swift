@@ -52,7 +52,7 @@ enum PreviewOutput {
         case .message(let index): "sent to \(messages[index].tags)\(translation)"
         case .digest(let reason, _): "in a digest: \(reason.text)\(translation)"
         case .silent(let reason, let story): "not sent: \(reason.text)\(story.map { " ('\($0)')" } ?? "")"
-        case .held(let hour): "waits until \(hour.formatted(.iso8601))"
+        case .held(let hour): AnnouncementState.held(until: hour).text
         case .waiting: "not sent: the pass ended before"
         }
     }
@@ -114,7 +114,7 @@ extension PreviewOutput.EntryRow {
         case .message(let index): (fate, message) = ("message", index)
         case .digest(let why, let index): (fate, reason, text, message) = ("digest", why.name, why.text, index)
         case .silent(let why, let other): (fate, reason, text, story) = ("silent", why.name, why.text, other)
-        case .held(let hour): (fate, text) = ("held", "waits until \(hour.formatted(.iso8601))")
+        case .held(let hour): (fate, text) = ("held", AnnouncementState.held(until: hour).text)
         case .waiting: fate = "waiting"
         }
         self.init(

@@ -10,11 +10,13 @@ struct PublishersCommand: AsyncParsableCommand {
         abstract: "Show the state of the publishers that report to a hub: feeds, last pass, outbox.",
         discussion: """
             'newswire publish' reports at the end of a pass if something has changed, and every ten minutes; a publisher \
-            that has not reported for seven days is forgotten. With a name, its feeds are listed.
+            that has not reported for seven days is forgotten. With a name, its feeds are listed; with --entries, so are \
+            the newest entries of each feed, with the reason why each was announced or not.
 
             EXAMPLES
               newswire publishers
               newswire publishers newswire
+              newswire publishers newswire --entries
               newswire publishers newswire --json | jq '.report.feeds[] | select(.state == "failing")'
             """
     )
@@ -22,7 +24,14 @@ struct PublishersCommand: AsyncParsableCommand {
     @Argument(help: "The publisher whose feeds to list.")
     var name: String?
 
+    @Flag(help: "List the newest entries of each feed, too.")
+    var entries = false
+
     @OptionGroup var inquiry: InquiryOptions
+
+    func validate() throws {
+        if entries, name == nil { throw ValidationError("--entries needs the name of a publisher") }
+    }
 
     func run() async throws {
         if let name {
@@ -30,7 +39,10 @@ struct PublishersCommand: AsyncParsableCommand {
             if inquiry.json { return Console.print(try JSON.line(status)) }
             let summary = PublisherSummary(status.report, of: name, at: Self.time(status.reportedAt))
             Console.print(Self.line(summary))
-            for feed in status.report.feeds { Console.print(Self.line(feed)) }
+            for feed in status.report.feeds {
+                Console.print(Self.line(feed))
+                for entry in entries ? feed.entries ?? [] : [] { Console.print(Self.line(entry)) }
+            }
             if let omitted = status.report.omittedFeeds {
                 Console.notice("\(omitted) more feeds are not in the report")
             }
@@ -59,6 +71,11 @@ struct PublishersCommand: AsyncParsableCommand {
             feed.error, feed.lastSuccess.map { "last read \($0)" },
         ]
         return TerminalText.safe("  " + parts.compactMap(\.self).joined(separator: "  "))
+    }
+
+    private static func line(_ entry: PublisherReport.Entry) -> String {
+        let message = entry.message.map { " (message \($0))" } ?? ""
+        return TerminalText.safe("    \(entry.title): \(entry.reason)\(message)")
     }
 
     private static func time(_ text: String) -> Timestamp {

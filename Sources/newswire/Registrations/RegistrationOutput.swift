@@ -24,7 +24,7 @@ struct RegistrationOutput: Encodable {
         let headers: [String: String]?
         let expiry: String?
         let priority: String?
-        /// Of Baidu.
+        /// The message type, on Baidu.
         let messageType: String?
     }
 
@@ -57,7 +57,7 @@ struct RegistrationOutput: Encodable {
         return TerminalText.safe([registrationId, platform, kind, handlePart, labels].joined(separator: "  "))
     }
 
-    /// What tells a device from others: the beginning of a token, the end of an address.
+    /// The part of a handle that distinguishes devices: the beginning of a token, the end of an address.
     private var handlePart: String {
         guard pushChannel.count > Self.shownHandle else { return pushChannel }
         let isAddress = pushChannel.contains("://")

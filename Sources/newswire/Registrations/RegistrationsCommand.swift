@@ -57,7 +57,7 @@ struct RegistrationsListCommand: AsyncParsableCommand {
         }
     }
 
-    /// What to ask for; the next one when there is nothing of the one before.
+    /// Questions to the hub in order: each is asked if the one before finds nothing.
     private func choices() throws(Failure) -> [RegistrationChoice] {
         if let device {
             guard !device.isEmpty, device.utf8.count <= PushChannel.maximumLength else {

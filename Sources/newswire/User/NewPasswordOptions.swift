@@ -13,7 +13,7 @@ struct NewPasswordOptions: ParsableArguments {
     )
     var passwordFile: String?
 
-    /// Of the longest password and a line break.
+    /// Bytes of the longest password and a line break.
     private static let maximumBytes = Password.maximumBytes + 2
 
     /// The password of the file; `nil` without one.

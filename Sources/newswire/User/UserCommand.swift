@@ -22,7 +22,7 @@ struct UserCommand: AsyncParsableCommand {
     )
 }
 
-/// How a command finds the accounts.
+/// Options by which a command finds the accounts.
 struct UserOptions: ParsableArguments {
     @OptionGroup var stateOptions: HubStateOptions
 

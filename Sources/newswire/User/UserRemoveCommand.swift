@@ -29,9 +29,13 @@ struct UserRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try users.stateOptions.configuration.load()
-        let hub = try connection.resolved(settings, BackendSettings.connection)
+        let hub = try connection.resolved(
+            settings,
+            BackendSettings.connection,
+            hubState: users.stateOptions.state
+        )
         // Before a command of root takes on the rights of the state directory's owner: the file may be root's.
-        let string = Result { try hub.named() ?? hub.local(.full) }
+        let string = Result { try hub.ofBackend()?.string }
         try await users.run { accounts in
             let isThere = try await accounts.account(named: name) != nil
             if isThere {

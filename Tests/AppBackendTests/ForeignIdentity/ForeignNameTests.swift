@@ -1,4 +1,5 @@
 import GRDB
+import HubProtocol
 import HubTestServer
 import Testing
 
@@ -90,6 +91,41 @@ import Testing
         await #expect(throws: AccountError.tooManyForeign) { try await insert("4", "dan", limit: 3) }
         let events = try await bench.auditRecords().filter { $0.what == "account added" && $0.network != nil }
         #expect(events.count == 3)
+    }
+
+    @Test func `a removed user is not let in again while the hub has a device of theirs`() async throws {
+        let bench = try SignInBench()
+        let suffix = try #require(NameSuffix("corp"))
+        let accounts = Accounts(store: bench.store, clock: bench.clock.clock)
+        let removed = ForeignUser(identity, name: "alice", suffix: suffix)
+        let other = ForeignUser(
+            ForeignIdentity(issuer: "https://login.example.org", subject: "2"),
+            name: "bob",
+            suffix: suffix
+        )
+        let account = try await bench.store.insertAccount(of: removed, limit: 9, SignInBench.home, at: bench.clock.now)
+        let key = DeviceKey.registration(.random())
+        let former = try await bench.store.insertAccount(of: other, limit: 9, SignInBench.home, at: bench.clock.now)
+        try await accounts.remove(former.name)
+        // The last call for the device has had no answer.
+        let wish = Device.Holder(user: account.name.key, handle: HandleDigest(.handle("AA")))
+        let at = bench.clock.now
+        try await bench.store.changeDevices { table in
+            try table.reserve(key, for: Device.Holder(user: "carol", handle: nil), limit: 50, at: at)
+            try table.want(wish, of: key, at: at)
+        }
+        try await accounts.remove(account.name)
+        bench.clock.advance(by: Accounts.nameRetention)
+        let later = bench.clock.now
+        await #expect(throws: AccountError.devicesLeft(account.name)) {
+            try await bench.store.insertAccount(of: removed, limit: 9, SignInBench.home, at: later)
+        }
+        // The devices of one removed user keep nobody else out.
+        let bob = try await bench.store.insertAccount(of: other, limit: 9, SignInBench.home, at: later)
+        #expect(bob.name.text == "bob@corp")
+        try await bench.store.changeDevices { try $0.remove(key) }
+        let again = try await bench.store.insertAccount(of: removed, limit: 9, SignInBench.home, at: later)
+        #expect(again.name == account.name && again.id != account.id)
     }
 
     @Test func `what is done for each request reads no table`() async throws {

@@ -109,11 +109,22 @@ import Testing
             #expect(isThere)
             let gate = Gate()
             set.set(.status(200, body: TestProvider.keySet([TestProvider.p256Key("next")])).held(by: gate))
-            clock.advance(by: ProviderKeys.lifetime)
+            clock.advance(by: ProviderKeys.refreshAge)
             #expect(try await isKnown("e", keys), "without waiting")
             _ = await server.requests(atLeast: 2)
             gate.open()
             #expect(try await isKnown("next", keys))
+            #expect(server.requests.count == 2)
+        }
+    }
+
+    @Test func `a key that the provider has withdrawn is refused by the first request after a long time`() async throws {
+        try await run { keys, set, server in
+            let isThere = try await isKnown("e", keys)
+            #expect(isThere)
+            set.set(.status(200, body: TestProvider.keySet([TestProvider.p256Key("next")])))
+            clock.advance(by: ProviderKeys.lifetime)
+            #expect(try await !isKnown("e", keys))
             #expect(server.requests.count == 2)
         }
     }

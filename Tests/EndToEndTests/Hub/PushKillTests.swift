@@ -5,19 +5,21 @@ import Testing
 
 /// SIGKILL to a hub at random points while it delivers to push services.
 ///
-/// `NEWSWIRE_LONG=1` takes 100,000 targets and 20 kills; `NEWSWIRE_SEED=N` plays one seed again.
+/// `NEWSWIRE_LONG=1` uses 100,000 targets and 20 kills; `NEWSWIRE_SEED=N` repeats one seed.
 @Suite(.serialized) struct PushKillTests {
     private static let seed = ProcessInfo.processInfo.environment["NEWSWIRE_SEED"].flatMap(UInt64.init) ?? 1
     private static let targets = KillTests.isLong ? 100_000 : 3_000
     private static let kills = KillTests.isLong ? 20 : 4
-    /// Targets of one credential that may be sent and not written down, each of which a kill repeats once.
+    /// Targets of the messages that expire; a page of failures has room for those of each message.
+    private static let expiring = KillTests.isLong ? 3_000 : 30
+    /// Targets of one credential that may be sent and not recorded; a kill repeats each of them once.
     private static let maximumInFlight = 4_000
 
     @Test(.timeLimit(.minutes(30)))
     func `every target is reached, repeats are those in flight, and a dead handle goes once`() async throws {
         try await PushPlay.run(seed: Self.seed, targets: Self.targets) { play in
             try await play.register()
-            // Answers take so long that each kill finds messages in flight.
+            // Answers are so slow that each kill finds messages in flight.
             let slow = PushFault(.slow(.milliseconds(400)))
             for service in PushPlay.services { play.emulator.setFault(slow, for: service) }
             let messages = try await play.broadcast()
@@ -25,7 +27,7 @@ import Testing
             var allowed: [Platform: Int] = [:]
             for _ in 0..<Self.kills {
                 await play.pauseAtRandom()
-                // A hub that has not come up yet has written nothing more.
+                // A hub that has not started yet has recorded nothing more.
                 written = (try? await play.successes(of: messages)) ?? written
                 for platform in PushPlay.platforms {
                     let open = play.fleet.alive(platform).count - (written[platform] ?? 0)
@@ -91,7 +93,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func `a message that expires while push services are away is given up and says so`() async throws {
-        try await PushPlay.run(seed: Self.seed, targets: 30) { play in
+        try await PushPlay.run(seed: Self.seed, targets: Self.expiring) { play in
             try await play.register()
             await play.emulator.stop()
             let messages = try await play.broadcast(seconds: 3)

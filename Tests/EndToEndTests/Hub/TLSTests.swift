@@ -20,6 +20,7 @@ import Testing
         struct Command: Decodable {
             let client: String
             let lines: [String]
+            let errorWithout: String?
         }
 
         let authorityFile: String
@@ -151,11 +152,19 @@ import Testing
         let trust = try JSONDecoder().decode(Trust.self, from: Data(shown.output.utf8))
         #expect(trust.authorityFile == scratch.file("hub/ca.pem"))
         #expect(trust.certificate.names == ["hub.example", "192.0.2.7", "localhost", "127.0.0.1", "::1"])
-        let clients = ["Debian, Ubuntu", "curl", "Java", ".NET", "Node.js", "Python", "Go", "newswire"]
+        let clients = [
+            "Debian, Ubuntu", "curl", "Java", ".NET", "Node.js", "Python", "httpx", "Go, Ruby, Rust", "newswire",
+        ]
         #expect(trust.commands.map(\.client) == clients)
         let text = try await run(["hub", "certificate"] + state).output
         #expect(text.contains("SHA-256 \(trust.authority.sha256)"))
         for line in trust.commands.flatMap(\.lines) { #expect(text.contains("\n\(line)\n"), "\(line)") }
+        for client in ["httpx", "Go, Ruby, Rust"] {
+            let lines = trust.commands.first { $0.client == client }?.lines ?? []
+            #expect(lines.first?.hasPrefix("export SSL_CERT_FILE=\(trust.authorityFile)") == true, "\(client)")
+        }
+        #expect(text.contains("\n# without it: The SSL connection could not be established"), "\(text)")
+        #expect(trust.commands.compactMap(\.errorWithout).count == 1, "of .NET")
         let sent = try await run(
             ["send", "--message", "x"],
             ["NEWSWIRE_CONNECTION_FILE": scratch.file("hub/full.connection")]

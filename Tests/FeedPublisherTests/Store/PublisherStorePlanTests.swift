@@ -43,7 +43,7 @@ import Testing
         let queries = statements.seen.withLock { $0 }.filter { $0 != "BEGIN" && $0 != "COMMIT" }
         #expect(queries.count > 20)
         try await DatabaseQueue(path: room.storePath).read { db in
-            for sql in queries {
+            for sql in queries.union([JudgedQuery.announcement]) {
                 let statement = try db.makeStatement(sql: "EXPLAIN QUERY PLAN " + sql)
                 statement.setUncheckedArguments(StatementArguments())
                 for row in try Row.fetchAll(statement) {

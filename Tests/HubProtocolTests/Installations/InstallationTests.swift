@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: [
         ("{}", "installationId is missing; platform is missing"),
-        (#"{"installationId":"a","platform":"fax","pushChannel":"x"}"#, "'fax' is none of"),
+        (#"{"installationId":"a","platform":"fax","pushChannel":"x"}"#, "'fax' is not one of"),
         (#"{"installationId":"a","platform":"stream"}"#, "pushChannel is missing"),
         (
             #"{"installationId":"a","platform":"baidu","pushChannel":"user"}"#,

@@ -238,7 +238,7 @@ import Testing
         ),
         (
             entryText(String(repeating: "<GcmCredential><Properties/></GcmCredential>", count: 2)),
-            "GcmCredential stands twice"
+            "GcmCredential appears twice"
         ),
         (
             entryText((0..<17).map { credential("K\($0)Credential", []) }.joined()), "credentials of at most 16 kinds"

@@ -110,7 +110,7 @@ import Testing
 
     @Test(arguments: [
         ("<OutputContainerUri>c</OutputContainerUri>", "no Type"),
-        ("<Type>Paint</Type><OutputContainerUri>c</OutputContainerUri>", "'Paint' is none of ExportRegistrations,"),
+        ("<Type>Paint</Type><OutputContainerUri>c</OutputContainerUri>", "'Paint' is not one of ExportRegistrations,"),
         ("<Type>ExportRegistrations</Type>", "no OutputContainerUri"),
         ("<Type>ImportDeleteRegistrations</Type><OutputContainerUri>c</OutputContainerUri>", "has an ImportFileUri"),
         (

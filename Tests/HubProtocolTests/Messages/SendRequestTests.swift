@@ -51,6 +51,18 @@ import Testing
         #expect(try send(headers, #"{"a":"b"}"#.bytes).message.format == .template)
     }
 
+    @Test(arguments: [#"{"aps":{"alert":"x"}}"#, "words"])
+    func `a body that is no template's is refused with the header that is missing`(body: String) throws {
+        for headers in [[:], ["ServiceBusNotification-Format": ""]] {
+            let missing = try refusal(headers, body)
+            #expect(missing.status == 400)
+            #expect(missing.detail.hasPrefix("ServiceBusNotification-Format is missing, "), "\(missing.detail)")
+            #expect(missing.detail.contains(body == "words" ? "not valid JSON" : "'aps' is an object"))
+        }
+        let named = try refusal(["ServiceBusNotification-Format": "template"], body)
+        #expect(!named.detail.contains("is missing"), "\(named.detail)")
+    }
+
     @Test func `an unknown format is refused with those that are known`() throws {
         let error = try refusal(["ServiceBusNotification-Format": "nokiax"], "{}")
         #expect(error.status == 400 && error.detail.contains("'nokiax'") && error.detail.contains("fcmv1, adm, baidu"))
@@ -148,7 +160,13 @@ import Testing
         ("windows", ["X-WNS-Type": "wns/toast"], "<tile/>", "the body's root element is 'tile'"),
         ("windows", ["X-WNS-Type": "toast"], "<toast/>", "none of wns/toast, wns/tile, wns/badge, wns/raw"),
         ("windows", [:], "words", "The header X-WNS-Type is missing"),
-        ("windows", [:], "<x/>", "the root element 'x' does not tell it"),
+        (
+            "windows", ["X-WNS-Type": "wns/raw", "Content-Type": "application/xml; charset=utf-8"], "<toast/>",
+            "X-WNS-Type is wns/raw but the content type is 'application/xml'"
+        ),
+        ("windows", ["X-WNS-Type": "WNS/Raw", "Content-Type": "TEXT/XML"], "x", "the content type is 'text/xml'"),
+        ("windows", ["X-WNS-Type": "wns/raw", "Content-Type": "image/svg+xml"], "x", "is 'image/svg+xml'"),
+        ("windows", [:], "<x/>", "the root element 'x' does not show it"),
         ("windowsphone", ["X-WindowsPhone-Target": "toast"], "words", "not well-formed XML"),
         ("windowsphone", ["X-WindowsPhone-Target": "toast"], "<toast/>", "the root element is 'toast'"),
     ])

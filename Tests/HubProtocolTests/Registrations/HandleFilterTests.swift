@@ -62,9 +62,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "'' is none of ChannelUri, DeviceToken"),
-        ("'x'", "'' is none of"),
-        ("Tag eq 'x'", "'Tag' is none of"),
+        ("", "'' is not one of ChannelUri, DeviceToken"),
+        ("'x'", "'' is not one of"),
+        ("Tag eq 'x'", "'Tag' is not one of"),
         ("ChannelUri", "'eq' is expected after ChannelUri"),
         ("ChannelUri eq", "'eq' is expected after ChannelUri"),
         ("ChannelUri ne 'x'", "'eq' is expected after ChannelUri"),
@@ -79,12 +79,12 @@ import Testing
         ("ChannelUri eq 'x' 'y'", "'and' is expected after the handle"),
         ("ChannelUri eq 'x' or ChannelUri eq 'y'", "'and' is expected after the handle"),
         ("ChannelUri eq 'x' and", "'and' is expected after the handle"),
-        ("ChannelUri eq 'x' and ", "'' is none of"),
-        ("ChannelUri eq 'x' and channeluri eq 'x'", "ChannelUri stands twice"),
+        ("ChannelUri eq 'x' and ", "'' is not one of"),
+        ("ChannelUri eq 'x' and channeluri eq 'x'", "ChannelUri appears twice"),
         ("ChannelUri eq 'x' and DeviceToken eq 'x'", "it names more than one handle"),
         ("P256DH eq 'x' and Auth eq 'y'", "it names no handle"),
-        ("(ChannelUri eq 'x')", "'' is none of"),
-        ("%", "'' is none of"),
+        ("(ChannelUri eq 'x')", "'' is not one of"),
+        ("%", "'' is not one of"),
         (String(repeating: "a", count: 20_000), "is longer than 16384 bytes"),
     ])
     func `any other filter is refused with the form that it has to have`(text: String, part: String) {

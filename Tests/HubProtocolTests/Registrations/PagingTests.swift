@@ -48,7 +48,7 @@ import Testing
         #expect { try ContinuationToken(parsing: "MzEobik7Mg==") } throws: {
             ($0 as? ProtocolError)
                 == .badRequest(
-                    "the continuation token 'MzEobik7Mg==' is none that this hub gave: take it from the header "
+                    "the continuation token 'MzEobik7Mg==' was not issued by this hub: take it from the header "
                         + "X-MS-ContinuationToken of the page before, or leave it out to begin anew"
                 )
         }

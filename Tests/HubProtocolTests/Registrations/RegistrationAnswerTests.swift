@@ -84,7 +84,7 @@ import Testing
         #expect(answer.registrations == [try Self.registrations()[0]])
         #expect(answer.problems.count == 2)
         #expect(
-            answer.problems.first?.contains("'PagerRegistrationDescription' is no registration description") == true
+            answer.problems.first?.contains("'PagerRegistrationDescription' is not a registration description") == true
         )
         #expect(answer.problems.last?.contains("RegistrationId is missing") == true)
     }

@@ -74,6 +74,17 @@ import Testing
                 + "<ApnsHeader><Header>apns-priority</Header><Value>5</Value></ApnsHeader></ApnsHeaders>"
         ),
         Sent(
+            client: "a serialiser that writes empty elements",
+            body: #"""
+                <entry \#(atom)><content type="application/xml"><AppleTemplateRegistrationDescription \#(sb) \#(instance)>\#
+                <Tags/><DeviceToken>62BC</DeviceToken><BodyTemplate><![CDATA[{"aps":{}}]]></BodyTemplate>\#
+                <Expiry></Expiry></AppleTemplateRegistrationDescription></content></entry>
+                """#,
+            root: "AppleTemplateRegistrationDescription",
+            rest: #"<DeviceToken>62BC</DeviceToken><BodyTemplate><![CDATA[{"aps":{}}]]></BodyTemplate>"#
+                + #"<Expiry i:nil="true"/><ApnsHeaders/>"#
+        ),
+        Sent(
             client: "JavaScript, browser: auth before key",
             body: #"""
                 <entry \#(atom)><content type="application/xml"><BrowserRegistrationDescription \#(sb) \#(instance)>\#
@@ -257,7 +268,7 @@ import Testing
             + "XiaomiRegistrationDescription, and each with 'Template' before 'RegistrationDescription'"
         #expect(
             Texts.problems("FaxRegistrationDescription", "")
-                == "400 'FaxRegistrationDescription' is no registration description; \(known)"
+                == "400 'FaxRegistrationDescription' is not a registration description; \(known)"
         )
         #expect(
             Texts.problems("RegistrationDescription", "")
@@ -265,7 +276,8 @@ import Testing
         )
         let typed = "<RegistrationDescription i:type=\"x:FaxDescription\"\(Texts.namespaces)/>"
         #expect(
-            Texts.problems(Texts.entry(typed).bytes) == "400 'FaxDescription' is no registration description; \(known)"
+            Texts.problems(Texts.entry(typed).bytes)
+                == "400 'FaxDescription' is not a registration description; \(known)"
         )
     }
 

@@ -31,7 +31,7 @@ import Testing
         ("AppleRegistrationDescription", "<DeviceToken><a/></DeviceToken>", "DeviceToken holds an element"),
         (
             "AppleRegistrationDescription", "<DeviceToken>62BC</DeviceToken><DeviceToken>62BD</DeviceToken>",
-            "DeviceToken stands twice"
+            "DeviceToken appears twice"
         ),
         (
             "AppleRegistrationDescription", "<DeviceToken xmlns=\"urn:x\">62BC</DeviceToken>",
@@ -139,8 +139,8 @@ import Testing
             "Expiry 'soon' is neither an expression, nor a date-time, nor 0"
         ),
         (
-            "AppleTemplateRegistrationDescription", "\(apple)<Expiry/>",
-            "Expiry '' is neither an expression, nor a date-time, nor 0"
+            "AppleTemplateRegistrationDescription", "\(apple)<Expiry> </Expiry>",
+            "Expiry ' ' is neither an expression, nor a date-time, nor 0"
         ),
         ("AppleTemplateRegistrationDescription", "\(apple)<Expiry>$(</Expiry>", "Expiry: a property name"),
         (

@@ -81,6 +81,41 @@ import Testing
         )
     }
 
+    @Test func `a container is listed in JSON and Atom, too`() {
+        let address = RequestAddress(origin: "https://h", path: "/news/feedback", query: "sig=a%2B&se=1")
+        let file = ContainerListing.File(name: "01012030", length: 7, modifiedAt: 1_893_456_000_000)
+        let listing = ContainerListing(serviceEndpoint: "https://h/", containerName: "news", files: [file])
+        let url = "https://h/news/feedback/01012030?sig=a%2B&se=1"
+        #expect(
+            listing.json(at: address) == """
+                {"containerName":"news","files":[{"name":"01012030","url":"\(url)","contentLength":7,\
+                "lastModified":"2030-01-01T00:00:00Z"}]}
+                """
+        )
+        #expect(
+            listing.atom(at: address, date: Date(timeIntervalSince1970: 1_893_456_060)) == """
+                <feed xmlns="http://www.w3.org/2005/Atom"><title>Feedback</title><id>https://h/news/feedback</id>\
+                <updated>2030-01-01T00:01:00Z</updated><author><name>news</name></author>\
+                <link rel="self" href="https://h/news/feedback?sig=a%2B&amp;se=1"/>\
+                <entry><id>https://h/news/feedback/01012030</id><title>01012030</title>\
+                <updated>2030-01-01T00:00:00Z</updated>\
+                <link rel="alternate" type="application/octet-stream" length="7" \
+                href="\(url.replacing("&", with: "&amp;"))"/></entry></feed>
+                """
+        )
+    }
+
+    @Test(arguments: [
+        (nil, AcceptedForm.standard), ("", .standard), ("*/*", .standard), ("text/plain", .standard),
+        ("application/json", .json), ("Application/JSON; charset=utf-8", .json), ("application/atom+xml", .atom),
+        ("text/html, application/json;q=0.9", .standard), ("application/json;q=0.5, application/atom+xml", .atom),
+        ("application/json, application/atom+xml", .json), ("application/json;q=0", .standard),
+        ("application/json;q=x", .json),
+    ])
+    func `the form of a reply is the one that is wanted most`(header: String?, form: AcceptedForm) {
+        #expect(AcceptedForm(accept: header) == form)
+    }
+
     @Test(
         arguments: [
             (21_991, 1, "03182030"), (21_991, 12, "03182030-12"), (0, 1, "01011970"), (19_782, 2, "02292024-2"),

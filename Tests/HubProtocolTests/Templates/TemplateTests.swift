@@ -214,7 +214,7 @@ private let message = MessageProperties(["name": "A & \"B\"", "n": "40", "t": "T
 
     @Test func `what is wrong with the text around expressions is said with its place`() {
         #expect { try Template(parsing: "{\"é\": 1,\n \"é\": 2}") } throws: {
-            "\($0)" == "the body is not valid JSON: the name 'é' stands twice in one object, at character 10"
+            "\($0)" == "the body is not valid JSON: the name 'é' appears twice in one object, at character 10"
         }
         #expect { try Template(parsing: "<t>\n<x>\n</t>") } throws: { "\($0)".contains("line 3") }
     }

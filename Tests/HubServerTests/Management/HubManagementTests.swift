@@ -54,18 +54,19 @@ struct HubManagementTests {
         }
     }
 
-    private static func head(_ status: Int, _ kind: String) -> String {
-        """
-        \(status)
-        content-length: {length}
-        content-type: application/atom+xml; type=\(kind); charset=utf-8
-        date: {date}
-        server: newswire
-        trackingid: {guid}
-        x-ms-correlation-request-id: {guid}
+    private static func head(_ status: Int, _ kind: String, publicPort: Int? = nil) -> String {
+        let endpoint = publicPort.map { "newswire-public-endpoint: sb://localhost:\($0)/\n" } ?? ""
+        return """
+            \(status)
+            content-length: {length}
+            content-type: application/atom+xml; type=\(kind); charset=utf-8
+            date: {date}
+            \(endpoint)server: newswire
+            trackingid: {guid}
+            x-ms-correlation-request-id: {guid}
 
 
-        """
+            """
     }
 
     @Test func `a hub with keys and credentials of its owner is answered whole`() async throws {
@@ -121,7 +122,9 @@ struct HubManagementTests {
             )
             let path = "/orders?api-version=2017-04"
             let made = entry(token, updated: "2030-03-17T17:46:40Z")
-            #expect(try await hub.manage("PUT", path, sent).whole == Self.head(201, "entry") + made)
+            #expect(
+                try await hub.manage("PUT", path, sent).whole == Self.head(201, "entry", publicPort: hub.port) + made
+            )
             #expect(try await hub.manage("GET", path).whole == Self.head(200, "entry") + made)
             hub.clock.advance(by: 60)
             let change = TestHub.entry(credential("ApnsCredential", certificate))

@@ -40,7 +40,7 @@ struct FailureReasonTests {
             Case(
                 platform: .apns,
                 format: "apple",
-                reason: "the body has 4208 bytes, and platform 'apns' takes at most 4096",
+                reason: "the body has 4208 bytes, and platform 'apns' accepts at most 4096",
                 body: #"{"a":""# + String(repeating: "x", count: 4_200) + #""}"#,
                 outcome: .invalidNotificationSize
             ),
@@ -66,6 +66,8 @@ struct FailureReasonTests {
                 let report = try await hub.report(id, wanted.handle.replacing("/", with: "%2F"))
                 #expect(report.device?.explanation.first?.hasSuffix(": \(wanted.reason)") == true)
             }
+            let kind = PushCounters.Outcome(platform: wanted.platform.rawValue, outcome: wanted.outcome)
+            #expect(hub.hub.counters.push.all == [kind: 2])
         }
     }
 
@@ -94,6 +96,7 @@ struct FailureReasonTests {
             await hub.settlePushes()
             #expect(service.sent.isEmpty)
             #expect(try await hub.details(id).outcomes == [.apns: [.abandoned: 1]])
+            #expect(hub.hub.counters.push.all == [.init(platform: "apns", outcome: .abandoned): 1])
         }
     }
 }

@@ -83,6 +83,50 @@ struct FeedbackContainerTests {
         }
     }
 
+    /// As JSON tells of a container.
+    private struct Listed: Decodable {
+        struct File: Decodable {
+            let name, url: String
+            let contentLength: Int
+        }
+
+        let containerName: String
+        let files: [File]
+    }
+
+    @Test func `JSON and Atom are answered to those who ask for them`() async throws {
+        let service = ScriptedPushService { _ in .deadHandle(DeadHandle(reason: "Unregistered")) }
+        try await ScriptedHub.run(service) { hub in
+            try await hub.register("1-1-1", .apns, .handle("AA01"))
+            _ = try await hub.send(format: "apple", "{}", tags: "World")
+            await hub.settlePushes()
+            func get(_ path: String, as rule: AccessRule? = nil, _ type: String) async throws -> Reply {
+                try await hub.send("GET", path, as: rule, headers: ["Accept": type])
+            }
+            let json = try await get("feedbackcontainer", as: hub.full, "application/json")
+            #expect(json.headers["content-type"] == "application/json; charset=utf-8")
+            let address = try JSONDecoder().decode([String: String].self, from: Data(json.body.utf8))
+            let path = String(try #require(address["url"]).dropFirst("https://h".count))
+            let listed = try JSONDecoder()
+                .decode(Listed.self, from: Data(try await get(path, "application/json").body.utf8))
+            #expect(listed.containerName == "news" && listed.files.map(\.name) == ["03172030"])
+            let file = try #require(listed.files.first)
+            let rows = try await hub.send("GET", String(file.url.dropFirst("https://h".count)), as: nil)
+            #expect(rows.status == 200 && rows.body.utf8.count == file.contentLength)
+
+            let entry = try await get("feedbackcontainer", as: hub.full, "application/atom+xml")
+            #expect(entry.headers["content-type"] == "application/atom+xml; type=entry; charset=utf-8")
+            #expect(
+                entry.body.hasPrefix(#"<entry xmlns="http://www.w3.org/2005/Atom"><id>https://h/news/feedback</id>"#)
+            )
+            let feed = try await get(path, "application/atom+xml")
+            #expect(feed.headers["content-type"] == "application/atom+xml; type=feed; charset=utf-8")
+            #expect(feed.body.contains("<title>03172030</title>"), "\(feed.body)")
+            #expect(try await get("feedbackcontainer", as: hub.full, "*/*").body.hasPrefix("https://h/news/feedback?"))
+            #expect(try await get(path, "*/*").body.hasPrefix("<?xml"))
+        }
+    }
+
     @Test func `names of other files are not found, and the files need the container's address`() async throws {
         let service = ScriptedPushService { _ in .deadHandle(DeadHandle(reason: "Unregistered")) }
         try await ScriptedHub.run(service) { hub in

@@ -373,6 +373,11 @@ struct PushDeliveryTests {
             #expect(service.sent.map(\.body).map { $0.contains("1:0") } == [true, false])
             #expect(try await hub.report(first).outcomes == ["apns": ["Skipped": 1]])
             #expect(try await hub.report(second).outcomes == ["apns": ["Success": 1]])
+            #expect(
+                hub.hub.counters.push.all == [
+                    .init(platform: "apns", outcome: .skipped): 1, .init(platform: "apns", outcome: .success): 1,
+                ]
+            )
         }
     }
 

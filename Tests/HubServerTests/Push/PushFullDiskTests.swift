@@ -69,7 +69,7 @@ struct PushFullDiskTests {
 
 extension HubStore {
     /// Lets the file grow no more, and fills what is free in it.
-    fileprivate func fill() async throws {
+    func fill() async throws {
         try await pool.writeWithoutTransaction { db in
             try db.execute(sql: "CREATE TABLE filler (bytes BLOB)")
             let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -85,7 +85,8 @@ extension HubStore {
         }
     }
 
-    fileprivate func empty() async throws {
+    /// Lets the file grow again.
+    func empty() async throws {
         try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
     }
 }

@@ -40,7 +40,7 @@ struct RepeatedTestSendTests {
             try await register(hub)
             let first = try await send(hub)
             #expect(first.status == 201 && first.body.contains("<Success>1</Success><Failure>1</Failure>"))
-            #expect(first.body.contains("The push service cannot take it now: APNs: 503"))
+            #expect(first.body.contains("The push service cannot accept the notification now: APNs: 503"))
             // Neither the service nor the registrations are as they were.
             service.answer { _ in .accepted(id: nil) }
             let gone = try await hub.send("DELETE", "registrations/1-1-1", as: hub.full, headers: ["If-Match": "*"])
@@ -129,6 +129,12 @@ struct RepeatedTestSendTests {
             let details = try await hub.details(id)
             #expect(details.state == .completed)
             #expect(details.outcomes == [.apns: [.success: 1, .wrongToken: 1, .expiredChannel: 1]])
+            #expect(
+                hub.hub.counters.push.all == [
+                    .init(platform: "apns", outcome: .success): 1, .init(platform: "apns", outcome: .wrongToken): 1,
+                    .init(platform: "apns", outcome: .expiredChannel): 1,
+                ]
+            )
             let failures = try await hub.failures(id)
             #expect(failures.map(\.reason) == ["APNs: DeviceTokenNotForTopic", "APNs: Unregistered"])
             #expect(failures.map { $0.registration?.text } == ["2-1-1", "3-1-1"])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HubServer
 
-/// Messages of format `stream`, and direct ones to agents (design §6).
+/// Messages of format `stream`, and direct ones to agents (protocol §11.4).
 struct NativeStreamTests {
     private static let body = #"{"title":"x","message":"y","link":"https://x.example/"}"#
 

@@ -210,7 +210,7 @@ struct ScheduledTests {
             try await hub.wait { hub.head == 1 }
             let sent = try await hub.send("DELETE", "schedulednotifications/\(id)", as: hub.full)
             #expect(sent.status == 409)
-            #expect(sent.error?.detail.contains("was sent at 2030-03-17T17:46:50Z and cannot be taken back") == true)
+            #expect(sent.error?.detail.contains("was sent at 2030-03-17T17:46:50Z and cannot be cancelled") == true)
             let atOnce = try await hub.accept("x")
             #expect(try await hub.send("DELETE", "schedulednotifications/\(atOnce)", as: hub.full).status == 409)
         }

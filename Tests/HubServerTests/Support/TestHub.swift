@@ -86,6 +86,7 @@ struct TestHub: Sendable {
     /// Runs a hub for the length of `body`, then stops it as a signal would.
     static func run<Output: Sendable>(
         _ scratch: Scratch,
+        log: any OrderedLog = EmbeddedLog(),
         clock: TestClock = TestClock(),
         logger: Logger = .quiet,
         configure: (inout HubConfiguration) -> Void = { _ in },
@@ -99,7 +100,7 @@ struct TestHub: Sendable {
         configuration.metricsInterval = .zero
         configuration.rehearsesStages = true
         configure(&configuration)
-        let service = try await HubService(configuration, logger: logger)
+        let service = try await HubService(configuration, log: log, logger: logger)
         let rules = service.directory.all[0].hub.status.rules.hub
         let (ports, port) = AsyncStream<Int>.makeStream()
         let group = ServiceGroup(

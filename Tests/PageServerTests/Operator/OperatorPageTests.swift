@@ -122,4 +122,42 @@ struct OperatorPageTests {
             #expect(none.status == 404)
         }
     }
+
+    @Test func `a feed shows its entries with the reason for each`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let browser = try await OperatorBrowser(hub)
+            var feed = PublisherReport.Feed(category: "World & more", url: "https://a.example/?", state: "well")
+            feed.title = "<b>Town"
+            var sent = PublisherReport.Entry(title: "<i>Storm", state: "sent", reason: "sent")
+            sent.message = "12-7"
+            sent.date = "2030-03-16T00:00:00Z"
+            let old = PublisherReport.Entry(title: "Old", state: "firstReading", reason: "recorded <u>only")
+            let bad = PublisherReport.Entry(title: "Large", state: "refused", reason: "the hub refused it: too large")
+            feed.entries = [sent, old, bad]
+            let other = PublisherReport.Feed(category: "World", url: "https://b.example/", state: "new")
+            let report = PublisherReport(
+                schedule: .watch,
+                lastPass: hub.clock.now.wholeSecond,
+                exitCode: 0,
+                outbox: 0,
+                feeds: [feed, other]
+            )
+            _ = try await hub.client.report(report, publisher: "desk", timeout: .seconds(600))
+            let list = try await browser.get("publishers/desk")
+            let query = "category=World%20%26%20more&url=https%3A%2F%2Fa.example%2F%3F"
+            #expect(list.body.contains("publishers/desk/feed?\(query.replacing("&url", with: "&amp;url"))"))
+            let page = try await browser.get("publishers/desk/feed?\(query)")
+            #expect(page.status == 200 && page.body.contains("&lt;b&gt;Town") && !page.body.contains("<b>"))
+            #expect(page.body.contains(#"<a href="/-/news/admin/messages/12-7"><bdi>&lt;i&gt;Storm</bdi></a>"#))
+            #expect(page.body.contains("2030-03-16 00:00:00 UTC"))
+            #expect(page.body.contains("recorded &lt;u&gt;only") && !page.body.contains("<u>"))
+            #expect(page.body.contains(#"<td class="error"><bdi>the hub refused it: too large</bdi></td>"#))
+            let empty = try await browser.get("publishers/desk/feed?category=World&url=https%3A%2F%2Fb.example%2F")
+            #expect(empty.status == 200 && empty.body.contains("The publisher has reported no entries"))
+            for path in ["publishers/desk/feed", "publishers/desk/feed?category=World&url=x", "publishers/x/feed"] {
+                let reply = try await browser.get(path)
+                #expect(reply.status == 404, "\(path)")
+            }
+        }
+    }
 }

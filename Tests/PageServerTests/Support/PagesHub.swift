@@ -17,7 +17,7 @@ import WebPages
 
 /// A server with pages on a free port of loopback; of its hubs, `closed` is disabled.
 struct PagesHub: Sendable {
-    static let others = ["town", "closed", "assets"]
+    static let others = ["town", "closed", "assets", "sw.js"]
 
     struct NotStarted: Error {}
 

@@ -45,7 +45,7 @@ import Testing
     )
     func `each kind arrives`(body: String, headers: [String: String], type: String, media: String) async throws {
         try await run { emulator, service in
-            #expect(service.concurrency == 64)
+            #expect(service.concurrency == 32)
             let outcome = try await send(body, service, to: emulator.channelURI("tablet"), headers)
             let delivery = try #require(emulator.inbox(of: emulator.channelURI("tablet")).first)
             #expect(outcome == "accepted \(delivery.messageID)")

@@ -31,7 +31,7 @@ package struct AuditEvent: Sendable, Hashable {
         package static let refused = Outcome("refused")
         /// Refused unseen, since wrong passwords came before.
         package static let slowed = Outcome("slowed")
-        /// Nobody knows if the hub did what it was asked for.
+        /// It is unknown if the hub did what it was asked for.
         package static let unconfirmed = Outcome("unconfirmed")
     }
 

@@ -7,7 +7,7 @@ enum Credentials: Sendable {
     case token(AccessToken)
     /// A text with the form of an identity provider's token.
     case foreignToken(String)
-    /// Something that is nobody's: malformed, or no possible name, password or token.
+    /// Credentials that cannot be valid: malformed, or not a possible name, password or token.
     case unusable
 
     /// Source: RFC 7617 §2 (Basic), RFC 6750 §2.1 (Bearer); schemes are the same ignoring case (RFC 9110 §11.1).

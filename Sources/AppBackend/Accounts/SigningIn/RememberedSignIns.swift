@@ -7,7 +7,7 @@ import Synchronization
 /// Neither passwords nor hashes of them are kept: an entry is found by an HMAC under a key of this process. Whoever uses an
 /// entry asks the store whether the account still has that password.
 final class RememberedSignIns: Sendable {
-    /// What stands for a name and password.
+    /// An HMAC of a name and password.
     typealias Mark = [UInt8]
 
     struct Entry: Sendable, Equatable {

@@ -1,7 +1,7 @@
 import HubProtocol
 import Synchronization
 
-/// Tells who makes a request.
+/// Finds the user who makes a request.
 ///
 /// Every answer rests on what the store holds at that moment, so that a password that another process has changed and a
 /// token that it has revoked are refused at once.
@@ -75,11 +75,12 @@ package final class SignIn: Sendable {
                 }
             return caller(account, roles: user.roles)
         } catch let error as AccountError {
-            if case .retained(let name, _) = error {
+            switch error {
+            case .retained(let name, _), .devicesLeft(let name):
                 audit.note(AuditEvent(name, .signIn, .refused, network))
                 throw SignInRefusal.removed
+            default: throw SignInRefusal.noRoom
             }
-            throw SignInRefusal.noRoom
         }
     }
 
@@ -216,7 +217,8 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case tooManyAttempts(retryAfter: Duration)
     /// Too many passwords are being checked.
     case overloaded
-    /// A user of another party, whose account an operator has removed not long ago.
+    /// A user of another party whose account an operator has removed: not long ago, or with devices that are still
+    /// registered.
     case removed
     /// There are too many users of other parties.
     case noRoom

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""usage: .ci/check-wording.py [MODULE…]
+
+Checks doc comments and string literals of Sources, and the text of README.md and docs/, against the phrases in .ci/wording/phrases.
+.ci/wording/exceptions names the modules that are not yet checked and the texts that may stay; a module that is named on the command line is
+checked in any case."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOKEN = re.compile(
+    r'//[^\n]*|/\*.*?\*/|(?P<hashes>#+)"(?:""(?P<raw3>.*?)"""|(?P<raw>.*?)")(?P=hashes)'
+    r'|"""(?P<long>.*?)(?<!\\)"""|"(?P<short>(?:\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\\.|[^"\\\n])*)"',
+    re.S,
+)
+
+
+def lines_of(name):
+    """The lines of a file that are not comments."""
+    for line in (ROOT / ".ci/wording" / name).read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            yield line
+
+
+def phrases():
+    for line in lines_of("phrases"):
+        kind, pattern, advice = re.fullmatch(r"(doc|text) +/(.+)/  +(.+)", line).groups()
+        # Words may be on two lines.
+        yield kind, re.compile(pattern.replace(" ", r"\s+"), re.I if kind == "text" else 0), advice
+
+
+def doc_summaries(text):
+    """The first line of each doc comment, with its number."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r"\s*///\s?(.*)", line)
+        if match and not inside:
+            yield number, match.group(1)
+        inside = match is not None
+
+
+def literals(text):
+    """Each string literal with its line, without interpolated code."""
+    for match in TOKEN.finditer(text):
+        literal = next((part for part in match.group("raw3", "raw", "long", "short") if part is not None), None)
+        if literal is not None:
+            # A line of a long literal that ends in a backslash goes on in the next.
+            literal = re.sub(r"\\\n\s*", lambda match: match.group().strip("\\ "), literal)
+            yield text.count("\n", 0, match.start()) + 1, re.sub(r"\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "…", literal)
+
+
+def covers(phrase, words, match):
+    """True if an exception's phrase is in the text at the place of the match."""
+    return any(at.start() <= match.start() and match.end() <= at.end() for at in re.finditer(re.escape(phrase), words))
+
+
+def prose(text):
+    """The text of a page without its code; lines stay."""
+    return re.sub(r"^```.*?^```|`[^`]*`", lambda match: re.sub(r"[^\n]", "·", match.group()), text, flags=re.S | re.M)
+
+
+def texts(wanted, unchecked):
+    """The texts to check: for each file its name, its path, and kind, line and words of its texts."""
+    for path in sorted((ROOT / "Sources").rglob("*.swift")):
+        module = path.relative_to(ROOT / "Sources").parts[0]
+        if module in wanted or (not wanted and module not in unchecked):
+            text = path.read_text()
+            found = [("doc", *summary) for summary in doc_summaries(text)] + [("text", *literal) for literal in literals(text)]
+            yield str(path.relative_to(ROOT / "Sources")), str(path.relative_to(ROOT)), found
+    for path in [] if wanted else [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        name = str(path.relative_to(ROOT))
+        paragraphs = prose(path.read_text())
+        yield name, name, [
+            ("text", paragraphs.count("\n", 0, match.start()) + 1, match.group())
+            for match in re.finditer(r"(?:[^\n]+\n?)+", paragraphs)
+        ]
+
+
+def main(wanted):
+    unchecked, allowed = set(), []
+    for line in lines_of("exceptions"):
+        if line.startswith("module "):
+            unchecked.add(line.split()[1])
+        else:
+            path, phrase, _ = re.fullmatch(r'(\S+) +"(.+)"  +(.+)', line).groups()
+            allowed.append((path, phrase))
+    rules = list(phrases())
+    unused, problems = set(allowed), 0
+    for name, path, found in texts(wanted, unchecked):
+        for kind, number, words in found:
+            for rule, pattern, advice in rules:
+                for match in pattern.finditer(words) if rule == kind else []:
+                    exceptions = [entry for entry in allowed if entry[0] == name and covers(entry[1], words, match)]
+                    unused.difference_update(exceptions)
+                    if not exceptions:
+                        problems += 1
+                        line = number + words.count("\n", 0, match.start())
+                        print(f"{path}:{line}: error: '{' '.join(match.group().split())}': {advice}")
+    if not wanted:
+        for path, phrase in sorted(unused):
+            problems += 1
+            print(f".ci/wording/exceptions: error: nothing in '{path}' needs the exception \"{phrase}\"")
+    if problems:
+        print(f"wording: {problems} to rewrite", file=sys.stderr)
+    return 1 if problems else 0
+
+
+sys.exit(main(set(sys.argv[1:])))

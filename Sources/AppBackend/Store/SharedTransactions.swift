@@ -1,0 +1,138 @@
+import GRDB
+import Synchronization
+
+/// Does the work of several requests in one transaction.
+///
+/// A transaction costs more than the statements of a request: the change of threads and, if something is written, the wait
+/// for the disk. Work that arrives while a transaction runs shares the next one. It therefore sees, and changes, the file as
+/// it is after it was asked for.
+///
+/// A transaction never runs in a request's task: a request that is cancelled must not undo the others.
+final class SharedTransactions: Sendable {
+    /// Work of one transaction: bounds how long the first request waits for the last.
+    static let maximumShared = 128
+    /// Work that may wait; more is refused with 503.
+    static let maximumWaiting = 10_000
+    /// Work of one transaction from which on there is a crowd of requests: one that waits for each answer is never
+    /// delayed.
+    private static let crowd = 3
+    /// How long a crowd is waited for.
+    private static let gathering = Duration.milliseconds(1)
+
+    typealias Answer = @Sendable () -> Void
+    typealias Body = @Sendable (Database) throws -> [Answer]
+
+    private struct Work: Sendable {
+        /// Returns the answer to give when the transaction is durable.
+        let run: @Sendable (Database) throws -> Answer
+        let fail: @Sendable (any Error) -> Void
+    }
+
+    /// One piece of work has failed, which undoes the transaction.
+    private struct WorkFailure: Error {
+        let index: Int
+        let error: any Error
+    }
+
+    private struct Queue {
+        var waiting: [Work] = []
+        var isRunning = false
+    }
+
+    private let transaction: @Sendable (@escaping Body) async throws -> [Answer]
+    private let queue = Mutex(Queue())
+
+    /// - Parameter transaction: Runs its argument in a transaction of its own.
+    init(_ transaction: @escaping @Sendable (@escaping Body) async throws -> [Answer]) {
+        self.transaction = transaction
+    }
+
+    /// Number of pieces of work that wait for the next transaction.
+    var waitingCount: Int { queue.withLock { $0.waiting.count } }
+
+    /// Runs a piece of work in a transaction, and returns its value when that is durable.
+    ///
+    /// `body` may run more than once, of which at most one run is committed. What it throws undoes this piece of work
+    /// alone, and is thrown here; so are failures of the transaction, `CancellationError` if the request was cancelled
+    /// before, and a ``BackendRefusal`` with 503 if too much work waits.
+    func run<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            let work = Work(
+                run: { db in
+                    let value = try body(db)
+                    return { continuation.resume(returning: value) }
+                },
+                fail: { continuation.resume(throwing: $0) }
+            )
+            switch enqueue(work) {
+            case .runs: break
+            case .begins: Task { await self.runAll() }
+            case .isFull: work.fail(BackendRefusal.unavailable("The server is too busy.", retryAfter: .seconds(1)))
+            }
+        }
+    }
+
+    private enum Place { case runs, begins, isFull }
+
+    private func enqueue(_ work: Work) -> Place {
+        queue.withLock { queue in
+            guard queue.waiting.count < Self.maximumWaiting else { return .isFull }
+            queue.waiting.append(work)
+            defer { queue.isRunning = true }
+            return queue.isRunning ? .runs : .begins
+        }
+    }
+
+    private func runAll() async {
+        while let works = take() {
+            await run(works)
+            await gather(after: works.count)
+        }
+    }
+
+    /// Lets requests that were answered together come back before the next transaction, which costs nearly as much for
+    /// one as for many.
+    private func gather(after count: Int) async {
+        guard count >= Self.crowd, queue.withLock({ $0.waiting.count < count }) else { return }
+        try? await Task.sleep(for: Self.gathering)
+    }
+
+    private func take() -> [Work]? {
+        queue.withLock { queue in
+            guard !queue.waiting.isEmpty else {
+                queue.isRunning = false
+                return nil
+            }
+            let works = Array(queue.waiting.prefix(Self.maximumShared))
+            queue.waiting.removeFirst(works.count)
+            return works
+        }
+    }
+
+    /// Runs work in one transaction; without the pieces that fail, whose requests get their errors.
+    private func run(_ works: [Work]) async {
+        var remaining = works
+        while !remaining.isEmpty {
+            let shared = remaining
+            do {
+                let answers = try await transaction { db in
+                    try shared.enumerated().map { index, work in
+                        do {
+                            return try work.run(db)
+                        } catch {
+                            throw WorkFailure(index: index, error: error)
+                        }
+                    }
+                }
+                for answer in answers { answer() }
+                return
+            } catch let failure as WorkFailure {
+                remaining.remove(at: failure.index).fail(failure.error)
+            } catch {
+                for work in remaining { work.fail(error) }
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+internal import Feeds
+package import FoundationEssentials
+internal import HubProtocol
+
+/// An entry of a feed's last document with the decision on it, kept for people who ask why it was announced or not.
+struct JudgedEntry: Sendable, Equatable, Codable {
+    /// Entries kept for a feed, the newest ones.
+    static let maximumCount = 20
+    /// Characters and bytes of a title.
+    private static let maximumTitle = 300
+
+    /// Its identity in the feed; `nil` for an entry without one.
+    let key: String?
+    let title: String
+    let date: Date?
+    /// When the decision was made.
+    let judgedAt: Date
+    /// ``SilenceReason/name``; `nil` for an entry that is announced.
+    let silence: String?
+    /// ``SilenceReason/text``.
+    let reason: String?
+    /// The key of the message that announces it.
+    var idempotencyKey: String?
+
+    /// Puts the decisions of a reading before those of earlier ones.
+    ///
+    /// An entry that a later reading only recognizes keeps the decision that was made when it was new.
+    ///
+    /// - Parameters:
+    ///   - preview: All entries of the document.
+    ///   - judge: The judge of this document.
+    ///   - earlier: What is kept of earlier readings.
+    ///   - isWhole: False for a document that may lack earlier entries.
+    /// - Returns: The newest entries, as they are to be kept.
+    static func merge(
+        _ preview: FeedPreview,
+        by judge: NewsJudge,
+        into earlier: [JudgedEntry],
+        isWhole: Bool
+    ) -> [JudgedEntry] {
+        let keys = Dictionary(judge.identities.map { ($0.index, $0.key.bytes) }) { first, _ in first }
+        let known = Dictionary(earlier.compactMap { entry in entry.key.map { ($0, entry) } }) { first, _ in first }
+        let current = newest(preview.entries).map { index in
+            let entry = JudgedEntry(preview.entries[index], key: keys[index].map(hexadecimal), at: judge.now)
+            return known[entry.key ?? ""].map(entry.following) ?? entry
+        }
+        guard !isWhole else { return current }
+        let found = Set(current.compactMap(\.key))
+        let others = earlier.filter { entry in entry.key.map { !found.contains($0) } ?? true }
+        return Array((current + others).prefix(maximumCount))
+    }
+
+    /// Positions of the newest entries; those without a date follow in the order of the document.
+    private static func newest(_ entries: [EntryPreview]) -> ArraySlice<Int> {
+        let dates = entries.map { $0.dateTrouble == nil ? $0.date : nil }
+        return entries.indices.sorted { left, right in
+            let (one, other) = (dates[left] ?? .distantPast, dates[right] ?? .distantPast)
+            return one == other ? left < right : one > other
+        }.prefix(maximumCount)
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private init(_ entry: EntryPreview, key: String?, at now: Date) {
+        self.key = key
+        title = TextClip.clip(entry.title, characters: Self.maximumTitle, bytes: Self.maximumTitle)
+        date = entry.date
+        judgedAt = now
+        idempotencyKey = entry.idempotencyKey
+        guard case .silent(let why, let story) = entry.fate else {
+            (silence, reason) = (nil, nil)
+            return
+        }
+        silence = why.name
+        reason = why.text + (story.map { " ('\(TextClip.clip($0, characters: Self.maximumTitle))')" } ?? "")
+    }
+
+    /// The entry after an earlier reading.
+    private func following(_ earlier: JudgedEntry) -> JudgedEntry {
+        if silence == SilenceReason.seenBefore(.entry).name { return earlier }
+        var entry = self
+        // An edited entry still leads to the message that announced it.
+        entry.idempotencyKey = idempotencyKey ?? earlier.idempotencyKey
+        return entry
+    }
+}
+
+/// The state of the message that announces an entry.
+package enum AnnouncementState: Sendable, Equatable {
+    case sent
+    /// It waits for the hub.
+    case waiting
+    /// Its hour has not come.
+    case held(until: Date)
+    case digest
+    case refused(String)
+    /// It went, or was withdrawn, too long ago to be in the outbox.
+    case forgotten
+
+    /// Stable word, for programs.
+    package var name: String {
+        switch self {
+        case .sent: "sent"
+        case .waiting: "waiting"
+        case .held: "waitingForItsHour"
+        case .digest: "digest"
+        case .refused: PublisherReport.Entry.refused
+        case .forgotten: "announced"
+        }
+    }
+
+    /// For people.
+    package var text: String {
+        switch self {
+        case .sent: "sent"
+        case .waiting: "waits for the hub"
+        case .held(let date): "waits until \(date.formatted(.iso8601))"
+        case .digest: "in a digest"
+        case .refused(let reason): "the hub refused it: \(reason)"
+        case .forgotten: "announced; its message is no longer in the outbox"
+        }
+    }
+}

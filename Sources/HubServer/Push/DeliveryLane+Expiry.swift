@@ -1,0 +1,95 @@
+import HubProtocol
+import HubRouting
+import HubStore
+import PushServices
+
+// MARK: - Expiry
+
+extension DeliveryLane {
+    /// Pages of ``maximumReading`` messages whose expiries are read at once.
+    private static let expiryPages = 16
+
+    /// Ends messages that have expired and have nothing in flight, once a second.
+    ///
+    /// - Returns: True if there are more.
+    func endExpired(at now: Timestamp) async throws -> Bool {
+        guard now >= nextExpiryLook || nextExpiryLook > now + Self.longestRest else { return false }
+        let page = try await hub.store.openDeliveries(
+            hub: hub.record.id,
+            platform: platform,
+            limit: Self.maximumReading
+        )
+        let old = page.prefix { $0.acceptedAt.map { now >= $0 + hub.configuration.timeToLive } ?? false }
+        let ended = try await endIdle(old.map(\.key))
+        try await noteLaterExpiries()
+        let endedEarly = try await endIdle(expiries.expired(at: now, atMost: Self.maximumReading))
+        let hasMore = max(ended, endedEarly) == Self.maximumReading
+        nextExpiryLook = hasMore ? now : now + .seconds(1)
+        return hasMore
+    }
+
+    /// Ends expired messages that have nothing in flight.
+    ///
+    /// - Returns: Number of messages that it ended.
+    private func endIdle(_ keys: [DeliveryKey]) async throws -> Int {
+        let idle = keys.filter { courses[$0].map { $0.outstanding == 0 } ?? true }
+        for key in idle {
+            try await end(key, as: circuit.reason == nil ? .abandoned : .invalidCredentials)
+            courses[key] = nil
+            slowHosts.forget(key)
+        }
+        expiries.forget(idle)
+        return idle.count
+    }
+
+    /// Gives the targets that are left one outcome.
+    func end(_ key: DeliveryKey, as outcome: OutcomeName) async throws {
+        // After an outage there may be a million, and others wait for the writer.
+        var hasRetries = true
+        while hasRetries {
+            hasRetries = try await hub.perform { transaction, _ in
+                (try transaction.dropRetries(of: key) == Transaction.maximumDroppedTargets, [])
+            }
+        }
+        let at = hub.configuration.timestamp
+        let count = try await hub.perform { transaction, _ in
+            (try transaction.end(key, as: outcome, at: at), [])
+        }
+        var counts: [PushCounters.Outcome: Int] = [:]
+        counts.add(count, outcome, platform)
+        hub.counters.push.add(counts)
+    }
+
+    /// Notes the expiry of a message that is earlier than the hub's time to live.
+    ///
+    /// A message for templates has none: each template can set its own.
+    func noteExpiry(of key: DeliveryKey, _ rendering: inout PushRendering) {
+        guard let service, let end = rendering.commonExpiry(on: Platform(rawValue: platform), by: service),
+            end < rendering.acceptedAt + hub.configuration.timeToLive
+        else { return }
+        expiries.note(key, expiresAt: end)
+    }
+
+    /// Notes the expiries of messages whose turn has not come, since as many as can be read are before them.
+    private func noteLaterExpiries() async throws {
+        guard service != nil, hasNews, reading.count >= Self.maximumReading else { return }
+        expiriesReadThrough = max(expiriesReadThrough, openedThrough)
+        for _ in 0..<Self.expiryPages where !expiries.isFull {
+            let page = try await hub.store.openDeliveries(
+                hub: hub.record.id,
+                platform: platform,
+                after: expiriesReadThrough,
+                limit: Self.maximumReading
+            )
+            for delivery in page {
+                if let accepted = try await hub.store.acceptedMessage(sequence: delivery.key.sequence),
+                    var rendering = try? PushRendering(accepted)
+                {
+                    noteExpiry(of: delivery.key, &rendering)
+                }
+                expiriesReadThrough = delivery.key.sequence
+            }
+            guard page.count == Self.maximumReading else { return }
+        }
+    }
+}

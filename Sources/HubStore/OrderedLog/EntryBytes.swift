@@ -1,0 +1,99 @@
+import Foundation
+
+/// Writes the parts of an entry.
+struct EntryWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func append(_ byte: UInt8) { bytes.append(byte) }
+    mutating func append(raw: some Sequence<UInt8>) { bytes.append(contentsOf: raw) }
+
+    /// Seven bits a byte, the lowest first; the high bit says that more follow.
+    mutating func append(number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    /// Small numbers of either sign are short.
+    mutating func append(signed number: Int64) {
+        append(number: UInt64(bitPattern: (number << 1) ^ (number >> 63)))
+    }
+
+    mutating func append(counted raw: some Collection<UInt8>) {
+        append(number: UInt64(raw.count))
+        append(raw: raw)
+    }
+
+    mutating func append(text: String) { append(counted: text.utf8) }
+
+    mutating func append<Element>(list: [Element], _ write: (inout EntryWriter, Element) -> Void) {
+        append(number: UInt64(list.count))
+        for element in list { write(&self, element) }
+    }
+}
+
+/// Reads the parts of an entry, which may hold anything.
+struct EntryReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func byte() throws(LogEntryError) -> UInt8 {
+        guard let byte = rest.popFirst() else { throw .damaged("it ends early") }
+        return byte
+    }
+
+    mutating func raw(_ count: Int) throws(LogEntryError) -> ArraySlice<UInt8> {
+        guard count <= rest.count else { throw .damaged("it ends early") }
+        defer { rest.removeFirst(count) }
+        return rest.prefix(count)
+    }
+
+    mutating func number() throws(LogEntryError) -> UInt64 {
+        var number: UInt64 = 0
+        for shift in stride(from: 0, through: 63, by: 7) {
+            let byte = try byte()
+            // Of the tenth byte one bit is left.
+            guard shift < 63 || byte <= 1 else { break }
+            number |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return number }
+        }
+        throw .damaged("a number is too large")
+    }
+
+    mutating func signed() throws(LogEntryError) -> Int64 {
+        let number = try number()
+        return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
+    }
+
+    /// A number of things that follow, each of which takes a byte or more.
+    mutating func count() throws(LogEntryError) -> Int {
+        guard let count = Int(exactly: try number()), count <= rest.count else {
+            throw .damaged("a count is too large")
+        }
+        return count
+    }
+
+    mutating func counted() throws(LogEntryError) -> ArraySlice<UInt8> { try raw(try count()) }
+
+    mutating func text() throws(LogEntryError) -> String {
+        guard let text = String(validating: try counted(), as: UTF8.self) else {
+            throw .damaged("a text is not UTF-8")
+        }
+        return text
+    }
+
+    mutating func list<Element>(
+        _ read: (inout EntryReader) throws(LogEntryError) -> Element
+    ) throws(LogEntryError) -> [Element] {
+        let count = try count()
+        var list: [Element] = []
+        for _ in 0..<count { list.append(try read(&self)) }
+        return list
+    }
+}

@@ -1,0 +1,60 @@
+import GRDB
+import HubRouting
+
+/// Changes that share one durable transaction.
+struct GroupCommit<Output: Sendable>: Sendable {
+    let members: [@Sendable (Transaction) throws -> Output]
+    /// The effects of a change, from what its member returned.
+    let effects: @Sendable (Output) -> [NamespaceEffect]
+    /// Each member runs twice, the first time in vain.
+    let rehearses: Bool
+
+    /// Commits the changes without a record of them.
+    func run(_ db: Database) throws -> [Result<Output, any Error>] {
+        var results: [Result<Output, any Error>] = []
+        try db.inTransaction(.immediate) {
+            results = try stage(db, rehearses ? StatementRecorder() : nil)
+            return .commit
+        }
+        return results
+    }
+
+    /// Runs the changes inside a transaction, each in a savepoint.
+    ///
+    /// - Returns: A result for each member, in order.
+    func stage(_ db: Database, _ recorder: StatementRecorder?) throws -> [Result<Output, any Error>] {
+        try members.map { member in
+            if rehearses { _ = try run(member, in: db, recorder, isRehearsal: true) }
+            return try run(member, in: db, recorder)
+        }
+    }
+
+    private func run(
+        _ member: (Transaction) throws -> Output,
+        in db: Database,
+        _ recorder: StatementRecorder?,
+        isRehearsal: Bool = false
+    ) throws -> Result<Output, any Error> {
+        let recorded = recorder?.statements.count ?? 0
+        func undo() throws {
+            try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute()
+            recorder?.removeStatements(after: recorded)
+        }
+        // Statements that are kept: GRDB's own savepoints are compiled anew each time.
+        try db.cachedStatement(sql: "SAVEPOINT member").execute()
+        let result: Result<Output, any Error>
+        do {
+            let output = try member(Transaction(db, recorder: recorder))
+            if isRehearsal { try undo() }
+            result = .success(output)
+        } catch let error as DatabaseError where error.resultCode != .SQLITE_CONSTRAINT {
+            // A full or failing disk may have ended the whole transaction: no member may believe in it.
+            throw error
+        } catch {
+            try undo()
+            result = .failure(error)
+        }
+        try db.cachedStatement(sql: "RELEASE SAVEPOINT member").execute()
+        return result
+    }
+}

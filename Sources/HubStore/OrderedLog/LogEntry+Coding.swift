@@ -1,0 +1,109 @@
+import Foundation
+import GRDB
+
+/// The form in which entries travel and are kept.
+///
+/// `NWLE`, the format's number, schema, id, previous id, node, the texts of the statements, the statements with their
+/// values, the effects. Numbers are variable-length. A text that many statements share, as those of a crowd of senders do,
+/// is there once.
+extension LogEntry {
+    /// A later form has another number, which this program refuses.
+    static let format = 1
+    private static let magic = Array("NWLE".utf8)
+
+    private enum Tag {
+        static let null: UInt8 = 0
+        static let integer: UInt8 = 1
+        static let real: UInt8 = 2
+        static let text: UInt8 = 3
+        static let blob: UInt8 = 4
+    }
+
+    package var encoded: [UInt8] {
+        var writer = EntryWriter()
+        writer.append(raw: Self.magic)
+        writer.append(number: UInt64(Self.format))
+        writer.append(number: UInt64(schema))
+        writer.append(raw: id.bytes)
+        writer.append(raw: previous.bytes)
+        writer.append(text: node)
+        var places: [String: Int] = [:]
+        var texts: [String] = []
+        for statement in statements where places[statement.sql] == nil {
+            places[statement.sql] = texts.count
+            texts.append(statement.sql)
+        }
+        writer.append(list: texts) { $0.append(text: $1) }
+        writer.append(list: statements) { writer, statement in
+            writer.append(number: UInt64(places[statement.sql] ?? 0))
+            writer.append(number: UInt64(statement.changes))
+            writer.append(list: statement.values) { Self.append($1, to: &$0) }
+        }
+        writer.append(list: effects) { $1.append(to: &$0) }
+        return writer.bytes
+    }
+
+    /// - Throws: ``LogEntryError``.
+    package init(encoded: [UInt8]) throws(LogEntryError) {
+        guard encoded.starts(with: Self.magic) else { throw .notAnEntry }
+        var reader = EntryReader(encoded)
+        _ = try reader.raw(Self.magic.count)
+        let format = try reader.number()
+        guard format == Self.format else { throw .newerFormat(Int(clamping: format)) }
+        let schema = Int(clamping: try reader.number())
+        let (id, previous) = (try Self.id(&reader), try Self.id(&reader))
+        let node = try reader.text()
+        let texts = try reader.list { reader throws(LogEntryError) in try reader.text() }
+        let statements = try reader.list { reader throws(LogEntryError) in
+            let place = Int(clamping: try reader.number())
+            guard texts.indices.contains(place) else { throw .damaged("a statement has no text") }
+            let changes = Int(clamping: try reader.number())
+            let values = try reader.list { reader throws(LogEntryError) in try Self.value(&reader) }
+            return RecordedStatement(sql: texts[place], values: values, changes: changes)
+        }
+        let effects = try reader.list { reader throws(LogEntryError) in try LoggedEffect(&reader) }
+        guard reader.isAtEnd else { throw .damaged("something follows it") }
+        self.init(
+            id: id,
+            previous: previous,
+            schema: schema,
+            node: node,
+            statements: statements,
+            effects: effects
+        )
+    }
+
+    private static func id(_ reader: inout EntryReader) throws(LogEntryError) -> EntryID {
+        guard let id = EntryID(try reader.raw(EntryID.count)) else { throw .damaged("it ends early") }
+        return id
+    }
+
+    private static func append(_ value: DatabaseValue, to writer: inout EntryWriter) {
+        switch value.storage {
+        case .null: writer.append(Tag.null)
+        case .int64(let number):
+            writer.append(Tag.integer)
+            writer.append(signed: number)
+        case .double(let number):
+            writer.append(Tag.real)
+            writer.append(number: number.bitPattern)
+        case .string(let text):
+            writer.append(Tag.text)
+            writer.append(text: text)
+        case .blob(let data):
+            writer.append(Tag.blob)
+            writer.append(counted: data)
+        }
+    }
+
+    private static func value(_ reader: inout EntryReader) throws(LogEntryError) -> DatabaseValue {
+        switch try reader.byte() {
+        case Tag.null: .null
+        case Tag.integer: try reader.signed().databaseValue
+        case Tag.real: Double(bitPattern: try reader.number()).databaseValue
+        case Tag.text: try reader.text().databaseValue
+        case Tag.blob: Data(try reader.counted()).databaseValue
+        default: throw .damaged("a value is of no known type")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+/// Gives the group commits of a hub's nodes one order.
+///
+/// A commit is staged in a transaction, appended to the log, and committed only when the log has accepted it: the log decides
+/// which of two nodes was first.
+package protocol OrderedLog: Sendable {
+    /// This node, and the log; `nil` for a log that nobody reads, for which nothing is recorded.
+    var identity: LogIdentity? { get }
+
+    /// Appends an entry if the last one of the log is at `place`.
+    ///
+    /// Called on the database's thread, and may block it. A repeated call with the same entry must not append it twice.
+    ///
+    /// - Throws: When the log has not answered; then the entry may be in it or not.
+    func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer
+
+    /// The entries after a place, oldest first; at most `limit`, and none only at the end.
+    func read(after place: LogPlace, limit: Int) throws -> [PlacedEntry]
+
+    /// The number of the last entry, 0 without any.
+    func end() throws -> UInt64
+
+    /// An element after each entry that another node may have appended; neighbouring ones may become one.
+    func wakeUps() -> AsyncStream<Void>
+}
+
+/// A node of a log.
+package struct LogIdentity: Sendable, Equatable {
+    /// The node's name in its entries.
+    package let node: String
+    /// The name of the log since it was last begun anew: the epoch of cursors at all nodes.
+    package let incarnation: String
+
+    package init(node: String, incarnation: String) {
+        self.node = node
+        self.incarnation = incarnation
+    }
+}
+
+/// What a log has done with an entry.
+package enum LogAnswer: Sendable, Equatable {
+    /// The entry is the last one, and has this number.
+    case accepted(UInt64)
+    /// The log has entries after the place that was named; the last one has this number.
+    case behind(last: UInt64)
+}
+
+/// A place in an ordered log: the number of an entry, and its id.
+package struct LogPlace: Sendable, Hashable {
+    package static let beginning = LogPlace(number: 0, entry: .none)
+
+    package let number: UInt64
+    package let entry: EntryID
+
+    package init(number: UInt64, entry: EntryID) {
+        self.number = number
+        self.entry = entry
+    }
+}
+
+/// An entry with its number.
+package struct PlacedEntry: Sendable, Equatable {
+    package let number: UInt64
+    package let entry: LogEntry
+
+    package init(number: UInt64, entry: LogEntry) {
+        self.number = number
+        self.entry = entry
+    }
+
+    package var place: LogPlace { LogPlace(number: number, entry: entry.id) }
+}
+
+/// The log of a hub with one node, whose database is its log: SQLite's commits have an order already.
+package struct EmbeddedLog: OrderedLog {
+    package init() {}
+
+    package var identity: LogIdentity? { nil }
+
+    package func append(_ entry: LogEntry, after place: LogPlace) -> LogAnswer { .accepted(place.number) }
+    package func read(after place: LogPlace, limit: Int) -> [PlacedEntry] { [] }
+    package func end() -> UInt64 { 0 }
+    package func wakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+}

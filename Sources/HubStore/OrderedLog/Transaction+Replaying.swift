@@ -1,0 +1,65 @@
+import Foundation
+import GRDB
+import HubRouting
+
+extension Transaction {
+    /// The last entry of the ordered log that this database has.
+    func logPlace() throws -> LogPlace {
+        let statement = try db.cachedStatement(sql: "SELECT number, entry FROM logPlace")
+        guard let row = try Row.fetchOne(statement) else { return .beginning }
+        let (number, bytes): (Int64, Data) = (row["number"], row["entry"])
+        guard let entry = EntryID(bytes) else { return .beginning }
+        return LogPlace(number: UInt64(bitPattern: number), entry: entry)
+    }
+
+    func set(_ place: LogPlace) throws {
+        try executeLocally(
+            "INSERT OR REPLACE INTO logPlace VALUES (1, ?, ?)",
+            [Int64(bitPattern: place.number), Data(place.entry.bytes)]
+        )
+    }
+
+    /// Repeats the statements of an entry that was recorded on an equal database.
+    ///
+    /// - Returns: The effects of the entry, complete again.
+    /// - Throws: ``OrderedLogError`` when the entry does not follow the last one, or does something else here than it did
+    ///   where it was recorded.
+    func replay(_ placed: PlacedEntry) throws -> [NamespaceEffect] {
+        let entry = placed.entry
+        guard try entry.previous == logPlace().entry else { throw OrderedLogError.forked(number: placed.number) }
+        guard entry.schema <= Schema.version else {
+            throw OrderedLogError.newerSchema(number: placed.number, node: entry.node)
+        }
+        var reader = try EffectReader(before: entry.effects, self)
+        for statement in entry.statements {
+            try executeLocally(statement.sql, statement.values)
+            guard db.changesCount == statement.changes else {
+                throw OrderedLogError.diverged(number: placed.number, sql: statement.sql)
+            }
+        }
+        try set(placed.place)
+        return try reader.effects(after: self)
+    }
+}
+
+/// Why a node cannot follow an ordered log.
+package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
+    case truncated(number: UInt64)
+    case forked(number: UInt64)
+    case newerSchema(number: UInt64, node: String)
+    case diverged(number: UInt64, sql: String)
+    /// Other nodes have written before this one, again and again.
+    case overtaken
+
+    package var description: String {
+        switch self {
+        case .truncated(let number): "the log ends before entry \(number), which this node has"
+        case .forked(let number): "entry \(number) of the log does not follow the last one that this node has"
+        case .newerSchema(let number, let node):
+            "entry \(number) of the log needs the schema of node '\(node)': install its version of newswire here"
+        case .diverged(let number, let sql):
+            "entry \(number) of the log changes other rows here than where it was written: '\(sql)'"
+        case .overtaken: "other nodes write without pause; try again"
+        }
+    }
+}

@@ -1,0 +1,12 @@
+extension Schema {
+    /// How far the database has followed an ordered log that several nodes share; empty with an embedded one.
+    ///
+    /// `entry` is the 16 bytes of an ``EntryID``. Each node writes its own row, in the transaction of the entry.
+    static let version18 = """
+        CREATE TABLE logPlace (
+            only INTEGER PRIMARY KEY CHECK (only = 1),
+            number INTEGER NOT NULL,
+            entry BLOB NOT NULL CHECK (length(entry) = 16)
+        ) STRICT;
+        """
+}

@@ -1,0 +1,214 @@
+internal import Glibc
+
+/// A document with its long texts taken out: libxml2 reads CDATA, references and all but ASCII character by character,
+/// which is half of its time, and most of it where podcasts escape whole pages.
+///
+/// A processing instruction replaces each text; at it, the builder takes the next one. Only well-formed documents come
+/// out right. The strict parse finds out about others, which are then read again as they are.
+struct XMLLongTexts {
+    struct Text {
+        /// In the original document, without the marks of a CDATA section.
+        let range: Range<Int>
+        /// True if references in it are to be resolved.
+        let isEscaped: Bool
+    }
+
+    /// The name of the instructions.
+    static let target = "newswire-text"
+    private static let instruction = Array("<?\(target)?>".utf8)
+    /// Bytes of all texts together below which nothing is gained.
+    private static let worthwhile = 512
+    /// Bytes of a text that takes libxml2 longer than an instruction does: of one that it reads slowly, and of plain ASCII.
+    private static let slowText = 64
+    private static let plainText = 512
+
+    private(set) var document: [UInt8] = []
+    /// In the order of the document.
+    private(set) var texts: [Text] = []
+
+    /// `nil` when there is too little to take out, or when it could not be put back faithfully.
+    init?(_ utf8: [UInt8]) {
+        guard let found = utf8.withUnsafeBufferPointer({ Self.find(in: $0) }),
+            found.reduce(0, { $0 + $1.range.count }) >= Self.worthwhile
+        else { return nil }
+        texts = found
+        document.reserveCapacity(utf8.count)
+        var kept = 0
+        for text in texts {
+            let marks = text.isEscaped ? (before: 0, after: 0) : (before: 9, after: 3)
+            document += utf8[kept..<text.range.lowerBound - marks.before]
+            document += Self.instruction
+            kept = text.range.upperBound + marks.after
+        }
+        document += utf8[kept...]
+    }
+
+    /// Goes from one `<` to the next; in a well-formed document none is in an attribute.
+    private static func find(in bytes: UnsafeBufferPointer<UInt8>) -> [Text]? {
+        var found: [Text] = []
+        var position = 0
+        /// The tag that precedes the next text; `nil` if that text begins at `position`.
+        var tag: Int?
+        while let bracket = index(of: 0x3C, in: bytes, from: position) {
+            if bracket - (tag ?? position) > slowText, let text = text(in: bytes, behind: tag, position, to: bracket) {
+                found.append(text)
+            }
+            tag = nil
+            position = bracket + 1
+            if matches("![CDATA[", in: bytes, at: position) {
+                guard let end = index(of: "]]>", in: bytes, from: position + 8) else { return nil }
+                let range = position + 8..<end
+                if isFaithful(bytes[range]) != nil { found.append(Text(range: range, isEscaped: false)) }
+                position = end + 3
+            } else if matches("!--", in: bytes, at: position) {
+                guard let end = index(of: "-->", in: bytes, from: position + 3) else { return nil }
+                position = end + 3
+            } else if matches("?", in: bytes, at: position) {
+                guard !matches("?newswire", in: bytes, at: position),
+                    let end = index(of: "?>", in: bytes, from: position + 1)
+                else { return nil }
+                position = end + 2
+            } else if matches("!", in: bytes, at: position) {
+                // A document type may hold anything.
+                return nil
+            } else {
+                tag = bracket
+            }
+        }
+        return found
+    }
+
+    // MARK: Texts with references
+
+    /// The text that ends at `end`, if it is worth taking out.
+    private static func text(
+        in bytes: UnsafeBufferPointer<UInt8>,
+        behind tag: Int?,
+        _ position: Int,
+        to end: Int
+    ) -> Text? {
+        guard let start = tag.map({ endOfTag(in: bytes, from: $0, to: end) }) ?? position, end - start >= slowText,
+            let isASCII = isFaithful(bytes[start..<end]), bytes[start..<end].contains(where: { $0 > 0x20 })
+        else { return nil }
+        var next = index(of: 0x26, in: bytes, from: start, to: end)
+        guard next != nil || !isASCII || end - start >= plainText else { return nil }
+        while let ampersand = next {
+            guard let reference = reference(in: bytes, at: ampersand, to: end) else { return nil }
+            next = index(of: 0x26, in: bytes, from: ampersand + reference.length, to: end)
+        }
+        // What no text may hold.
+        if let brackets = index(of: "]]>", in: bytes, from: start, to: end), brackets < end { return nil }
+        return Text(range: start..<end, isEscaped: true)
+    }
+
+    /// The place after the tag's `>`; `nil` when there is none before `end`.
+    private static func endOfTag(in bytes: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int) -> Int? {
+        var quote: UInt8?
+        for index in start..<end {
+            let byte = bytes[index]
+            if let open = quote {
+                if byte == open { quote = nil }
+            } else if byte == 0x3E {
+                return index + 1
+            } else if byte == 0x22 || byte == 0x27 {
+                quote = byte
+            }
+        }
+        return nil
+    }
+
+    /// The reference at an ampersand, if it is one that XML itself defines (XML 1.0 §4.1, §4.6).
+    static func reference(
+        in bytes: UnsafeBufferPointer<UInt8>,
+        at start: Int,
+        to end: Int
+    ) -> (scalar: Unicode.Scalar, length: Int)? {
+        guard start + 3 < end else { return nil }
+        switch bytes[start + 1] {
+        case 0x6C where matches("lt;", in: bytes, at: start + 1): return ("<", 4)
+        case 0x67 where matches("gt;", in: bytes, at: start + 1): return (">", 4)
+        case 0x61 where matches("amp;", in: bytes, at: start + 1): return ("&", 5)
+        case 0x71 where matches("quot;", in: bytes, at: start + 1): return ("\"", 6)
+        case 0x61 where matches("apos;", in: bytes, at: start + 1): return ("'", 6)
+        case 0x23: return number(in: bytes, at: start, to: end)
+        default: return nil
+        }
+    }
+
+    private static func number(
+        in bytes: UnsafeBufferPointer<UInt8>,
+        at start: Int,
+        to end: Int
+    ) -> (scalar: Unicode.Scalar, length: Int)? {
+        let isHexadecimal = bytes[start + 2] == 0x78
+        var index = start + (isHexadecimal ? 3 : 2)
+        let last = min(end, index + 8)
+        var value: UInt32 = 0
+        let first = index
+        while index < last, bytes[index] != 0x3B {
+            let byte = bytes[index]
+            if 0x30...0x39 ~= byte {
+                value = value * (isHexadecimal ? 16 : 10) + UInt32(byte - 0x30)
+            } else if isHexadecimal, 0x61...0x66 ~= byte | 0x20 {
+                value = value * 16 + UInt32((byte | 0x20) - 0x57)
+            } else {
+                return nil
+            }
+            index += 1
+        }
+        guard index < last, index > first, let scalar = Unicode.Scalar(value), isAllowed(value) else { return nil }
+        return (scalar, index + 1 - start)
+    }
+
+    /// XML 1.0 §2.2, `Char`.
+    private static func isAllowed(_ value: UInt32) -> Bool {
+        value >= 0x20 ? value != 0xFFFE && value != 0xFFFF : value == 0x09 || value == 0x0A || value == 0x0D
+    }
+
+    // MARK: Bytes
+
+    /// Looks for line ends that libxml2 has to normalise, and for control characters, which are a fault.
+    ///
+    /// - Returns: True for text of ASCII alone; `nil` for text that must stay in the document.
+    private static func isFaithful(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool? {
+        var controls = UInt8(0)
+        var all = UInt8(0)
+        // Without an exit in the middle, so that many bytes are looked at in one step.
+        for byte in UnsafeBufferPointer(rebasing: text) {
+            controls |= byte < 0x20 && byte != 0x0A && byte != 0x09 ? 1 : 0
+            all |= byte
+        }
+        return controls == 0 ? all < 0x80 : nil
+    }
+
+    private static func index(
+        of byte: UInt8,
+        in bytes: UnsafeBufferPointer<UInt8>,
+        from start: Int,
+        to end: Int? = nil
+    ) -> Int? {
+        let end = end ?? bytes.count
+        guard start < end, let base = bytes.baseAddress, let found = memchr(base + start, Int32(byte), end - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - UnsafeRawPointer(base)
+    }
+
+    private static func index(
+        of word: StaticString,
+        in bytes: UnsafeBufferPointer<UInt8>,
+        from start: Int,
+        to end: Int? = nil
+    ) -> Int? {
+        var position = start
+        while let first = index(of: word.utf8Start.pointee, in: bytes, from: position, to: end) {
+            if matches(word, in: bytes, at: first) { return first }
+            position = first + 1
+        }
+        return nil
+    }
+
+    private static func matches(_ text: StaticString, in bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
+        guard let base = bytes.baseAddress, index + text.utf8CodeUnitCount <= bytes.count else { return false }
+        return memcmp(base + index, text.utf8Start, text.utf8CodeUnitCount) == 0
+    }
+}

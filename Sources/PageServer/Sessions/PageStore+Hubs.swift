@@ -1,0 +1,37 @@
+import GRDB
+import HubProtocol
+import SQLiteFiles
+
+/// Which hub the sessions and invitations of a name belong to: another hub may get the name of one that was deleted.
+extension PageStore {
+    /// Notes when a hub was made, and ends what belongs to an earlier hub of its name.
+    ///
+    /// Readers' sessions expire, so that the hourly round takes what they have registered with the app backend as well. An
+    /// invitation can be newer than the last request for the hub; it is kept if it was made after the hub.
+    func note(_ hub: HubName, createdAt: Timestamp) async throws {
+        try await write { db in
+            let known = try Timestamp.fetchOne(
+                db,
+                sql: "SELECT createdAt FROM hubIdentity WHERE hub = ?",
+                arguments: [hub.folded]
+            )
+            guard known != createdAt else { return }
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO hubIdentity (hub, createdAt) VALUES (?, ?)",
+                arguments: [hub.folded, createdAt]
+            )
+            // Files of earlier versions do not say.
+            guard known != nil else { return }
+            try db.execute(sql: "UPDATE session SET seenAt = 0 WHERE hub = ?", arguments: [hub.folded])
+            try db.execute(sql: "DELETE FROM operatorSession WHERE hub = ?", arguments: [hub.folded])
+            try db.execute(
+                sql: "DELETE FROM invitation WHERE hub = ? AND expiresAt < ?",
+                arguments: [hub.folded, createdAt + Invitation.lifetime]
+            )
+            try db.execute(
+                sql: "DELETE FROM operatorInvitation WHERE hub = ? AND expiresAt < ?",
+                arguments: [hub.folded, createdAt + OperatorInvitation.lifetime]
+            )
+        }
+    }
+}

@@ -1,0 +1,23 @@
+internal import Glibc
+
+/// Room on the file system of a file or folder.
+package struct DiskSpace: Sendable {
+    /// Bytes of the whole file system.
+    package let total: Int64
+    /// Bytes that programs without privileges may still use.
+    package let available: Int64
+
+    package init(total: Int64, available: Int64) {
+        self.total = total
+        self.available = available
+    }
+
+    /// `nil` when nothing can be told, as of a path that is not there.
+    package init?(at path: String) {
+        var facts = statvfs()
+        guard statvfs(path, &facts) == 0 else { return nil }
+        let (unit, limit) = (UInt64(facts.f_frsize), UInt64(Int64.max))
+        total = Int64(min(limit, UInt64(facts.f_blocks).multipliedReportingOverflow(by: unit).partialValue))
+        available = Int64(min(limit, UInt64(facts.f_bavail).multipliedReportingOverflow(by: unit).partialValue))
+    }
+}

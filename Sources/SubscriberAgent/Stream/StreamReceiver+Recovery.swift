@@ -1,0 +1,62 @@
+import HostSystem
+import HubClient
+import HubProtocol
+
+/// What a receiver does after a failure of the hub.
+extension StreamReceiver {
+    mutating func recover(from failure: HubFailure) async throws(AgentError) {
+        switch failure {
+        case .cancelled:
+            if !Task.isCancelled { await wait() }
+        case .refused(let error):
+            throw error
+        case .badCursor(let error):
+            guard !hasDroppedCursor else { throw error }
+            hasDroppedCursor = true
+            do {
+                try await store.forgetCursor()
+            } catch {
+                throw error.asAgentError
+            }
+            unsavedCursor = nil
+            environment.reporter.warning(
+                "the position in the hub's stream is forgotten, since it cannot be resumed from (\(error)); "
+                    + "messages that the hub still holds come again and are passed over"
+            )
+        case .foreign:
+            throw HubFailure.foreignError
+        case .clockDiffers:
+            if !hasSaidClock {
+                environment.reporter.warning("\(HubFailure.clockLine); trying on")
+                environment.reporter.hint(.clock)
+            }
+            hasSaidClock = true
+            await wait()
+        case .away(let reason, let retryAfter, let hint):
+            if presence.failed() {
+                environment.reporter.warning("the hub is away: \(reason); trying until it is back")
+                if let hint { environment.reporter.hint(.hub(hint)) }
+            }
+            await wait(retryAfter: retryAfter)
+        case .notFound(let detail):
+            unknownInRow += 1
+            mustRegister = true
+            guard unknownInRow < Self.maximumUnknown else {
+                throw AgentError(
+                    .badConfiguration,
+                    "the hub takes this installation but has no event stream for it: \(detail)",
+                    hint: .noStreams
+                )
+            }
+            if unknownInRow > 1 { await wait() }
+        }
+    }
+
+    mutating func wait(retryAfter: Duration? = nil) async {
+        flow.caughtUp()
+        // Cut short by a stop, which the caller's loop sees.
+        try? await environment.sleep(backoff.next(retryAfter: retryAfter, random: environment.random()))
+    }
+
+    func sayBack() { environment.reporter.notice("the hub is back") }
+}

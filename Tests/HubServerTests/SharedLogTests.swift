@@ -1,0 +1,66 @@
+import HubProtocol
+import HubRouting
+import SharedLog
+import StreamProbe
+import Testing
+
+@testable import HubServer
+
+/// Hubs that share a log; a node follows the others before it writes.
+struct SharedLogTests {
+    private func nodes(_ body: (_ one: TestHub, _ other: TestHub) async throws -> Void) async throws {
+        let (first, second, log) = (try Scratch(), try Scratch(), MemoryLog(incarnation: "log"))
+        // Entries hold credentials, encrypted with the key that all nodes have.
+        let secrets = first.path + ".key"
+        try await TestHub.run(first, log: log.node("a"), configure: { $0.secretsPath = secrets }) { one in
+            try await TestHub.run(second, log: log.node("b"), configure: { $0.secretsPath = secrets }) { other in
+                try await body(one, other)
+            }
+        }
+    }
+
+    @Test func `nodes have the same keys and one epoch, and agents may change over`() async throws {
+        try await nodes { one, other in
+            #expect([one, other].map(\.hub.epochs.current) == ["log", "log"])
+            #expect(one.full == other.full && one.listen == other.listen)
+            let agent = Agent("a", tags: ["World"])
+            try await one.register(agent)
+            #expect(try await other.post(["title": "first"], tags: "World").status == 201)
+            #expect(try await other.hub.recipients(of: nil).total == 1)
+            let stream = try await other.stream(agent)
+            #expect(try await stream.message().title == "first")
+            try await one.accept("second")
+            try await other.accept("third")
+            #expect(try await stream.titles(until: "third") == ["second"])
+            try await one.accept("fourth")
+            let resumed = try await one.stream(agent, after: stream.cursor)
+            #expect(try await resumed.message().title == "fourth")
+        }
+    }
+
+    @Test func `a stream ends when another node has removed its installation`() async throws {
+        try await nodes { one, other in
+            let agent = Agent("a")
+            try await one.register(agent)
+            try await other.accept("first")
+            let stream = try await other.stream(agent)
+            #expect(try await stream.message().title == "first")
+            let removal = try await one.send("DELETE", "installations/a", as: one.listen, channel: agent.secret)
+            #expect(removal.status == 204)
+            try await other.accept("second")
+            #expect(try await stream.named().name == StreamEventName.revoked)
+        }
+    }
+
+    @Test func `a node starts again in the same epoch, an embedded hub begins one`() async throws {
+        let (shared, embedded, log) = (try Scratch(), try Scratch(), MemoryLog(incarnation: "log"))
+        for start in 1...2 {
+            try await TestHub.run(shared, log: log.node("a")) { hub in
+                #expect(hub.hub.epochs.epochs.map(\.name) == ["log"])
+            }
+            try await TestHub.run(embedded) { hub in
+                #expect(hub.hub.epochs.epochs.count == start)
+            }
+        }
+    }
+}
