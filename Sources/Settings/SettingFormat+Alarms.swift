@@ -10,7 +10,7 @@ extension SettingFormat<Tag> {
     }
 }
 
-/// How long a category may be without a message.
+/// The time that a category may be without a message.
 package struct CategorySilence: Sendable, Equatable {
     package let category: String
     package let limit: Duration

@@ -4,7 +4,7 @@ import FoundationEssentials
 ///
 /// Instants are ISO 8601 in UTC.
 package struct AlarmReport: Sendable, Equatable, Codable {
-    /// What it is silenced by; the same whenever this alarm is raised.
+    /// The id by which it is silenced; the same whenever this alarm is raised.
     package let id: String
     /// `silentCategory`, `failingFeed`, `silentPublisher`, `absentAgent`, `expiringCredential`, `expiringCertificate` or
     /// `droppedMessages`.
@@ -13,7 +13,7 @@ package struct AlarmReport: Sendable, Equatable, Codable {
     package let subject: String
     /// One line, for people.
     package let title: String
-    /// What is wrong, and what to do about it.
+    /// The problem, and what to do about it.
     package let text: String
     /// Absent for one that has ended and is silenced for longer.
     package var since: String?

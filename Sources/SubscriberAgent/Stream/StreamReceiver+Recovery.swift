@@ -2,7 +2,7 @@ import HostSystem
 import HubClient
 import HubProtocol
 
-/// What a receiver does after a failure of the hub.
+/// The recovery of a receiver after a failure of the hub.
 extension StreamReceiver {
     mutating func recover(from failure: HubFailure) async throws(AgentError) {
         switch failure {
