@@ -106,7 +106,7 @@ struct AlarmObserver {
         hub.alarms.reports = reports
         var urls: Set<String> = []
         let feeds = reports.sorted { $0.key < $1.key }.flatMap(\.value.failing)
-        return Array(feeds.lazy.filter { urls.insert($0.url).inserted }.prefix(Self.maximumFeeds))
+        return Array(feeds.filter { urls.insert($0.url).inserted }.prefix(Self.maximumFeeds))
     }
 
     private func read(_ publisher: PublisherSummary) async throws -> HubAlarms.ReadReport {
