@@ -112,7 +112,8 @@ let package = Package(
             name: "HubServer",
             dependencies: [
                 "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
-                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto, .hummingbird,
+                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto,
+                .hummingbird,
                 .hummingbirdCore,
                 .hummingbirdHTTP2,
                 .httpTypes, .log,
@@ -203,9 +204,8 @@ let package = Package(
                 "CCommit", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
-                "PageServer", "SQLiteFiles", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log, .nioCore,
-                .serviceLifecycle,
-                .unixSignals,
+                "PageServer", "SQLiteFiles", "Alarms", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log,
+                .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
 
@@ -300,7 +300,8 @@ let package = Package(
         .testTarget(
             name: "HubServerTests",
             dependencies: [
-                "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices", "PushEmulator",
+                "Alarms", "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices",
+                "PushEmulator",
                 "ServerSentEvents", "Feeds", "WebPages",
                 "StreamProbe", "SharedLog", "HubTestServer",
                 "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .cryptoExtras, .grdb, .httpTypes,
@@ -312,7 +313,8 @@ let package = Package(
         .testTarget(
             name: "PageServerTests",
             dependencies: [
-                "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting",
+                "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol",
+                "HubRouting",
                 "HubServer",
                 "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]

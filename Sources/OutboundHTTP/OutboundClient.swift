@@ -91,6 +91,33 @@ package final class OutboundClient: Sendable {
         )
     }
 
+    /// Sends requests and passes the results to `receive`, several at a time; no task waits for them.
+    ///
+    /// `receive` gets each place in `requests` exactly once. It is called on the client's thread and must not block.
+    /// Redirects are not followed. Only ``shutdown()`` cancels the requests.
+    package func send(
+        _ requests: [OutboundRequest],
+        receive: @escaping @Sendable ([(place: Int, result: Result<OutboundResponse, OutboundError>)]) -> Void
+    ) {
+        let receiver = BatchReceiver(receive)
+        var transfers: [Transfer] = []
+        transfers.reserveCapacity(requests.count)
+        var refused: BatchReceiver.Results = []
+        for (place, request) in requests.enumerated() {
+            do throws(OutboundError) {
+                var request = request
+                request.maximumRedirects = 0
+                let (trail, deadline) = try start(of: request)
+                let plan = try plan(request, trail, .whole(limit: request.maximumBodyBytes), deadline)
+                transfers.append(Transfer(plan, receiver: receiver, place: place))
+            } catch {
+                refused.append((place, .failure(error)))
+            }
+        }
+        if !refused.isEmpty { receive(refused) }
+        loop.start(transfers)
+    }
+
     /// Ends all transfers with ``OutboundError/shutDown``, refuses new ones, and returns when every connection is closed.
     package func shutdown() async {
         loop.close()
@@ -106,21 +133,24 @@ package final class OutboundClient: Sendable {
         _ delivery: TransferPlan.Delivery,
         until milestone: Transfer.Milestone
     ) async throws(OutboundError) -> (Transfer, RedirectTrail) {
-        let headers = OutboundHeaders(request.headers).fields + request.echoes
-        try TransferPlan.check(request.method, headers)
-        var trail = RedirectTrail(request, headers, to: try address(request.url))
-        let deadline = request.totalTimeout.map { ContinuousClock.now.advanced(by: $0) }
+        var (trail, deadline) = try start(of: request)
         while true {
-            let plan = plan(request, trail, delivery, deadline)
-            guard plan.proxy == nil || trail.addresses.allowsByName(trail.address) else {
-                throw .refusedAddress(host: trail.address.displayHost, address: trail.address.bareHost)
-            }
-            let transfer = Transfer(plan)
+            let transfer = Transfer(try plan(request, trail, delivery, deadline))
             let head = try await perform(transfer, until: milestone)
             guard transfer.plan.followsRedirects, RedirectTrail.isRedirect(head) else { return (transfer, trail) }
             loop.send(.cancel(transfer))
             try trail.follow(head)
         }
+    }
+
+    /// Checks a request and returns its first hop and its deadline.
+    private func start(
+        of request: OutboundRequest
+    ) throws(OutboundError) -> (RedirectTrail, ContinuousClock.Instant?) {
+        let headers = OutboundHeaders(request.headers).fields + request.echoes
+        try TransferPlan.check(request.method, headers)
+        let trail = RedirectTrail(request, headers, to: try address(request.url))
+        return (trail, request.totalTimeout.map { ContinuousClock.now.advanced(by: $0) })
     }
 
     private func address(_ text: String) throws(OutboundError) -> WebAddress {
@@ -149,8 +179,12 @@ package final class OutboundClient: Sendable {
         _ trail: RedirectTrail,
         _ delivery: TransferPlan.Delivery,
         _ deadline: ContinuousClock.Instant?
-    ) -> TransferPlan {
-        TransferPlan(
+    ) throws(OutboundError) -> TransferPlan {
+        let proxy = proxies.proxy(for: trail.address)
+        guard proxy == nil || trail.addresses.allowsByName(trail.address) else {
+            throw .refusedAddress(host: trail.address.displayHost, address: trail.address.bareHost)
+        }
+        return TransferPlan(
             method: trail.method,
             address: trail.address,
             headers: trail.headers,
@@ -159,7 +193,7 @@ package final class OutboundClient: Sendable {
             certificateAuthorities: request.certificateAuthorities ?? certificateAuthorities,
             clientCertificate: clientCertificate,
             opensConnection: request.opensConnection,
-            proxy: proxies.proxy(for: trail.address),
+            proxy: proxy,
             addresses: trail.addresses,
             connectTimeout: request.connectTimeout,
             totalTimeout: request.totalTimeout,

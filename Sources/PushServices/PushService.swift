@@ -16,6 +16,12 @@ package protocol PushService: Sendable {
     /// Where handles name hosts, this is the number for one host.
     var concurrency: Int { get }
 
+    /// Makes one attempt for each target of a batch.
+    ///
+    /// `report` gets each place in the batch exactly once, and can get several at a time. It can be called on any thread
+    /// and must not block.
+    func send(_ batch: [PushAttempt], report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void)
+
     /// Asks the service whether it accepts the credential, without a message to a device.
     ///
     /// Returns `accepted` if it does.
@@ -30,6 +36,26 @@ package protocol PushService: Sendable {
 
 extension PushService {
     package var credentialExpiresAt: Timestamp? { nil }
+
+    package func send(
+        _ batch: [PushAttempt],
+        report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void
+    ) {
+        for (place, attempt) in batch.enumerated() {
+            Task { report([(place, await attempt.push.send(to: attempt.target))]) }
+        }
+    }
+}
+
+/// A message for one target.
+package struct PushAttempt: Sendable {
+    package let push: any PreparedPush
+    package let target: PushTarget
+
+    package init(push: any PreparedPush, target: PushTarget) {
+        self.push = push
+        self.target = target
+    }
 }
 
 /// A message in the form in which a service sends it.

@@ -1,5 +1,5 @@
 /// Times and sizes as people write them: a whole number with a unit right after it.
-enum SettingUnits {
+package enum SettingUnits {
     /// Longer numbers are mistakes, and could overflow.
     private static let maximumDigits = 7
     /// Largest first, so that showing a value takes the shortest form.
@@ -8,7 +8,7 @@ enum SettingUnits {
         ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10),
     ]
 
-    static func time(_ text: String) -> Duration? { number(text, times).map { .seconds($0) } }
+    package static func time(_ text: String) -> Duration? { number(text, times).map { .seconds($0) } }
     static func size(_ text: String) -> Int64? { number(text, sizes) }
 
     /// Whole seconds; days only where they are shorter than hours, as people say 72h.

@@ -152,6 +152,30 @@ import Testing
         #expect(Set(server.requests.map(\.connection)).count <= 3)
     }
 
+    @Test func `each request of a batch has one result, also when it cannot be sent or the client is shut down`()
+        async throws
+    {
+        let server = try ScriptedHTTPServer { request in .status(request.path == "/0" ? 404 : 200, body: "x") }
+        let client = OutboundClient(userAgent: "t")
+        func results(_ urls: [String]) async -> [Int: Int?] {
+            let (stream, continuation) = AsyncStream<(Int, Int?)>.makeStream()
+            let requests = urls.map { OutboundRequest(url: $0, addresses: .any) }
+            client.send(requests) { results in
+                for (place, result) in results { continuation.yield((place, try? result.get().status)) }
+            }
+            var statuses: [Int: Int?] = [:]
+            for await (place, status) in stream.prefix(urls.count) { statuses[place] = .some(status) }
+            return statuses
+        }
+        let urls = (0..<40).map { server.url("/\($0)") } + ["nonsense"]
+        let statuses = await results(urls)
+        #expect(statuses.count == 41 && statuses[0] == .some(404) && statuses[40] == .some(nil))
+        #expect(statuses.values.count { $0 == 200 } == 39)
+        await client.shutdown()
+        let refused = await results([server.url("/1"), server.url("/2")])
+        #expect(refused.count == 2 && refused.values.allSatisfy { $0 == nil })
+    }
+
     @Test func `idle connections count towards the limit for all hosts together`() async throws {
         let servers = try (0..<4).map { _ in try ScriptedHTTPServer { _ in .status(200) } }
         let client = OutboundClient(

@@ -86,6 +86,20 @@ extension DeliveryLane {
         _ attempts: [Ordinal: Int],
         _ rendering: PushRendering
     ) async -> Int {
+        let count = await prepare(candidates, of: key, attempts, rendering)
+        handOver()
+        return count
+    }
+
+    /// Collects targets in ``outbox``, which is handed over before each wait.
+    ///
+    /// - Returns: Number of targets that were collected, sent or put off.
+    private func prepare(
+        _ candidates: [Candidate],
+        of key: DeliveryKey,
+        _ attempts: [Ordinal: Int],
+        _ rendering: PushRendering
+    ) async -> Int {
         let readAt = hub.configuration.monotonic()
         let deadline = ContinuousClock.now + Self.patience
         for (place, candidate) in candidates.enumerated() {
@@ -94,7 +108,7 @@ extension DeliveryLane {
             let isSlow = slowHosts.isSlow(host, at: now)
             // Nothing is sent to a paused host, so there is no need to wait for its slots.
             let isPaused = hostFailures.pausedUntil(host, at: now) != nil
-            let turn = await slots.take(
+            let turn = await slot(
                 limit: isPaused ? PushSlots.unlimited : limit,
                 for: host,
                 waitingUntil: host.isEmpty ? nil : isSlow ? .now : deadline
@@ -121,6 +135,18 @@ extension DeliveryLane {
         return candidates.count
     }
 
+    /// Takes a slot, waiting until one is free.
+    private func slot(
+        limit: Int,
+        for host: String,
+        waitingUntil deadline: ContinuousClock.Instant? = nil
+    ) async -> PushSlots.Turn {
+        if let turn = slots.takeNow(limit: limit, for: host, waitingUntil: deadline) { return turn }
+        // Their slots may be those that become free.
+        handOver()
+        return await slots.take(limit: limit, for: host, waitingUntil: deadline)
+    }
+
     /// Lets a target wait until its host has room; a retry waits in the store, where it already is.
     private func putOff(
         _ candidate: Candidate,
@@ -130,7 +156,7 @@ extension DeliveryLane {
     ) async {
         let target = TargetKey(key: key, ordinal: candidate.ordinal)
         if attempts == nil, slowHosts.add(target, candidate.host) { return }
-        guard await slots.take(limit: PushSlots.unlimited, for: candidate.host) == .taken else { return }
+        guard await slot(limit: PushSlots.unlimited, for: candidate.host) == .taken else { return }
         begin(target)
         let now = hub.configuration.timestamp
         let wait = SlowHosts.longestPause * Double.random(in: 0.5...1)
@@ -213,7 +239,7 @@ extension DeliveryLane {
         }
     }
 
-    /// Sends a message to a target; `attempts` is the number of attempts before a retry.
+    /// Collects a target to which a message is sent; `attempts` is the number of attempts before a retry.
     private func start(_ candidate: Candidate, of key: DeliveryKey, _ attempts: Int?, _ rendering: PushRendering) {
         begin(TargetKey(key: key, ordinal: candidate.ordinal))
         let now = hub.configuration.timestamp
@@ -243,16 +269,33 @@ extension DeliveryLane {
             id: UUID(of: rendering.messageID, to: candidate.name),
             expiresAt: end(of: candidate.push, rendering).expiresAt
         )
-        // Not on the lane's actor, which has to look up the next targets.
-        Task { @concurrent [push = candidate.push, landing] in
-            self.land(landing, .answered(await push.send(to: target)))
+        outbox.append((PushAttempt(push: candidate.push, target: target), landing))
+    }
+
+    /// Hands the collected targets to the service, which reports their outcomes several at a time.
+    private func handOver() {
+        guard let service, !outbox.isEmpty else { return }
+        let batch = outbox
+        outbox = []
+        service.send(batch.map(\.attempt)) { outcomes in
+            self.land(
+                outcomes.map { place, outcome in
+                    var landing = batch[place].landing
+                    landing.result = .answered(outcome)
+                    return landing
+                }
+            )
         }
     }
 
     nonisolated private func land(_ landing: PushLanding, _ result: PushLanding.Result) {
         var landing = landing
         landing.result = result
-        landings.add(landing)
-        slots.land(landing.host)
+        land([landing])
+    }
+
+    nonisolated private func land(_ landed: [PushLanding]) {
+        landings.add(landed)
+        slots.land(landed.lazy.map(\.host))
     }
 }

@@ -80,6 +80,8 @@ actor DeliveryLane {
     var expiriesReadThrough = LogSequence.start
     /// Targets that were sent and are not recorded yet.
     var pending: Set<TargetKey> = []
+    /// Targets that have a slot and are not handed to the service yet.
+    var outbox: [(attempt: PushAttempt, landing: PushLanding)] = []
     var unwritten = PushBatch()
     /// The latest write, which the next one waits for.
     var writing: Task<Void, Never>?

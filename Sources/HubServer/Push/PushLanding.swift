@@ -47,12 +47,12 @@ final class PushLandings: Sendable {
     private let landed = Mutex<[PushLanding]>([])
     private let bell = Bell()
 
-    func add(_ landing: PushLanding) {
+    func add(_ landings: [PushLanding]) {
         let count = landed.withLock { landed in
-            landed.append(landing)
+            landed += landings
             return landed.count
         }
-        if count >= Self.many || landing.isUrgent { bell.ring() }
+        if count >= Self.many || landings.contains(where: \.isUrgent) { bell.ring() }
     }
 
     /// Waits until there are many outcomes, one is urgent, or ``interval`` has passed.

@@ -59,17 +59,7 @@ final class PushSlots: Sendable {
         var timer: Task<Void, Never>?
         defer { timer?.cancel() }
         while true {
-            let turn: Turn? = state.withLock { state in
-                guard !state.isClosed else { return .closed }
-                state.limit = max(1, limit)
-                guard state.hasRoom(host) else { return Self.isOver(deadline) ? .hostIsFull : nil }
-                guard state.isFree(for: host) else { return nil }
-                state.inFlight += 1
-                state.hosts[host, default: 0] += 1
-                state.unwritten += 1
-                return .taken
-            }
-            if let turn { return turn }
+            if let turn = takeNow(limit: limit, for: host, waitingUntil: deadline) { return turn }
             if timer == nil, let deadline {
                 timer = Task {
                     try? await Task.sleep(until: deadline, clock: .continuous)
@@ -87,6 +77,22 @@ final class PushSlots: Sendable {
                 }
                 if isOver { continuation.resume() }
             }
+        }
+    }
+
+    /// Takes a slot if one is free now.
+    ///
+    /// - Returns: `nil` if ``take(limit:for:waitingUntil:)`` would wait.
+    func takeNow(limit: Int, for host: String, waitingUntil deadline: ContinuousClock.Instant?) -> Turn? {
+        state.withLock { state in
+            guard !state.isClosed else { return .closed }
+            state.limit = max(1, limit)
+            guard state.hasRoom(host) else { return Self.isOver(deadline) ? .hostIsFull : nil }
+            guard state.isFree(for: host) else { return nil }
+            state.inFlight += 1
+            state.hosts[host, default: 0] += 1
+            state.unwritten += 1
+            return .taken
         }
     }
 
@@ -109,11 +115,16 @@ final class PushSlots: Sendable {
     }
 
     /// Releases the slot of a target whose outcome waits to be recorded.
-    func land(_ host: String = "") {
+    func land(_ host: String = "") { land(CollectionOfOne(host)) }
+
+    /// Releases the slots of targets whose outcomes wait to be recorded, and wakes the waiting task once.
+    func land(_ hosts: some Sequence<String>) {
         change { state in
-            state.inFlight -= 1
-            let held = state.hosts[host, default: 0] - 1
-            state.hosts[host] = held > 0 ? held : nil
+            for host in hosts {
+                state.inFlight -= 1
+                let held = state.hosts[host, default: 0] - 1
+                state.hosts[host] = held > 0 ? held : nil
+            }
         }
     }
 

@@ -32,6 +32,10 @@ final class Transfer: @unchecked Sendable {
     }
 
     let plan: TransferPlan
+    /// Receives the result if no task waits for it.
+    let receiver: BatchReceiver?
+    /// Place of the request in its batch.
+    let place: Int
     private let shared = Mutex(Shared())
 
     // MARK: Confined to the loop's thread
@@ -54,8 +58,10 @@ final class Transfer: @unchecked Sendable {
     private var isRedirect = false
     private var receivedBytes = 0
 
-    init(_ plan: TransferPlan) {
+    init(_ plan: TransferPlan, receiver: BatchReceiver? = nil, place: Int = 0) {
         self.plan = plan
+        self.receiver = receiver
+        self.place = place
         self.deadline = plan.deadline
     }
 

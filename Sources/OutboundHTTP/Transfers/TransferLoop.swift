@@ -49,16 +49,22 @@ final class TransferLoop: Sendable {
         self.limits = limits
     }
 
-    func start(_ transfer: Transfer) {
+    func start(_ transfer: Transfer) { start([transfer]) }
+
+    /// Starts transfers, which the thread takes all at once.
+    func start(_ transfers: [Transfer]) {
+        guard let first = transfers.first else { return }
         let refusal = state.withLock { state -> OutboundError? in
             guard !state.isClosed else { return .shutDown }
             if state.multi == nil, let reason = startWorker(&state) {
-                return .unreachable(host: transfer.plan.address.displayHost, reason: reason)
+                return .unreachable(host: first.plan.address.displayHost, reason: reason)
             }
-            post(.start(transfer), &state)
+            for transfer in transfers { post(.start(transfer), &state) }
             return nil
         }
-        if let refusal { transfer.finish(refusal) }
+        guard let refusal else { return }
+        for transfer in transfers { transfer.finish(refusal) }
+        BatchReceiver.deliver(transfers)
     }
 
     /// Sends a command; without a worker there is no transfer to which it could apply.

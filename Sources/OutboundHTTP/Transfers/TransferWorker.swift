@@ -14,6 +14,8 @@ final class TransferWorker {
     private var unfinished: [ObjectIdentifier: Transfer] = [:]
     private var running: [UnsafeMutableRawPointer: Transfer] = [:]
     private var ended: [(Transfer, CURLcode)] = []
+    /// Transfers that have ended and whose receivers have not got the results yet.
+    private var answered: [Transfer] = []
     private var openStreams = 0
     private var admission: Admission<Transfer>
     private var idleSessions: [EasySession] = []
@@ -53,6 +55,7 @@ final class TransferWorker {
             startAdmitted()
             perform()
             expireOverdue()
+            deliverAnswers()
             if unfinished.isEmpty, clock.now - idleSince >= limits.idleLifetime, loop.releaseIdleWorker() {
                 return free()
             }
@@ -157,6 +160,14 @@ final class TransferWorker {
         }
         if unfinished.isEmpty { idleSince = clock.now }
         transfer.finish(error)
+        if transfer.receiver != nil { answered.append(transfer) }
+    }
+
+    private func deliverAnswers() {
+        guard !answered.isEmpty else { return }
+        let transfers = answered
+        answered = []
+        BatchReceiver.deliver(transfers)
     }
 
     /// Keeps a handle for later transfers; each takes about 10 KB, so most are freed after a burst.
@@ -182,7 +193,11 @@ final class TransferWorker {
         idleSessions = []
         let (late, waiters) = loop.releaseClosedWorker()
         curl_multi_cleanup(multi)
-        for case .start(let transfer) in late { transfer.finish(.shutDown) }
+        for case .start(let transfer) in late {
+            transfer.finish(.shutDown)
+            answered.append(transfer)
+        }
+        deliverAnswers()
         for waiter in waiters { waiter.resume() }
     }
 

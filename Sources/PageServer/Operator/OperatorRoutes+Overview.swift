@@ -18,6 +18,7 @@ extension OperatorRoutes {
         page.sections = [
             OperatorSection("Hub", facts: hubFacts(overview)),
             OperatorSection("Messages since the start", facts: messageFacts(overview)),
+            alarmSection(overview, request),
             feedSection(publishers, request),
             OperatorSection("Credentials and certificate", facts: expiryFacts(overview, at: request.base.now)),
         ]

@@ -15,6 +15,8 @@ final class ApnsService: PushService {
     private let tokens: ProviderTokens
     private let surroundings: ServiceSurroundings
     private let channel: ServiceChannel
+    /// URL of all devices, with a slash at the end.
+    private let devices: String
     /// True once APNs has accepted the credential; before, it allows one stream.
     private let isProven = Atomic(false)
 
@@ -40,6 +42,7 @@ final class ApnsService: PushService {
             firstRequests: 1,
             clientCertificate: certificate
         )
+        devices = "\(surroundings.origin(self.credential.host))/3/device/"
     }
 
     var concurrency: Int { isProven.load(ordering: .relaxed) ? Self.connections * Self.streams : 1 }
@@ -56,56 +59,108 @@ final class ApnsService: PushService {
     func tryCredential() async -> PushOutcome {
         let headers = [("apns-topic", credential.bundle), ("apns-push-type", "background"), ("apns-priority", "5")]
         let body = Array(#"{"aps":{"content-available":1}}"#.utf8)
-        let outcome = await send("0", headers, body, isOwnTopic: true)
+        let outcome = await send(ApnsRequest(device: "0", headers: headers, body: body, isOwnTopic: true))
         return if case .deadHandle = outcome { .accepted(id: nil) } else { outcome }
     }
 
     func shutdown() async { await channel.shutdown() }
 
     /// Makes one attempt, and a second one with a new token or on a new connection if APNs did not process the first.
+    func send(_ request: ApnsRequest) async -> PushOutcome { await attempt(request, isLast: false) }
+
+    /// Makes the first attempts; only those that need a second one take a task each.
     func send(
-        _ device: String,
-        _ headers: [(name: String, value: String)],
-        _ body: [UInt8],
-        isOwnTopic: Bool
-    ) async -> PushOutcome {
-        var refused: String?
-        var opensConnection = false
-        for isLast in [false, true] {
-            let proof: String?
-            do {
-                proof = try token(after: refused)
+        _ batch: [PushAttempt],
+        report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void
+    ) {
+        var sent: [(place: Int, request: ApnsRequest, outbound: OutboundRequest)] = []
+        var refused: [(place: Int, outcome: PushOutcome)] = []
+        let proof = Result { () throws(ServiceChannel.NoAnswer) -> Proof? in try self.proof() }
+        for (place, attempt) in batch.enumerated() {
+            do throws(ServiceChannel.NoAnswer) {
+                let request = try ApnsRequest(attempt)
+                sent.append((place, request, outbound(request, try proof.get())))
             } catch {
-                return .refusedCredential("cannot sign with the key: \(error)")
-            }
-            let response: OutboundResponse
-            do {
-                response = try await channel.post(
-                    "\(surroundings.origin(credential.host))/3/device/\(device)",
-                    (proof.map { [("authorization", "bearer \($0)")] } ?? []) + headers,
-                    body,
-                    opensConnection: opensConnection
-                )
-            } catch {
-                return error.outcome
-            }
-            switch ApnsAnswer(response, retryAfter: channel.retryAfter(response)).verdict(isOwnTopic: isOwnTopic) {
-            case .final(let outcome):
-                note(outcome)
-                return withHint(outcome, response)
-            case .renewToken:
-                guard !isLast, let proof, (try? token(after: proof)) != proof else {
-                    isProven.store(false, ordering: .relaxed)
-                    let hint = response.clockDifference(surroundings.now()) ?? "is this machine's clock right?"
-                    return .refusedCredential("APNs: ExpiredProviderToken (\(hint))")
-                }
-                refused = proof
-            case .reconnect(let outcome):
-                guard !isLast else { return outcome }
-                opensConnection = true
+                refused.append((place, error.outcome))
             }
         }
-        return .retry(after: nil, "APNs gave no answer")
+        if !refused.isEmpty { report(refused) }
+        var token: String?
+        if case .success(let proof?) = proof { token = proof.token }
+        channel.post(sent.map(\.outbound)) { [sent, token] results in
+            var outcomes: [(place: Int, outcome: PushOutcome)] = []
+            outcomes.reserveCapacity(results.count)
+            for (index, result) in results {
+                let (place, request, outbound) = sent[index]
+                switch result {
+                case .failure(let error)?: outcomes.append((place, error.outcome))
+                case .success(let response)?:
+                    if case .final(let outcome) = self.answer(response).verdict(isOwnTopic: request.isOwnTopic) {
+                        outcomes.append((place, self.final(outcome, response)))
+                    } else {
+                        // Signs a new token or opens a connection.
+                        Task { report([(place, await self.finish(request, response, token, isLast: false))]) }
+                    }
+                case nil: Task { report([(place, await self.resend(request, outbound, token))]) }
+                }
+            }
+            if !outcomes.isEmpty { report(outcomes) }
+        }
+    }
+
+    private func attempt(
+        _ request: ApnsRequest,
+        after refused: String? = nil,
+        opensConnection: Bool = false,
+        isLast: Bool
+    ) async -> PushOutcome {
+        do throws(ServiceChannel.NoAnswer) {
+            let proof = try proof(after: refused)
+            var outbound = outbound(request, proof)
+            outbound.opensConnection = opensConnection
+            return await finish(request, try await channel.post(outbound), proof?.token, isLast: isLast)
+        } catch {
+            return error.outcome
+        }
+    }
+
+    /// Sends a request again whose connection ended before the answer.
+    private func resend(_ request: ApnsRequest, _ outbound: OutboundRequest, _ token: String?) async -> PushOutcome {
+        do throws(ServiceChannel.NoAnswer) {
+            return await finish(request, try await channel.repost(outbound), token, isLast: false)
+        } catch {
+            return error.outcome
+        }
+    }
+
+    /// Returns the outcome of an answer, after a second attempt if the answer calls for one.
+    private func finish(
+        _ request: ApnsRequest,
+        _ response: OutboundResponse,
+        _ token: String?,
+        isLast: Bool
+    ) async -> PushOutcome {
+        switch answer(response).verdict(isOwnTopic: request.isOwnTopic) {
+        case .final(let outcome): return final(outcome, response)
+        case .renewToken:
+            guard !isLast, let token, (try? proof(after: token))?.token != token else {
+                isProven.store(false, ordering: .relaxed)
+                let hint = response.clockDifference(surroundings.now()) ?? "is this machine's clock right?"
+                return .refusedCredential("APNs: ExpiredProviderToken (\(hint))")
+            }
+            return await attempt(request, after: token, isLast: true)
+        case .reconnect(let outcome):
+            return isLast ? outcome : await attempt(request, opensConnection: true, isLast: true)
+        }
+    }
+
+    private func answer(_ response: OutboundResponse) -> ApnsAnswer {
+        ApnsAnswer(response, retryAfter: channel.retryAfter(response))
+    }
+
+    private func final(_ outcome: PushOutcome, _ response: OutboundResponse) -> PushOutcome {
+        note(outcome)
+        return withHint(outcome, response)
     }
 
     /// Adds the difference of the clocks to a refusal: a wrong clock makes a valid key look invalid.
@@ -116,10 +171,29 @@ final class ApnsService: PushService {
         return .refusedCredential("\(reason) (\(hint))")
     }
 
+    private func outbound(_ request: ApnsRequest, _ proof: Proof?) -> OutboundRequest {
+        ServiceChannel.request(
+            devices + request.device,
+            (proof.map { [("authorization", $0.header)] } ?? []) + request.headers,
+            request.body
+        )
+    }
+
+    /// A provider token and the header that has it.
+    private struct Proof {
+        let token: String
+        let header: String
+    }
+
     /// Returns the provider token; `nil` for a certificate.
-    private func token(after refused: String?) throws -> String? {
+    private func proof(after refused: String? = nil) throws(ServiceChannel.NoAnswer) -> Proof? {
         guard case .key(let key) = credential.proof else { return nil }
-        return try tokens.token(key, after: refused)
+        do {
+            let token = try tokens.token(key, after: refused)
+            return Proof(token: token, header: "bearer \(token)")
+        } catch {
+            throw ServiceChannel.NoAnswer(outcome: .refusedCredential("cannot sign with the key: \(error)"))
+        }
     }
 
     private func note(_ outcome: PushOutcome) {
@@ -128,34 +202,5 @@ final class ApnsService: PushService {
         case .retry, .throttled: break
         default: isProven.store(true, ordering: .relaxed)
         }
-    }
-}
-
-/// A message for Apple's devices, checked and ready.
-struct ApnsPush: PreparedPush {
-    let message: ApnsMessage
-    let service: ApnsService
-
-    var lifetime: PushLifetime { message.lifetime }
-    var collapseKey: String? { message.collapseKey }
-
-    func send(to target: PushTarget) async -> PushOutcome {
-        guard case .handle(let handle) = target.channel else {
-            return .unsendable("a browser's subscription is not a device token")
-        }
-        let token = handle.lowercased()
-        guard (2...200).contains(token.utf8.count), token.utf8.count.isMultiple(of: 2),
-            token.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
-        else {
-            return .unsendable("the handle is not a device token: 2 to 200 hexadecimal digits")
-        }
-        var headers = message.headers
-        headers.append(("apns-id", target.id.uuidString.lowercased()))
-        switch (message.lifetime, target.expiresAt) {
-        case (.once, _): headers.append(("apns-expiration", "0"))
-        case (_, let end?): headers.append(("apns-expiration", "\(max(end.seconds, 1))"))
-        case (_, nil): break
-        }
-        return await service.send(token, headers, message.body, isOwnTopic: message.isOwnTopic)
     }
 }

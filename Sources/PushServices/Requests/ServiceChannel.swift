@@ -38,11 +38,11 @@ struct ServiceChannel: Sendable {
         let outcome: PushOutcome
     }
 
-    /// Sends a request, once more if a connection ended under it; redirects are not followed.
+    /// Sends a request, and a second time if the connection ends before the reply; redirects are not followed.
     ///
-    /// `addresses` says where the host may be.
+    /// `addresses` are the addresses that the host may have.
     ///
-    /// - Returns: Whatever the host answered.
+    /// - Returns: The host's reply, whatever its status.
     /// - Throws: ``NoAnswer``.
     func post(
         _ url: String,
@@ -51,6 +51,51 @@ struct ServiceChannel: Sendable {
         addresses: AddressPolicy = .any,
         opensConnection: Bool = false
     ) async throws(NoAnswer) -> OutboundResponse {
+        try await post(Self.request(url, headers, body, addresses: addresses, opensConnection: opensConnection))
+    }
+
+    /// Sends a request made by ``request(_:_:_:addresses:opensConnection:)`` in the same way.
+    func post(_ request: OutboundRequest) async throws(NoAnswer) -> OutboundResponse {
+        do {
+            return try await once(request)
+        } catch .ended, .cut {
+            return try await last(request)
+        } catch {
+            throw Self.noAnswer(error)
+        }
+    }
+
+    /// Sends requests once and passes the results to `receive`, several at a time; redirects are not followed.
+    ///
+    /// `receive` gets each place exactly once; `nil` means that the connection ended before the reply.
+    func post(
+        _ requests: [OutboundRequest],
+        receive: @escaping @Sendable ([(place: Int, result: Result<OutboundResponse, NoAnswer>?)]) -> Void
+    ) {
+        client.send(requests) { results in
+            receive(
+                results.map { place, result in
+                    switch result {
+                    case .success(let response): (place, .success(response))
+                    case .failure(.ended), .failure(.cut): (place, nil)
+                    case .failure(let error): (place, .failure(Self.noAnswer(error)))
+                    }
+                }
+            )
+        }
+    }
+
+    /// Sends a request once more, after the connection ended before the reply.
+    func repost(_ request: OutboundRequest) async throws(NoAnswer) -> OutboundResponse { try await last(request) }
+
+    /// Makes a request to a push service.
+    static func request(
+        _ url: String,
+        _ headers: [(name: String, value: String)],
+        _ body: [UInt8]?,
+        addresses: AddressPolicy = .any,
+        opensConnection: Bool = false
+    ) -> OutboundRequest {
         var request = OutboundRequest(
             method: "POST",
             url: url,
@@ -64,13 +109,7 @@ struct ServiceChannel: Sendable {
             addresses: addresses
         )
         request.opensConnection = opensConnection
-        do {
-            return try await once(request)
-        } catch .ended, .cut {
-            return try await last(request)
-        } catch {
-            throw Self.noAnswer(error)
-        }
+        return request
     }
 
     private func once(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {

@@ -26,6 +26,7 @@ package struct OperatorNav: Sendable {
         case devices
         case categories
         case publishers
+        case alarms
         case send
         case scheduled
         case audit
@@ -37,6 +38,7 @@ package struct OperatorNav: Sendable {
             case .devices: "Devices"
             case .categories: "Categories"
             case .publishers: "Feeds"
+            case .alarms: "Alarms"
             case .send: "Send"
             case .scheduled: "Scheduled"
             case .audit: "Audit"

@@ -23,7 +23,7 @@ struct HubCommand: AsyncParsableCommand {
         subcommands: [
             HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
             HubDeleteCommand.self, HubCredentialsCommand.self, HubInviteCommand.self, HubOverviewCommand.self,
-            HubCategoriesCommand.self,
+            HubAlarmsCommand.self, HubCategoriesCommand.self,
             HubAuditCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
         ],
         defaultSubcommand: HubServe.self

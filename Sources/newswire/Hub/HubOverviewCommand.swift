@@ -37,6 +37,10 @@ struct HubOverviewCommand: AsyncParsableCommand {
         for (platform, backlog) in overview.pushBacklog.sorted(by: { $0.key < $1.key }) {
             lines.append("pending         \(platform): \(backlog.targets) targets of \(backlog.messages) messages")
         }
+        if let alarms = overview.alarms {
+            let silenced = overview.silencedAlarms ?? 0
+            lines.append("alarms          \(counts(alarms))\(silenced > 0 ? ", \(silenced) of them silenced" : "")")
+        }
         lines.append("scheduled       \(overview.scheduled)\(overview.nextDue.map { ", next at \($0)" } ?? "")")
         lines.append("writer          \(overview.failure ?? "works"), \(overview.waitingChanges) changes wait")
         let log = overview.log

@@ -1,0 +1,87 @@
+import Foundation
+import HubClient
+import HubProtocol
+import Hummingbird
+import WebPages
+
+/// The hub's alarms, and silencing them.
+extension OperatorRoutes {
+    private static let shownAlarms = 100
+    private static let day = Duration.seconds(86_400)
+
+    static func alarms(_ request: OperatorRequest) async throws -> Response {
+        let list = try await request.client.alarms()
+        let first = min(max(0, request.query["from"].flatMap { Int($0) } ?? 0), list.alarms.count)
+        let rows = list.alarms[first...].prefix(shownAlarms).map { row($0, request) }
+        let table = OperatorTable(
+            "Alarms",
+            ["Alarm", "What to do", "Since", "State", "Action", ""],
+            rows,
+            empty: "There are no alarms."
+        )
+        var page = request.page(.alarms, "Alarms")
+        var section = OperatorSection("Alarms that last or are silenced", table: table)
+        section.lines = [
+            list.tag.map { "Alarms are sent to the tag \($0)." }
+                ?? "Alarms are not sent: no tag is set in 'hub.alarm-tag'."
+        ]
+        if let omitted = list.omitted { section.lines.append("\(omitted) more alarms are not shown.") }
+        page.sections = [section]
+        let next = first + shownAlarms
+        if next < list.alarms.count {
+            page.more = OperatorLink("More alarms", href: "\(request.root)alarms?from=\(next)")
+        }
+        return request.base.page(page)
+    }
+
+    private static func row(_ alarm: AlarmReport, _ request: OperatorRequest) -> [OperatorTable.Cell] {
+        let address = "\(request.root)alarms/\(PercentEncoding.encode(alarm.id))"
+        let silence = alarm.silencedUntil.map { "silenced until \(OperatorText.time($0))" } ?? "silenced until it ends"
+        let actions: [OperatorTable.Cell] =
+            alarm.isSilenced
+            ? [.init(button: "End the silence", action: "\(address)/unsilence"), .init("")]
+            : [
+                .init(button: "Silence until it ends", action: "\(address)/silence"),
+                .init(button: "Silence for a day", action: "\(address)/silence?for=day"),
+            ]
+        return [
+            .init(alarm.title, isBad: alarm.isRaised && !alarm.isSilenced), .init(alarm.text),
+            .init(alarm.since.map(OperatorText.time) ?? "ended"), .init(alarm.isSilenced ? silence : "sent"),
+        ] + actions
+    }
+
+    static func silence(_ request: OperatorRequest) async throws -> Response {
+        _ = try await request.base.form()
+        let id = request.parameter("id")
+        let end = request.query["for"] == "day" ? (request.base.now + day).date : nil
+        let detail = "\(id) until \(end.map { Timestamp($0).wholeSecond } ?? "it ends")"
+        try await request.perform("silence alarm", detail, outcome: { (_: Void) in "silenced" }) {
+            try await request.client.silence(alarm: id, until: end)
+        }
+        return request.base.seeOther("\(request.root)alarms")
+    }
+
+    static func unsilence(_ request: OperatorRequest) async throws -> Response {
+        _ = try await request.base.form()
+        let id = request.parameter("id")
+        try await request.perform("unsilence alarm", id, outcome: { (_: Void) in "done" }) {
+            try await request.client.endSilence(alarm: id)
+        }
+        return request.base.seeOther("\(request.root)alarms")
+    }
+
+    /// The alarms on the overview.
+    static func alarmSection(_ overview: HubOverview, _ request: OperatorRequest) -> OperatorSection {
+        let count = overview.alarms?.values.reduce(0, +) ?? 0
+        let silenced = overview.silencedAlarms ?? 0
+        var section = OperatorSection(
+            "Alarms",
+            facts: [
+                OperatorFact("Alarms that last", "\(count)", isBad: count > silenced),
+                OperatorFact("Silenced", "\(silenced)"),
+            ]
+        )
+        section.link = OperatorLink("Alarms", href: "\(request.root)alarms")
+        return section
+    }
+}

@@ -1,0 +1,114 @@
+import ArgumentParser
+import Foundation
+import HostSystem
+import HubClient
+import HubProtocol
+import Settings
+
+struct HubAlarmsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "alarms",
+        abstract: "Show a hub's alarms, or silence one.",
+        subcommands: [HubAlarmsListCommand.self, HubAlarmsSilenceCommand.self, HubAlarmsUnsilenceCommand.self],
+        defaultSubcommand: HubAlarmsListCommand.self
+    )
+}
+
+struct HubAlarmsListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the alarms that last and those that are silenced, with their ids.",
+        discussion: """
+            EXAMPLES
+              newswire hub alarms
+              newswire hub alarms --json | jq '.alarms[] | select(.isSilenced | not) | .title'
+            """
+    )
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    func run() async throws {
+        let list = try await inquiry.ask { hub in try await hub.alarms() }
+        if inquiry.json { return Console.print(try JSON.line(list)) }
+        if list.alarms.isEmpty { Console.notice("there are no alarms") }
+        for alarm in list.alarms { Console.print(TerminalText.safe(Self.line(alarm))) }
+        if let omitted = list.omitted { Console.notice("\(omitted) more alarms are not shown") }
+    }
+
+    private static func line(_ alarm: AlarmReport) -> String {
+        let silence = alarm.isSilenced ? "silenced until \(alarm.silencedUntil ?? "it ends")" : nil
+        let parts = [alarm.id, alarm.title, alarm.since.map { "since \($0)" } ?? "ended", silence]
+        return parts.compactMap(\.self).joined(separator: "  ")
+    }
+}
+
+struct HubAlarmsSilenceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "silence",
+        abstract: "Send nothing more of an alarm until a time, or until it has ended.",
+        discussion: """
+            An alarm that outlasts its silence is sent again.
+
+            EXAMPLES
+              newswire hub alarms silence 3f2a90c1d4e5
+              newswire hub alarms silence 3f2a90c1d4e5 --for 12h
+              newswire hub alarms silence 3f2a90c1d4e5 --until 2030-01-02T06:00:00Z
+            """
+    )
+
+    @Argument(help: "The id, as 'newswire hub alarms' shows it.")
+    var id: String
+
+    @Option(help: "Until when, in UTC or with a zone.")
+    var until: String?
+
+    @Option(name: .customLong("for"), help: "For how long, such as 30m, 12h or 7d.")
+    var length: String?
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    func run() async throws {
+        let end = try end(now: Date())
+        let id = id
+        try await inquiry.ask { hub in try await hub.silence(alarm: id, until: end) }
+        Console.notice("silenced until \(end.map(ISODateTime.formatSeconds) ?? "it ends")")
+    }
+
+    private func end(now: Date) throws -> Date? {
+        guard until == nil || length == nil else {
+            throw Failure(.usage, "--until and --for exclude each other")
+        }
+        if let length {
+            guard let duration = SettingUnits.time(length), duration > .zero else {
+                throw Failure(.usage, "--for '\(length)' is not a time", hint: "pass 30m, 12h or 7d")
+            }
+            return now + Double(duration.components.seconds)
+        }
+        guard let until else { return nil }
+        guard let date = ISODateTime.parse(until), date > now else {
+            throw Failure(.usage, "--until '\(until)' is not a time ahead", hint: "pass 2030-01-02T06:00:00Z")
+        }
+        return date
+    }
+}
+
+struct HubAlarmsUnsilenceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unsilence",
+        abstract: "End the silence of an alarm; if it lasts, it is sent again.",
+        discussion: """
+            EXAMPLES
+              newswire hub alarms unsilence 3f2a90c1d4e5
+            """
+    )
+
+    @Argument(help: "The id, as 'newswire hub alarms' shows it.")
+    var id: String
+
+    @OptionGroup var inquiry: InquiryOptions
+
+    func run() async throws {
+        let id = id
+        try await inquiry.ask { hub in try await hub.endSilence(alarm: id) }
+    }
+}
