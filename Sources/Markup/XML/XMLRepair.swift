@@ -2,7 +2,7 @@
 ///
 /// It escapes stray `&` and `<`, writes entities as numbers, and quotes and de-duplicates attributes. It drops end tags
 /// that match nothing, and closes open elements where their parent, or the next record, ends them. Elements that are
-/// open at the end of the input stay open, so that a truncated document can be told from a careless one. It works in
+/// open at the end of the input stay open, which distinguishes a truncated document from a careless one. It works in
 /// one pass, linear in the input.
 struct XMLRepair {
     /// The number of bytes at the beginning of a document that are searched for its root.

@@ -73,7 +73,7 @@ extension OperatorRoutes {
 
     /// A feed with its newest entries, and the reason why each was announced or not.
     ///
-    /// Reports contain addresses without queries, so one address can stand for several feeds.
+    /// Reports contain addresses without queries, so several feeds can have the same address.
     static func feed(_ request: OperatorRequest) async throws -> Response {
         let status = try await request.client.publisher(request.parameter("name"))
         let (category, url) = (request.query["category"], request.query["url"])
