@@ -83,8 +83,7 @@ actor TagFeeds {
             let current = try await read(key, of: hub, identity)
             if news[key] == nil { news.keep(current, bytes: current.bytes, for: key) } else { news.use(key) }
             for telling in current.read.timeline.tellings(after: hub.status.droppedThrough) {
-                let known = found[telling.id]
-                if known == nil || known.map({ $0.sequence < telling.sequence }) == true { found[telling.id] = telling }
+                if found[telling.id].map(telling.prevails(over:)) ?? true { found[telling.id] = telling }
             }
         }
         return found.values.sorted { $0.sequence > $1.sequence }
