@@ -37,8 +37,8 @@ struct PageHub: Sendable {
     func languages() async throws -> [String: [LanguageName]] { try await service.languages(in: name) }
 
     /// The newest messages to a user by name.
-    func messages(to user: UserName, since: Timestamp, limit: Int) async throws -> [PersonalMessage] {
-        try await service.messages(to: AppBackend.tag(of: user), since: since, limit: limit, in: name)
+    func messages(to user: UserName, since: Timestamp) async throws -> [PersonalMessage] {
+        try await service.messages(to: AppBackend.tag(of: user), since: since, in: name)
     }
 
     func put(_ installation: Installation, channel: PushChannelSecret?) async throws {
