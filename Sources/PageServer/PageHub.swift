@@ -36,9 +36,9 @@ struct PageHub: Sendable {
     /// The languages of categories by folded name, from feed lists that name them.
     func languages() async throws -> [String: [LanguageName]] { try await service.languages(in: name) }
 
-    /// The newest messages that were sent to a user by name.
-    func messages(to user: UserName, since: Timestamp, limit: Int) async throws -> [PersonalMessage] {
-        try await service.messages(to: AppBackend.tag(of: user), since: since, limit: limit, in: name)
+    /// The newest messages to a user by name.
+    func messages(to user: UserName, since: Timestamp) async throws -> [PersonalMessage] {
+        try await service.messages(to: AppBackend.tag(of: user), since: since, in: name)
     }
 
     func put(_ installation: Installation, channel: PushChannelSecret?) async throws {

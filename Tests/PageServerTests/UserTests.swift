@@ -6,6 +6,7 @@ import OutboundHTTP
 import Testing
 import WebPages
 
+@testable import HubServer
 @testable import PageServer
 
 /// People who sign in at the pages.
@@ -158,6 +159,49 @@ struct UserTests {
                 let refused = try await hub.send("POST", "/-/news/notify", cookie: bob, form: form)
                 #expect((400..<500).contains(refused.status) && refused.body.contains("Not sent"), "\(label)")
             }
+        }
+    }
+
+    @Test func `a reload looks at no message of the log twice`() async throws {
+        try await PagesHub.run(users: ["alice", "bob"]) { hub in
+            let (alice, bob) = (try await signIn(hub, "alice"), try await signIn(hub, "bob"))
+            func notify(_ text: String) async throws {
+                let form = "user=bob&text=\(text)&platform=stream"
+                let sent = try await hub.send("POST", "/-/news/notify", cookie: alice, form: form)
+                try #require(sent.status == 200, "\(sent.body)")
+            }
+            let messages = try hub.service.directory.hub(named: "news").personalMessages
+            for number in 1...3 {
+                let body = Array(#"{"title":"News \#(number)"}"#.utf8)
+                _ = try await hub.client.send(body, tags: "World", idempotencyKey: nil)
+            }
+            try await notify("lunch")
+            for _ in 1...5 {
+                let read = try await page(hub, bob)
+                #expect(read.body.contains("From alice: lunch"))
+            }
+            #expect(await messages.scanned == 4)
+            try await notify("dinner")
+            for _ in 1...5 {
+                let read = try await page(hub, bob)
+                #expect(read.body.contains("From alice: lunch") && read.body.contains("From alice: dinner"))
+            }
+            #expect(await messages.scanned == 5)
+            let others = try await page(hub, alice)
+            #expect(!others.body.contains("lunch"))
+        }
+    }
+
+    @Test func `messages to a former owner of a name are not those of the present one`() async throws {
+        try await PagesHub.run(users: ["alice"]) { hub in
+            let (tag, name) = (try Tag("username:carol"), try HubName("news"))
+            let body = Array(#"{"title":"For the first Carol"}"#.utf8)
+            _ = try await hub.client.send(body, tags: tag.text, idempotencyKey: nil)
+            let first = try await hub.service.messages(to: tag, since: Timestamp(milliseconds: 0), in: name)
+            #expect(first.count == 1)
+            let later = Timestamp(milliseconds: try #require(first.first).at.milliseconds + 1)
+            let second = try await hub.service.messages(to: tag, since: later, in: name)
+            #expect(second.isEmpty)
         }
     }
 

@@ -60,6 +60,77 @@ struct NewsTimelineTests {
         #expect(timeline.count(after: 1) == 1)
     }
 
+    /// What is said of story `s` in some languages: `nil` is the main one.
+    private func spoken(
+        _ number: Int64,
+        _ texts: [String?: String],
+        of story: String = "s",
+        _ status: MessageStatus? = nil,
+        replaces: String? = nil
+    ) throws -> Telling {
+        var properties: [MessageProperty: String] = ["story": story]
+        for (language, text) in texts {
+            let title = try language.map { try LanguageName($0).titleProperty } ?? .title
+            properties[title] = text
+        }
+        properties[.status] = status?.rawValue
+        properties[.replaces] = replaces
+        return try telling(number, properties)
+    }
+
+    @Test func `a correction in another language leaves the main telling as it is`() throws {
+        let main = try spoken(1, [nil: "Fire", "French": "Feu"])
+        let timeline = NewsTimeline([
+            main, try telling(2, "other"), try spoken(3, ["French": "Pas de feu"], .correction),
+            try spoken(4, ["German": "Feuer"]),
+        ])
+        #expect(timeline.titles == ["other", "Fire"])
+        #expect(NewsTimeline([main, try spoken(2, ["French": "Retiré"], .withdrawn)]).titles == ["Fire"])
+        #expect(NewsTimeline([main, try spoken(2, [nil: "No fire"], .correction)]).titles == ["No fire"])
+    }
+
+    @Test func `a correction in a language replaces what was said in it`() throws {
+        let french = try spoken(1, ["French": "Feu"])
+        let corrected = try spoken(2, ["French": "Pas de feu"], .correction)
+        #expect(NewsTimeline([french, corrected]).titles == ["Pas de feu"])
+        #expect(NewsTimeline([french, try spoken(2, ["German": "Kein Feuer"], .correction)]).titles == ["Feu"])
+        #expect(NewsTimeline([try spoken(1, ["German": "Feuer"]), try spoken(2, ["French": "Feu"])]).titles == ["Feu"])
+        let withdrawn = NewsTimeline([french, try spoken(2, ["French": "Retiré"], .withdrawn)])
+        #expect(withdrawn.titles.isEmpty && withdrawn.withdrawals(after: .start).count == 1)
+    }
+
+    @Test func `the main language counts for all, and so does a withdrawal without any text`() throws {
+        let french = try spoken(1, ["French": "Feu"])
+        let main = NewsTimeline([french, try spoken(2, [nil: "Fire"])])
+        #expect(main.titles == ["Fire"])
+        #expect(main.stories(after: .start).first?.published == second(1))
+        #expect(NewsTimeline([french, try spoken(2, [nil: "Withdrawn: Fire"], .withdrawn)]).titles.isEmpty)
+        #expect(NewsTimeline([french, try spoken(2, [:], .withdrawn)]).titles.isEmpty)
+        #expect(NewsTimeline([try spoken(1, [nil: "Fire"]), try spoken(2, [:], .withdrawn)]).titles.isEmpty)
+    }
+
+    @Test func `a message replaces other stories in its own language only`() throws {
+        let stories = [try spoken(1, [nil: "Fire"], of: "a"), try spoken(2, ["French": "Crue"], of: "b")]
+        let french = try spoken(3, ["French": "Les deux"], of: "c", replaces: "a b")
+        #expect(NewsTimeline(stories + [french]).titles == ["Les deux", "Fire"])
+        let main = try spoken(3, [nil: "Both"], of: "c", replaces: "a b")
+        #expect(NewsTimeline(stories + [main]).titles == ["Both"])
+    }
+
+    @Test func `languages count alike in whatever parts the log is read`() throws {
+        let tellings = [
+            try spoken(1, [nil: "Fire"]), try spoken(2, ["French": "Feu"]), try spoken(3, ["French": "Crue"], of: "b"),
+            try spoken(4, ["French": "Ensemble"], of: "c", replaces: "s b"),
+            try spoken(5, ["French": "Feu!"], .correction),
+        ]
+        let whole = NewsTimeline(tellings).titles
+        #expect(whole == ["Ensemble", "Fire"])
+        var (forwards, backwards) = (NewsTimeline(), NewsTimeline())
+        for telling in tellings { forwards.add(newer: [telling]) }
+        for telling in tellings.reversed() { backwards.add(older: [telling]) }
+        #expect(forwards.titles == whole && backwards.titles == whole)
+    }
+
     /// Stories that are told, corrected, replaced and withdrawn in an order that seems random.
     private static func mix() throws -> [Telling] {
         var state: UInt64 = 7

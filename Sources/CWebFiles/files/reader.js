@@ -62,9 +62,8 @@ function show(body, position) {
   const sequence = position.split("-").pop();
   if ([...list.children].some((item) => item.dataset.sequence === sequence)) return;
   const isSecure = /^\d{1,19}$/.test(body.secureId ?? "");
-  const isSilent = !isSecure && !body.title && !body.message;
   // A message in other languages than this page's has no text here, and changes nothing here, as on agents.
-  if (isSilent && (news.dataset.language || body.status !== "withdrawn")) return;
+  if (!isSecure && !body.title && !body.message) return;
   const item = blank.content.firstElementChild.cloneNode(true);
   item.dataset.sequence = sequence;
   item.dataset.story = body.story ?? "";

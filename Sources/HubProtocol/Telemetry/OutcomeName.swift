@@ -26,7 +26,7 @@ package struct OutcomeName: RawRepresentable, Sendable, Hashable, Codable, Custo
     package static let pnsServerError = OutcomeName(rawValue: "PnsServerError")
     package static let pnsUnavailable = OutcomeName(rawValue: "PnsUnavailable")
     package static let pnsUnreachable = OutcomeName(rawValue: "PnsUnreachable")
-    /// A handle that the same message reaches in another way too.
+    /// Nothing had to be sent: the same message reaches the handle in another way too, or has no text for it.
     package static let skipped = OutcomeName(rawValue: "Skipped")
     package static let throttled = OutcomeName(rawValue: "Throttled")
     package static let unknownError = OutcomeName(rawValue: "UnknownError")

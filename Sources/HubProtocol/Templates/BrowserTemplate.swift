@@ -15,6 +15,21 @@ package enum BrowserTemplate {
         body(language.titleProperty, language.newsProperty, #","localizedLink":"$(\#(language.linkProperty))""#)
     }
 
+    /// Tells whether a rendered template is a declarative push message in which there is nothing to show.
+    ///
+    /// A browser must show something for every push, and would show a notification without text. A message renders like
+    /// this if it has no text in the template's language. A secure message has an id instead of a text.
+    ///
+    /// - Parameter rendered: The rendered template; a text in any other form is the receiving app's own affair.
+    /// - Returns: True if there is nothing to show.
+    package static func isBlank(_ rendered: [UInt8]) -> Bool {
+        guard let root = try? JSONReader.read(rendered, allowsRepeats: true), root["web_push"] != nil,
+            let notification = root["notification"], notification.members != nil
+        else { return false }
+        let texts = [notification["title"], notification["body"], root[MessageProperty.secureID.rawValue]]
+        return texts.allSatisfy { $0?.string?.isEmpty ?? true }
+    }
+
     private static func body(_ title: MessageProperty, _ text: MessageProperty, _ further: String = "") -> String {
         """
         {"web_push":8030,"notification":{"title":"$(\(title), 200)","body":"$(\(text), 500)","tag":"$(story)",\

@@ -31,6 +31,7 @@ final class Hub: Sendable {
     let push = PushServicesInUse()
     let testSends: TestSends
     let publicFeeds = TagFeeds()
+    let personalMessages = PersonalMessages()
     let alarms = HubAlarms()
     private let published: Mutex<Published>
     private let deleted = Atomic(false)

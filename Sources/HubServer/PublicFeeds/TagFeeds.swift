@@ -38,18 +38,16 @@ actor TagFeeds {
         var pages: [FeedFileType: Page] = [:]
         /// Number of stories that ``pages`` show: some disappear when the log drops their messages.
         var shown = 0
-        var lastUse = 0
 
         var bytes: Int { read.timeline.bytes + pages.values.reduce(0) { $0 + $1.feed.bytes } }
     }
 
     /// Number of documents written.
     private(set) var renderings = 0
-    private var news: [Key: News] = [:]
+    private var news = RecentValues<Key, News>(maximumCount: maximumFeeds, maximumBytes: maximumBytes)
     private var readings: [Key: Task<News, any Error>] = [:]
     private var categories: (revision: Int, spellings: [Tag: Tag])?
     private var identity: StoredHub?
-    private var uses = 0
 
     /// The feed of a tag.
     ///
@@ -66,13 +64,10 @@ actor TagFeeds {
         let shown = current.read.timeline.count(after: dropped)
         if shown != current.shown { current.pages = [:] }
         current.shown = shown
-        uses += 1
-        current.lastUse = uses
         let page =
             current.pages[type] ?? write(current.read.timeline, after: dropped, spelled, type, hub, identity)
         current.pages[type] = page
-        news[key] = current
-        makeRoom(beside: key)
+        news.keep(current, bytes: current.bytes, for: key)
         return page
     }
 
@@ -85,14 +80,10 @@ actor TagFeeds {
         for tag in tags {
             guard try await spelling(of: tag, hub) != nil else { continue }
             let key = Key(tag: tag, language: language)
-            var current = try await read(key, of: hub, identity)
-            uses += 1
-            current.lastUse = uses
-            if news[key] == nil { news[key] = current } else { news[key]?.lastUse = uses }
-            makeRoom(beside: key)
+            let current = try await read(key, of: hub, identity)
+            if news[key] == nil { news.keep(current, bytes: current.bytes, for: key) } else { news.use(key) }
             for telling in current.read.timeline.tellings(after: hub.status.droppedThrough) {
-                let known = found[telling.id]
-                if known == nil || known.map({ $0.sequence < telling.sequence }) == true { found[telling.id] = telling }
+                if found[telling.id].map(telling.prevails(over:)) ?? true { found[telling.id] = telling }
             }
         }
         return found.values.sorted { $0.sequence > $1.sequence }
@@ -123,16 +114,6 @@ actor TagFeeds {
             changed: document.updated,
             place: document.place
         )
-    }
-
-    private func makeRoom(beside key: Key) {
-        var bytes = news.values.reduce(0) { $0 + $1.bytes }
-        while news.count > 1, bytes > Self.maximumBytes || news.count > Self.maximumFeeds {
-            let oldest = news.filter { $0.key != key }.min { $0.value.lastUse < $1.value.lastUse }
-            guard let oldest else { return }
-            bytes -= oldest.value.bytes
-            news[oldest.key] = nil
-        }
     }
 
     // MARK: What seldom changes
@@ -169,7 +150,7 @@ actor TagFeeds {
             var next = known
             next.read = try await reader.read(on: known.read, to: head, after: dropped, limit: Self.maximumScan)
             if next.read.timeline != known.read.timeline { next.pages = [:] }
-            news[key] = next
+            news.keep(next, bytes: next.bytes, for: key)
             return next
         }
         readings[key] = reading

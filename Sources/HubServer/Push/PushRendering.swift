@@ -147,6 +147,9 @@ struct PushRendering {
                 throw PushRefusal(outcome: .invalidNotificationSize, reason: "the template renders too long a text")
             }
             body = Array(rendered.utf8)
+            if text.platform == .browser, BrowserTemplate.isBlank(body) {
+                throw PushRefusal(outcome: .skipped, reason: "the message has no text for the browser's template")
+            }
             for (name, expression) in template.headers {
                 guard let value = expression.render(properties, variables: text.variables, within: &budget) else {
                     throw PushRefusal(outcome: .invalidNotificationSize, reason: "the header '\(name)' is too long")

@@ -86,7 +86,7 @@ enum ReaderRoutes {
         guard let user = visitor?.caller?.name, let since = try await request.backend?.createdAt(of: user) else {
             return all.map(\.1)
         }
-        let personal = try await request.hub.messages(to: user, since: since, limit: shown)
+        let personal = try await request.hub.messages(to: user, since: since)
             .filter { $0.sequence <= news.position.sequence }
             .map { ($0.sequence, MessageView($0, newAfter: end, home: request.home)) }
         return (all + personal).sorted { $0.0 > $1.0 }.prefix(shown).map(\.1)

@@ -1,6 +1,6 @@
 package import HubProtocol
 
-/// The newest stories of a tag: the last telling of each, newest first.
+/// The newest stories of a tag: of each the telling that prevails, newest first.
 package struct NewsTimeline: Sendable, Equatable {
     /// The largest number of stories that are shown.
     package static let maximumStories = 50
@@ -9,20 +9,23 @@ package struct NewsTimeline: Sendable, Equatable {
     /// The largest number of stories known to be replaced or withdrawn.
     private static let maximumEnded = 10_000
 
+    /// A story, as it is told in a language; in all of them without one.
+    private struct Version: Hashable {
+        let id: StoryID
+        let voice: LanguageName?
+    }
+
     private var tellings: [Telling] = []
-    /// Stories whose older tellings are no longer shown.
-    private var ended: Set<StoryID> = []
+    /// Places in the log where stories were replaced or withdrawn: their older tellings are not shown any more.
+    private var ended: [Version: LogSequence] = [:]
 
     package init() {}
 
     /// True if older messages cannot add a story.
     package var isFull: Bool { tellings.count { !$0.isWithdrawal } >= Self.maximumStories }
 
-    /// Adds messages that are newer than all present ones; newest first.
-    package mutating func add(newer: [Telling]) {
-        for telling in newer { ended.remove(telling.id) }
-        fold(newer + tellings)
-    }
+    /// Adds messages that came after all others; newest first.
+    package mutating func add(newer: [Telling]) { fold(newer + tellings) }
 
     /// Adds messages that are older than all present ones; newest first.
     package mutating func add(older: [Telling]) { fold(tellings + older) }
@@ -42,38 +45,57 @@ package struct NewsTimeline: Sendable, Equatable {
     /// Number of stories and withdrawals after a place in the log.
     package func count(after sequence: LogSequence) -> Int { tellings.count { $0.sequence > sequence } }
 
-    /// The approximate number of bytes that the texts take in memory.
-    package var bytes: Int {
-        tellings.reduce(0) { sum, telling in
-            let text = telling.text
-            let parts = [text.title, text.text, text.link, text.image, text.author, text.category]
-            return parts.reduce(sum + 200) { $0 + ($1?.utf8.count ?? 0) }
-        }
-    }
+    /// Bytes that the texts take in memory, near enough.
+    package var bytes: Int { tellings.reduce(0) { $0 + $1.bytes } }
 
-    /// Keeps the first telling of each story in the list, which is the newest.
+    /// Keeps one telling of each story that comes, newest first: the one that prevails.
     private mutating func fold(_ candidates: [Telling]) {
-        var (kept, places): ([Telling], [StoryID: Int]) = ([], [:])
+        let shown = prevailing(candidates)
+        var kept: [Telling] = []
         var room = (stories: Self.maximumStories, withdrawals: Self.maximumWithdrawn)
-        for telling in candidates {
-            if let place = places[telling.id] {
-                kept[place].first = min(kept[place].first, telling.first)
-            } else if !ended.contains(telling.id) {
-                let hasRoom = telling.isWithdrawal ? room.withdrawals > 0 : room.stories > 0
-                if hasRoom {
-                    places[telling.id] = kept.count
-                    kept.append(telling)
-                    if telling.isWithdrawal { room.withdrawals -= 1 } else { room.stories -= 1 }
-                } else if telling.isWithdrawal {
-                    end(telling.id)
-                }
+        for var telling in candidates {
+            guard let chosen = shown[telling.id], chosen.sequence == telling.sequence else { continue }
+            if telling.isWithdrawal ? room.withdrawals > 0 : room.stories > 0 {
+                telling.first = chosen.first
+                kept.append(telling)
+                if telling.isWithdrawal { room.withdrawals -= 1 } else { room.stories -= 1 }
+            } else if telling.isWithdrawal {
+                end(telling.id, by: telling)
             }
-            for id in telling.replaces where places[id] == nil { end(id) }
         }
         tellings = kept
     }
 
-    private mutating func end(_ id: StoryID) {
-        if ended.count < Self.maximumEnded { ended.insert(id) }
+    /// The telling of each story that readers are shown, and when its first one came.
+    ///
+    /// Candidates come newest first, so that those which end others come before them.
+    private mutating func prevailing(_ candidates: [Telling]) -> [StoryID: (sequence: LogSequence, first: Timestamp)] {
+        var best: [StoryID: Telling] = [:]
+        for telling in candidates {
+            if let known = best[telling.id] {
+                let first = min(known.first, telling.first)
+                if telling.prevails(over: known), !isEnded(telling) { best[telling.id] = telling }
+                best[telling.id]?.first = first
+            } else if !isEnded(telling) {
+                best[telling.id] = telling
+            }
+            for id in telling.replaces { end(id, by: telling) }
+        }
+        return best.mapValues { ($0.sequence, $0.first) }
+    }
+
+    private func isEnded(_ telling: Telling) -> Bool {
+        let ends = [Version(id: telling.id, voice: nil), Version(id: telling.id, voice: telling.voice)]
+        return ends.contains { ended[$0].map { $0 > telling.sequence } ?? false }
+    }
+
+    /// Ends a story's older tellings in the language of the telling that ends it.
+    private mutating func end(_ id: StoryID, by telling: Telling) {
+        let version = Version(id: id, voice: telling.voice)
+        guard let known = ended[version] else {
+            if ended.count < Self.maximumEnded { ended[version] = telling.sequence }
+            return
+        }
+        ended[version] = max(known, telling.sequence)
     }
 }

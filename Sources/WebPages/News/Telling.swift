@@ -23,7 +23,9 @@ package struct Telling: Sendable, Equatable {
     let storyName: String
     /// True if the sender marked the message as critical.
     let isUrgent: Bool
-    /// When the story was published, according to the sender.
+    /// The language in which the telling counts, for readers without one of their own; `nil` for one that counts in all.
+    let voice: LanguageName?
+    /// When the story was published, as the sender says.
     private let dated: Timestamp?
 
     /// Reads a message of the template format or of agents' native format.
@@ -58,12 +60,34 @@ package struct Telling: Sendable, Equatable {
         (self.sequence, self.id, self.at, first) = (sequence, id, at, at)
         (self.status, self.replaces, self.text) = (isWithdrawal || status != .withdrawn ? status : nil, replaces, text)
         storyName = story.flatMap { $0.utf8.count <= Self.maximumStoryName ? $0 : nil } ?? ""
+        // To readers of a language only what is said in it has come this far.
+        voice = language == nil ? text.language : nil
         isUrgent = properties[.urgency].map { MessageUrgency(word: $0) } == .critical
         dated = properties[.published].flatMap(ISODateTime.parse).map { Timestamp($0) }
     }
 
     var isWithdrawal: Bool { status == .withdrawn }
 
-    /// When the story was published, at the latest when the hub first knew of it.
+    /// Bytes that the telling takes in memory, near enough.
+    package var bytes: Int {
+        let parts = [text.title, text.text, text.link, text.image, text.author, text.category]
+        return parts.reduce(200) { $0 + ($1?.utf8.count ?? 0) }
+    }
+
+    /// True if readers are shown this telling of a story, and not another one.
+    ///
+    /// A later one counts in its own language only. The main language comes first, then languages by name, as in one
+    /// message that has several (``NewsText``).
+    package func prevails(over other: Telling) -> Bool {
+        switch (voice, other.voice) {
+        case (nil, nil): sequence > other.sequence
+        case (nil, _?): true
+        case (_?, nil): false
+        case (let mine?, let others?):
+            mine == others ? sequence > other.sequence : mine.text.lowercased() < others.text.lowercased()
+        }
+    }
+
+    /// When the story was published; never after the hub knew of it.
     var published: Timestamp { dated.map { min($0, first) } ?? first }
 }

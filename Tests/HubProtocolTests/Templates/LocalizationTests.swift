@@ -64,4 +64,35 @@ import Testing
     func `text is what a message put into the template`(body: String, template: String?, isEmpty: Bool) {
         #expect(RenderedText.isEmpty(body, of: template) == isEmpty)
     }
+
+    private static let messages: [(properties: [MessageProperty: String], isBlank: Bool, isBlankInFrench: Bool)] = [
+        (["title": "Flood"], false, true),
+        (["messageParam": "Flood"], false, true),
+        (["News_French": "Inondation"], true, false),
+        (["Title_french": "Inondation"], true, false),
+        (["title": "Flood", "News_French": "Inondation"], false, false),
+        (["secureId": "7"], false, false),
+        (["link": "https://a.example/", "story": "s", "status": "withdrawn"], true, true),
+        ([:], true, true),
+    ]
+
+    @Test(arguments: messages)
+    func `a browser has nothing to show of a message without a text for it`(
+        properties: [MessageProperty: String],
+        isBlank: Bool,
+        isBlankInFrench: Bool
+    ) throws {
+        let message = MessageProperties(properties)
+        let standard = try #require(try Template(parsing: BrowserTemplate.body).render(message))
+        let french = try #require(
+            try Template(parsing: BrowserTemplate.body(in: LanguageName("French"))).render(message)
+        )
+        #expect(BrowserTemplate.isBlank(Array(standard.utf8)) == isBlank)
+        #expect(BrowserTemplate.isBlank(Array(french.utf8)) == isBlankInFrench)
+    }
+
+    @Test(arguments: ["{}", "", "no json", #"{"title":""}"#, #"{"notification":{"title":""}}"#, #"{"web_push":8030}"#])
+    func `a message of an app's own form is not blank`(body: String) {
+        #expect(!BrowserTemplate.isBlank(Array(body.utf8)))
+    }
 }

@@ -64,6 +64,30 @@ struct EmulatedKeyTests {
         }
     }
 
+    @Test func `a browser is not sent a message without a text for it`() async throws {
+        try await EmulatedHub.run { hub, emulator in
+            let (main, french) = (emulator.makeBrowserSubscription(), emulator.makeBrowserSubscription())
+            let inFrench = RegistrationTemplate(
+                name: BrowserTemplate.name,
+                body: BrowserTemplate.body(in: try LanguageName("French"))
+            )
+            let standard = RegistrationTemplate(name: BrowserTemplate.name, body: BrowserTemplate.body)
+            try await hub.register("1-1-1", .browser, .browser(main), template: standard)
+            try await hub.register("2-2-2", .browser, .browser(french), template: inFrench)
+            let id = try await hub.send(format: "template", #"{"title":"Flood","story":"s"}"#, tags: "World")
+            await hub.settlePushes()
+            #expect(try await hub.outcomes(id) == [.browser: [.success: 1, .skipped: 1]])
+            let reason = "the message has no text for the browser's template"
+            #expect(try await hub.failures(id).map(\.reason) == [reason])
+            #expect(emulator.inbox(of: main.endpoint).count == 1 && emulator.inbox(of: french.endpoint).isEmpty)
+            let both = #"{"title":"Flood","News_French":"Inondation","story":"s"}"#
+            let second = try await hub.send(format: "template", both, tags: "World")
+            await hub.settlePushes()
+            #expect(try await hub.outcomes(second) == [.browser: [.success: 2]])
+            #expect(emulator.inbox(of: french.endpoint).count == 1)
+        }
+    }
+
     @Test(
         arguments: [
             (

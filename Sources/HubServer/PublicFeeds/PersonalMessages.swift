@@ -1,0 +1,96 @@
+import HubProtocol
+import HubRouting
+import HubStore
+import WebPages
+
+/// The newest messages that name people's tags.
+///
+/// They follow the log: what was read for a person is kept, so that the next page view reads only the messages that came
+/// since. However often somebody reloads a page, each message is looked at once.
+actor PersonalMessages {
+    /// Messages of one person that are kept.
+    static let maximumMessages = 50
+    /// Messages that one request looks at: some 6 ms.
+    static let maximumScan = 2_000
+    private static let page = 500
+    private static let maximumPeople = 1_000
+    private static let maximumBytes = 16 << 20
+
+    private struct Box {
+        /// Newest first.
+        var messages: [PersonalMessage] = []
+        /// The newest place that was read.
+        var through = LogSequence.start
+        /// When the present owner of the name got it; earlier messages may be for a former one.
+        let since: Timestamp
+
+        var bytes: Int { messages.reduce(100) { $0 + $1.bytes } }
+    }
+
+    /// Number of messages of the log that were looked at.
+    private(set) var scanned = 0
+    private var boxes = RecentValues<Tag, Box>(maximumCount: maximumPeople, maximumBytes: maximumBytes)
+    private var readings: [Tag: Task<Box, any Error>] = [:]
+
+    /// The newest messages since a time to the person of a tag, the newest first.
+    ///
+    /// - Throws: A `DatabaseError`.
+    func messages(to tag: Tag, since: Timestamp, in hub: Hub) async throws -> [PersonalMessage] {
+        let head = hub.status.head
+        // Of requests at the same time one reads for all.
+        while let reading = readings[tag] { _ = await reading.result }
+        let known = boxes[tag].flatMap { $0.since == since ? $0 : nil } ?? Box(since: since)
+        guard known.through < head else {
+            boxes.use(tag)
+            return Self.shown(known, in: hub)
+        }
+        let reading = Task {
+            defer { readings[tag] = nil }
+            let box = try await read(on: known, to: tag, through: head, in: hub)
+            boxes.keep(box, bytes: box.bytes, for: tag)
+            return box
+        }
+        readings[tag] = reading
+        return Self.shown(try await reading.value, in: hub)
+    }
+
+    private static func shown(_ box: Box, in hub: Hub) -> [PersonalMessage] {
+        let dropped = hub.status.droppedThrough
+        return box.messages.filter { $0.sequence > dropped }
+    }
+
+    /// Reads the log backwards until it meets what is known, has enough, or has looked at ``maximumScan`` messages.
+    private func read(on known: Box, to tag: Tag, through head: LogSequence, in hub: Hub) async throws -> Box {
+        let after = max(known.through, hub.status.droppedThrough)
+        var box = Box(through: head, since: known.since)
+        var (through, room, isComplete) = (head, Self.maximumScan, false)
+        while room > 0, box.messages.count < Self.maximumMessages, !isComplete {
+            let found = try await hub.store.scanMessages(
+                hub: hub.record.id,
+                after: after,
+                through: through,
+                limit: min(Self.page, room)
+            ) { Self.names(tag, $0) }
+            scanned += found.count
+            room -= Self.page
+            for message in found.messages {
+                // The log is in the order of time.
+                guard message.at >= known.since else { return box }
+                if let personal = PersonalMessage(message) { box.messages.append(personal) }
+            }
+            isComplete = found.count < Self.page
+            guard let lowest = found.lowest else { break }
+            through = lowest.previous
+        }
+        // With a part unread in between, what is older would look as if nothing were missing.
+        if isComplete || through <= after { box.messages += known.messages }
+        box.messages = Array(box.messages.prefix(Self.maximumMessages))
+        return box
+    }
+
+    /// True if a device whose only tag is `tag` matches an expression that names it.
+    private static func names(_ tag: Tag, _ text: String?) -> Bool {
+        guard let text, let expression = try? TagExpression(parsing: text, limits: .stored) else { return false }
+        return expression.tags.contains(tag) && expression.matches { $0 == tag }
+    }
+}
