@@ -35,6 +35,7 @@ final class Hub: Sendable {
     private let published: Mutex<Published>
     private let deleted = Atomic(false)
     private let categoryChanges = Atomic(0)
+    private let reports = Atomic(0)
     private let hasSaidOversize = Atomic(false)
     private let hasSaidUnreadable = Atomic(false)
 
@@ -170,6 +171,12 @@ extension Hub {
 
     /// Counts the changes of the announced categories since the start.
     var categoryRevision: Int { categoryChanges.load(ordering: .acquiring) }
+
+    /// Notes that a publisher has reported.
+    func noteReport() { reports.add(1, ordering: .acquiringAndReleasing) }
+
+    /// Counts the reports of publishers since the start.
+    var reportRevision: Int { reports.load(ordering: .acquiring) }
 
     /// All announced categories after the six standard ones, each once.
     func categories() async throws -> [String] {

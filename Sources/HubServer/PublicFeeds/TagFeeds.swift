@@ -48,6 +48,9 @@ actor TagFeeds {
     private var news: [Key: News] = [:]
     private var readings: [Key: Task<News, any Error>] = [:]
     private var categories: (revision: Int, spellings: [Tag: Tag])?
+    private var languages: ReportedLanguages?
+    /// Number of times that publishers' reports were read.
+    private(set) var languageReadings = 0
     private var identity: StoredHub?
     private var uses = 0
 
@@ -144,6 +147,22 @@ actor TagFeeds {
         let spellings = Dictionary(known.map { ($0, $0) }) { first, _ in first }
         categories = (revision, spellings)
         return spellings[tag]
+    }
+
+    /// The languages of the hub's categories by the folded category, as publishers have reported them in the last days.
+    ///
+    /// - Throws: A `DatabaseError`.
+    func languages(of hub: Hub) async throws -> [String: [LanguageName]] {
+        if let languages, languages.isCurrent(of: hub) { return try await languages.names }
+        let read = ReportedLanguages(of: hub)
+        languages = read
+        languageReadings += 1
+        do {
+            return try await read.names
+        } catch {
+            languages = nil
+            throw error
+        }
     }
 
     /// When the hub was made.
