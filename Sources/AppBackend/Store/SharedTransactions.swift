@@ -28,11 +28,8 @@ final class SharedTransactions: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
-    /// One piece of work has failed, which undoes the transaction.
-    private struct WorkFailure: Error {
-        let index: Int
-        let error: any Error
-    }
+    /// A piece of work has failed, which undoes the transaction.
+    private struct WorkFailure: Error {}
 
     private struct Queue {
         var waiting: [Work] = []
@@ -52,7 +49,7 @@ final class SharedTransactions: Sendable {
 
     /// Runs a piece of work in a transaction, and returns its value when that is durable.
     ///
-    /// `body` may run more than once, of which at most one run is committed. What it throws undoes this piece of work
+    /// `body` may run twice, of which at most one run is committed. What it throws undoes this piece of work
     /// alone, and is thrown here; so are failures of the transaction, `CancellationError` if the request was cancelled
     /// before, and a ``BackendRefusal`` with 503 if too much work waits.
     func run<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
@@ -110,29 +107,48 @@ final class SharedTransactions: Sendable {
         }
     }
 
-    /// Runs work in one transaction; without the pieces that fail, whose requests get their errors.
+    /// Runs work in one transaction; pieces that fail get their errors.
     private func run(_ works: [Work]) async {
-        var remaining = works
-        while !remaining.isEmpty {
-            let shared = remaining
-            do {
-                let answers = try await transaction { db in
-                    try shared.enumerated().map { index, work in
-                        do {
-                            return try work.run(db)
-                        } catch {
-                            throw WorkFailure(index: index, error: error)
-                        }
+        do {
+            let answers = try await transaction { db in
+                try works.map { work in
+                    do {
+                        return try work.run(db)
+                    } catch {
+                        throw WorkFailure()
                     }
                 }
-                for answer in answers { answer() }
-                return
-            } catch let failure as WorkFailure {
-                remaining.remove(at: failure.index).fail(failure.error)
-            } catch {
-                for work in remaining { work.fail(error) }
-                return
             }
+            for answer in answers { answer() }
+        } catch is WorkFailure {
+            await runApart(works)
+        } catch {
+            for work in works { work.fail(error) }
         }
+    }
+
+    /// Runs work in one transaction, each piece in a savepoint: requests that fail must not cost a transaction each.
+    private func runApart(_ works: [Work]) async {
+        do {
+            let answers = try await transaction { db in try works.map { try Self.runApart($0, in: db) } }
+            for answer in answers { answer() }
+        } catch {
+            for work in works { work.fail(error) }
+        }
+    }
+
+    /// - Throws: What has ended the transaction, such as a full disk.
+    private static func runApart(_ work: Work, in db: Database) throws -> Answer {
+        try db.cachedStatement(sql: "SAVEPOINT work").execute()
+        let answer: Answer
+        do {
+            answer = try work.run(db)
+        } catch {
+            guard db.isInsideTransaction else { throw error }
+            try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT work").execute()
+            answer = { work.fail(error) }
+        }
+        try db.cachedStatement(sql: "RELEASE SAVEPOINT work").execute()
+        return answer
     }
 }
