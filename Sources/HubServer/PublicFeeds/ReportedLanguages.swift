@@ -1,4 +1,5 @@
 import HubProtocol
+import HubRouting
 import HubStore
 
 /// The languages of a hub's categories, as publishers have reported them, by the folded category.
