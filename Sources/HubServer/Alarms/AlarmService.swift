@@ -64,6 +64,7 @@ final class AlarmService: Service {
     func look() async {
         let hubs = directory.all.map(\.hub)
         let primary = hubs.first { $0.record.name == configuration.hubName } ?? hubs.first
+        var failure: (any Error)?
         do {
             let since = configuration.timestamp - PublisherReport.lifetime
             let publishers = try await store.publishers(since: since)
@@ -71,21 +72,28 @@ final class AlarmService: Service {
                 do {
                     try await look(at: hub, publishers[hub.record.id] ?? [], isPrimary: hub === primary)
                 } catch  where hub.isDeleted {
+                } catch {
+                    // What is wrong with one hub must not hide the alarms of the others.
+                    failure = failure ?? error
                 }
             }
-            hasSaidFailure.withLock { $0 = false }
-        } catch is ProtocolError {
-            // The writer says why it cannot write; the next look tells what this one could not.
-        } catch is CancellationError {
-            // The hub stops.
         } catch {
-            let isFirst = hasSaidFailure.withLock { hasSaid in
-                defer { hasSaid = true }
-                return !hasSaid
-            }
-            guard isFirst else { return }
-            logger.warning("alarms cannot be judged; it is tried again", metadata: ["error.reason": "\(error)"])
+            failure = error
         }
+        note(failure)
+    }
+
+    /// Logs the first of several failures in a row.
+    private func note(_ failure: (any Error)?) {
+        guard let failure else { return hasSaidFailure.withLock { $0 = false } }
+        // The writer says why it cannot write, and the next look tells what this one could not; or the hub stops.
+        guard !(failure is ProtocolError), !(failure is CancellationError) else { return }
+        let isFirst = hasSaidFailure.withLock { hasSaid in
+            defer { hasSaid = true }
+            return !hasSaid
+        }
+        guard isFirst else { return }
+        logger.warning("alarms cannot be judged; it is tried again", metadata: ["error.reason": "\(failure)"])
     }
 
     /// Looks at one hub; a disabled one sends nothing, and nobody misses anything there.

@@ -1,3 +1,4 @@
+import Alarms
 import Certificates
 import Foundation
 import HubProtocol
@@ -67,6 +68,33 @@ struct AlarmTests {
             try await hub.report()
             try await hub.pass(minutes: 5)
             #expect(try await hub.told().last == "Ended: Publisher 'desk' does not report")
+        }
+    }
+
+    @Test func `a feed that fails for a day at one publisher, and not so long at another`() async throws {
+        try await TestHub.runAlarmed(try Scratch()) { hub in
+            let url = "https://a.example/feed"
+            let (recent, since) = (hub.clock.now, hub.clock.now - 2 * 86_400)
+            try await hub.pass(minutes: 30) {
+                for name in ["a", "z"] { try await hub.report(name, failing: [(url, recent)]) }
+                try await hub.report("desk", failing: [(url, since)])
+            }
+            #expect(try await hub.told() == ["Feed fails: \(url)"])
+            #expect(try await hub.alarms().alarms.first?.publisher == "desk")
+        }
+    }
+
+    @Test func `what is wrong with one hub hides no alarm of another`() async throws {
+        let scratch = try Scratch()
+        try await TestHub.runAlarmed(scratch) { hub in
+            let named = try await hub.make("other")
+            let other = try hub.service.directory.hub(named: "other")
+            await hub.service.alarms.look()
+            #expect(try await hub.post("news", tags: "World", at: named).status == 201)
+            try await hub.report(failing: [("https://a.example/feed", hub.clock.now)])
+            try await scratch.damage("UPDATE publisherReport SET report = '{}'")
+            try await hub.pass(minutes: 75)
+            #expect(other.alarms.record.judge.alarms == [Alarm(.silentCategory, "World")])
         }
     }
 
