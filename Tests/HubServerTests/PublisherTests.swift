@@ -71,6 +71,22 @@ struct PublisherTests {
         }
     }
 
+    @Test func `a summary has the languages of as many categories as fit`() async throws {
+        let body = try Self.report { report in
+            report.feeds = (0..<PublisherReport.maximumFeeds).map { number in
+                let category = "c\(10_000 + number)" + String(repeating: "x", count: 90)
+                var feed = PublisherReport.Feed(category: category, url: "https://a.example/", state: "well")
+                feed.language = "English"
+                return feed
+            }
+        }
+        try await TestHub.run(try Scratch()) { hub in
+            try await put(hub, "desk", body, expecting: 200)
+            let languages = try #require(try await list(hub).first?.languages)
+            #expect((100...200).contains(languages.count) && languages.keys.min()?.hasPrefix("c10000") == true)
+        }
+    }
+
     @Test func `a report is kept, listed and shown`() async throws {
         let scratch = try Scratch()
         let body = try Self.report()
