@@ -177,6 +177,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
             let alarm = Alarm(.failingFeed, feed.url)
             // An old report may be outdated; a report since the start is current.
             guard publishers[feed.publisher]?.isFresh == true || standing[alarm] != nil else { continue }
+            if let known = found[alarm], known.since <= since { continue }
             found[alarm] = AlarmFinding(since: since, publisher: feed.publisher)
         }
         let expiries = [(Alarm.Kind.expiringCredential, facts.credentials), (.expiringCertificate, facts.certificates)]

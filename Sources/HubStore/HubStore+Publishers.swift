@@ -50,7 +50,17 @@ extension HubStore {
         }
     }
 
-    /// The last report of a publisher; `nil` if the publisher has not reported since a time.
+    /// The publishers that have reported to a hub since a time, by name.
+    package func publishers(hub: HubKey, since: Timestamp) async throws -> [PublisherSummary] {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: PublisherQuery.ofHub)
+            return try String.fetchAll(statement, arguments: [hub, since]).compactMap {
+                try? JSONDecoder().decode(PublisherSummary.self, from: Data($0.utf8))
+            }
+        }
+    }
+
+    /// The last report of a publisher; `nil` for one that has not reported since a time.
     package func report(hub: HubKey, publisher: String, since: Timestamp) async throws -> PublisherStatus? {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: PublisherQuery.one)
@@ -72,6 +82,9 @@ enum PublisherQuery {
     static let put = "INSERT OR REPLACE INTO publisherReport VALUES (?, ?, ?, ?, ?)"
     static let all = """
         SELECT hubID, summary FROM publisherReport WHERE receivedAt >= ? ORDER BY hubID, publisher
+        """
+    static let ofHub = """
+        SELECT summary FROM publisherReport WHERE hubID = ? AND receivedAt >= ? ORDER BY publisher
         """
     static let one = """
         SELECT receivedAt, report FROM publisherReport WHERE hubID = ? AND publisher = ? AND receivedAt >= ?

@@ -91,7 +91,13 @@ extension Transaction {
         return try Row.fetchOne(statement, arguments: [key.sequence, key.platform]).map(Delivery.init(row:))
     }
 
-    /// The given targets that have a final outcome: a later message may have made this one obsolete in the meantime.
+    /// True for a message without targets left, and for one that is not in the log any more.
+    package func hasEnded(_ key: DeliveryKey) throws -> Bool {
+        guard let delivery = try delivery(key) else { return true }
+        return delivery.endedAt != nil
+    }
+
+    /// Those of some targets that have a final outcome: a later message may have made this one superfluous meanwhile.
     private func ended(_ ordinals: [Ordinal], of key: DeliveryKey) throws -> Set<Ordinal> {
         var ended: Set<Ordinal> = []
         for (number, members) in Dictionary(grouping: ordinals, by: \.block) {

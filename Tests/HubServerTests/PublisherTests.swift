@@ -47,6 +47,46 @@ struct PublisherTests {
         return try JSONDecoder().decode(PublisherList.self, from: Data(reply.body.utf8)).publishers
     }
 
+    @Test func `the languages of reports are read once for each change`() async throws {
+        let english = try Self.report { $0.feeds[0].language = "English" }
+        let both = try Self.report {
+            $0.feeds[0].language = "English"
+            $0.feeds[1].language = "French"
+        }
+        try await TestHub.run(try Scratch()) { hub in
+            let feeds = hub.hub.publicFeeds
+            for body in [english, both] {
+                try await put(hub, "desk", body, expecting: 200)
+                for _ in 1...3 { _ = try await feeds.languages(of: hub.hub) }
+            }
+            let languages = try await feeds.languages(of: hub.hub)
+            #expect(languages == ["world": [try LanguageName("English"), try LanguageName("French")]])
+            var readings = await feeds.languageReadings
+            #expect(readings == 2)
+            // Reports expire without a change.
+            hub.clock.advance(by: 8 * 86_400)
+            let expired = try await feeds.languages(of: hub.hub)
+            readings = await feeds.languageReadings
+            #expect(expired.isEmpty && readings == 3)
+        }
+    }
+
+    @Test func `a summary has the languages of as many categories as fit`() async throws {
+        let body = try Self.report { report in
+            report.feeds = (0..<PublisherReport.maximumFeeds).map { number in
+                let category = "c\(10_000 + number)" + String(repeating: "x", count: 90)
+                var feed = PublisherReport.Feed(category: category, url: "https://a.example/", state: "well")
+                feed.language = "English"
+                return feed
+            }
+        }
+        try await TestHub.run(try Scratch()) { hub in
+            try await put(hub, "desk", body, expecting: 200)
+            let languages = try #require(try await list(hub).first?.languages)
+            #expect((100...200).contains(languages.count) && languages.keys.min()?.hasPrefix("c10000") == true)
+        }
+    }
+
     @Test func `a report is kept, listed and shown`() async throws {
         let scratch = try Scratch()
         let body = try Self.report()

@@ -218,6 +218,9 @@ struct SessionTests {
 
         let new = try await store.invite(to: news, at: now).code
         try await store.note(try HubName("NEWS"), createdAt: now)
+        // A visit that began before.
+        let visited = try #require(kept)
+        try await store.noteVisit(visited, position: StreamPosition(epoch: "e", sequence: 1), at: now)
         let ended = try await store.session(secret, hub: news, at: now)
         #expect(ended == nil)
         let isEntered = try await isOperator()

@@ -30,11 +30,8 @@ final class SharedTransactions: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
-    /// The failure of a piece of work, which undoes the transaction.
-    private struct WorkFailure: Error {
-        let index: Int
-        let error: any Error
-    }
+    /// A piece of work has failed, which undoes the transaction.
+    private struct WorkFailure: Error {}
 
     private struct Queue {
         var waiting: [Work] = []
@@ -114,27 +111,46 @@ final class SharedTransactions: Sendable {
 
     /// Runs work in one transaction, without the pieces that fail; their requests get the errors.
     private func run(_ works: [Work]) async {
-        var remaining = works
-        while !remaining.isEmpty {
-            let shared = remaining
-            do {
-                let answers = try await transaction { db in
-                    try shared.enumerated().map { index, work in
-                        do {
-                            return try work.run(db)
-                        } catch {
-                            throw WorkFailure(index: index, error: error)
-                        }
+        do {
+            let answers = try await transaction { db in
+                try works.map { work in
+                    do {
+                        return try work.run(db)
+                    } catch {
+                        throw WorkFailure()
                     }
                 }
-                for answer in answers { answer() }
-                return
-            } catch let failure as WorkFailure {
-                remaining.remove(at: failure.index).fail(failure.error)
-            } catch {
-                for work in remaining { work.fail(error) }
-                return
             }
+            for answer in answers { answer() }
+        } catch is WorkFailure {
+            await runApart(works)
+        } catch {
+            for work in works { work.fail(error) }
         }
+    }
+
+    /// Runs work in one transaction, each piece in a savepoint: requests that fail must not cost a transaction each.
+    private func runApart(_ works: [Work]) async {
+        do {
+            let answers = try await transaction { db in try works.map { try Self.runApart($0, in: db) } }
+            for answer in answers { answer() }
+        } catch {
+            for work in works { work.fail(error) }
+        }
+    }
+
+    /// - Throws: What has ended the transaction, such as a full disk.
+    private static func runApart(_ work: Work, in db: Database) throws -> Answer {
+        try db.cachedStatement(sql: "SAVEPOINT work").execute()
+        let answer: Answer
+        do {
+            answer = try work.run(db)
+        } catch {
+            guard db.isInsideTransaction else { throw error }
+            try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT work").execute()
+            answer = { work.fail(error) }
+        }
+        try db.cachedStatement(sql: "RELEASE SAVEPOINT work").execute()
+        return answer
     }
 }

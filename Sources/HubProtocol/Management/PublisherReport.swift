@@ -162,7 +162,20 @@ package struct PublisherSummary: Sendable, Equatable, Codable {
         failedFeeds = report.feeds.count(where: \.isFailing)
         let spoken = Dictionary(grouping: report.feeds.filter { $0.language != nil }, by: \.category)
             .mapValues { Set($0.compactMap(\.language)).sorted() }
-        languages = spoken.isEmpty ? nil : spoken
+        languages = spoken.isEmpty ? nil : Self.bounded(spoken)
+    }
+
+    /// Bytes of ``languages``: alarms, metrics and lists read the summaries of all publishers.
+    private static let maximumLanguageBytes = 16 << 10
+
+    private static func bounded(_ spoken: [String: [String]]) -> [String: [String]] {
+        var room = maximumLanguageBytes
+        return Dictionary(
+            uniqueKeysWithValues: spoken.sorted { $0.key < $1.key }.prefix { category, names in
+                room -= names.reduce(category.utf8.count) { $0 + $1.utf8.count }
+                return room >= 0
+            }.map { ($0.key, $0.value) }
+        )
     }
 }
 

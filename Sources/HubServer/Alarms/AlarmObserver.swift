@@ -106,7 +106,11 @@ struct AlarmObserver {
         hub.alarms.reports = reports
         var urls: Set<String> = []
         let feeds = reports.sorted { $0.key < $1.key }.flatMap(\.value.failing)
-        return Array(feeds.filter { urls.insert($0.url).inserted }.prefix(Self.maximumFeeds))
+        // All reports of a feed: one of them must not hide that the feed has failed for longer elsewhere.
+        return feeds.filter { feed in
+            if urls.count < Self.maximumFeeds { urls.insert(feed.url) }
+            return urls.contains(feed.url)
+        }
     }
 
     private func read(_ publisher: PublisherSummary) async throws -> HubAlarms.ReadReport {

@@ -64,6 +64,7 @@ final class AlarmService: Service {
     func look() async {
         let hubs = directory.all.map(\.hub)
         let primary = hubs.first { $0.record.name == configuration.hubName } ?? hubs.first
+        var failure: (any Error)?
         do {
             let since = configuration.timestamp - PublisherReport.lifetime
             let publishers = try await store.publishers(since: since)
@@ -71,21 +72,28 @@ final class AlarmService: Service {
                 do {
                     try await look(at: hub, publishers[hub.record.id] ?? [], isPrimary: hub === primary)
                 } catch  where hub.isDeleted {
+                } catch {
+                    // What is wrong with one hub must not hide the alarms of the others.
+                    failure = failure ?? error
                 }
             }
-            hasSaidFailure.withLock { $0 = false }
-        } catch is ProtocolError {
-            // The writer logs why it cannot write. The next look sends the notices that this one could not send.
-        } catch is CancellationError {
-            // The hub is stopping.
         } catch {
-            let isFirst = hasSaidFailure.withLock { hasSaid in
-                defer { hasSaid = true }
-                return !hasSaid
-            }
-            guard isFirst else { return }
-            logger.warning("alarms cannot be judged; it is tried again", metadata: ["error.reason": "\(error)"])
+            failure = error
         }
+        note(failure)
+    }
+
+    /// Logs the first of several failures in a row.
+    private func note(_ failure: (any Error)?) {
+        guard let failure else { return hasSaidFailure.withLock { $0 = false } }
+        // The writer says why it cannot write, and the next look tells what this one could not; or the hub stops.
+        guard !(failure is ProtocolError), !(failure is CancellationError) else { return }
+        let isFirst = hasSaidFailure.withLock { hasSaid in
+            defer { hasSaid = true }
+            return !hasSaid
+        }
+        guard isFirst else { return }
+        logger.warning("alarms cannot be judged; it is tried again", metadata: ["error.reason": "\(failure)"])
     }
 
     /// Observes one hub; a disabled hub sends nothing, and nothing is expected of it.

@@ -36,6 +36,7 @@ final class Hub: Sendable {
     private let published: Mutex<Published>
     private let deleted = Atomic(false)
     private let categoryChanges = Atomic(0)
+    private let reports = Atomic(0)
     private let hasSaidOversize = Atomic(false)
     private let hasSaidUnreadable = Atomic(false)
 
@@ -172,7 +173,13 @@ extension Hub {
     /// Number of changes of the announced categories since the start.
     var categoryRevision: Int { categoryChanges.load(ordering: .acquiring) }
 
-    /// The six standard categories, then all announced ones, each once.
+    /// Notes that a publisher has reported.
+    func noteReport() { reports.add(1, ordering: .acquiringAndReleasing) }
+
+    /// Counts the reports of publishers since the start.
+    var reportRevision: Int { reports.load(ordering: .acquiring) }
+
+    /// All announced categories after the six standard ones, each once.
     func categories() async throws -> [String] {
         var seen: Set<String> = []
         let announced = try await store.categories(hub: record.id)

@@ -1,6 +1,5 @@
 package import HubProtocol
 import HubRouting
-import HubStore
 package import WebPages
 
 /// The news of some of a hub's categories at one moment.
@@ -64,15 +63,6 @@ extension HubService {
     /// Throws a `DatabaseError`, or ``HubProtocol/ProtocolError`` 404 if the hub is gone.
     package func languages(in name: HubName) async throws -> [String: [LanguageName]] {
         let hub = try directory.hub(named: name.text)
-        let since = hub.configuration.timestamp - PublisherReport.lifetime
-        let publishers = try await hub.store.publishers(since: since)[hub.record.id] ?? []
-        var languages: [String: [LanguageName]] = [:]
-        for (category, names) in publishers.flatMap({ $0.languages ?? [:] }).sorted(by: { $0.key < $1.key }) {
-            guard let tag = try? Tag(category) else { continue }
-            let known = languages[tag.folded, default: []]
-            let new = names.compactMap { try? LanguageName($0) }.filter { !known.contains($0) }
-            languages[tag.folded] = known + new
-        }
-        return languages
+        return try await hub.publicFeeds.languages(of: hub)
     }
 }

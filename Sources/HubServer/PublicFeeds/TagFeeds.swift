@@ -47,6 +47,9 @@ actor TagFeeds {
     private var news = RecentValues<Key, News>(maximumCount: maximumFeeds, maximumBytes: maximumBytes)
     private var readings: [Key: Task<News, any Error>] = [:]
     private var categories: (revision: Int, spellings: [Tag: Tag])?
+    private var languages: ReportedLanguages?
+    /// Number of times that publishers' reports were read.
+    private(set) var languageReadings = 0
     private var identity: StoredHub?
 
     /// The feed of a tag.
@@ -127,7 +130,23 @@ actor TagFeeds {
         return spellings[tag]
     }
 
-    /// The creation time of the hub.
+    /// The languages of the hub's categories by the folded category, as publishers have reported them in the last days.
+    ///
+    /// - Throws: A `DatabaseError`.
+    func languages(of hub: Hub) async throws -> [String: [LanguageName]] {
+        if let languages, languages.isCurrent(of: hub) { return try await languages.names }
+        let read = ReportedLanguages(of: hub)
+        languages = read
+        languageReadings += 1
+        do {
+            return try await read.names
+        } catch {
+            languages = nil
+            throw error
+        }
+    }
+
+    /// When the hub was made.
     func createdAt(_ hub: Hub) async throws -> Timestamp? { try await identity(of: hub)?.createdAt }
 
     private func identity(of hub: Hub) async throws -> StoredHub? {

@@ -22,10 +22,24 @@ extension DeliveryLane {
         let old = page.prefix { $0.acceptedAt.map { now >= $0 + hub.configuration.timeToLive } ?? false }
         let ended = try await endIdle(old.map(\.key))
         try await noteLaterExpiries()
-        let endedEarly = try await endIdle(expiries.expired(at: now, atMost: Self.maximumReading))
+        let endedEarly = try await endIdle(try await expired(at: now))
         let hasMore = max(ended, endedEarly) == Self.maximumReading
         nextExpiryLook = hasMore ? now : now + .seconds(1)
         return hasMore
+    }
+
+    /// Returns messages that have expired before the hub's time to live ends, and still have targets.
+    private func expired(at now: Timestamp) async throws -> [DeliveryKey] {
+        var open: [DeliveryKey] = []
+        for key in expiries.expired(at: now, atMost: Self.maximumReading) {
+            // A later message can have replaced this one; to end it again would cost two commits.
+            if try await hub.store.openDelivery(key) == nil {
+                expiries.forget([key])
+            } else {
+                open.append(key)
+            }
+        }
+        return open
     }
 
     /// Ends expired messages that have nothing in flight.

@@ -32,16 +32,20 @@ extension DeliveryLane {
         let batch = unwritten
         let at = hub.configuration.timestamp
         let key = hub.record.id
+        let expiring = Set(batch.progress.keys.filter(expiries.has))
         do {
-            let counts = try await hub.perform { transaction, _ in
+            let (counts, done) = try await hub.perform { transaction, _ in
                 var counts: [PushCounters.Outcome: Int] = [:]
+                var done: [DeliveryKey] = []
                 for (delivery, progress) in batch.progress.sorted(by: { $0.key.sequence < $1.key.sequence }) {
                     let ended = try transaction.record(progress, of: delivery, hub: key, at: at)
                     counts.add(progress, ended: ended, delivery.platform)
+                    if expiring.contains(delivery), try transaction.hasEnded(delivery) { done.append(delivery) }
                 }
-                return (counts, try transaction.apply(batch.handles, hub: key, at: at))
+                return ((counts, done), try transaction.apply(batch.handles, hub: key, at: at))
             }
             letGo(batch)
+            expiries.forget(done)
             hub.counters.push.add(counts)
             let hasRetries = batch.progress.values.contains { !$0.retries.isEmpty }
             if !counts.isEmpty || hasRetries || batch.hasReturned { bell.ring() }

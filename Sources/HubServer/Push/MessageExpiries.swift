@@ -14,6 +14,8 @@ struct MessageExpiries: Sendable {
 
     var isFull: Bool { ends.count >= Self.maximum }
 
+    func has(_ key: DeliveryKey) -> Bool { ends[key] != nil }
+
     mutating func note(_ key: DeliveryKey, expiresAt end: Timestamp) {
         guard !isFull || ends[key] != nil else { return }
         ends[key] = end
@@ -29,8 +31,12 @@ struct MessageExpiries: Sendable {
 
     /// Forgets messages that have ended.
     mutating func forget(_ keys: [DeliveryKey]) {
-        guard !keys.isEmpty else { return }
-        for key in keys { ends[key] = nil }
-        next = ends.values.min()
+        var losesNext = false
+        for key in keys {
+            guard let end = ends.removeValue(forKey: key) else { continue }
+            losesNext = losesNext || end == next
+        }
+        // Looks at all of them, and messages end many times a second.
+        if losesNext { next = ends.values.min() }
     }
 }

@@ -64,9 +64,12 @@ final class PushDelivery: Service {
         if isNew { bell.ring() }
     }
 
+    /// The lanes that run now.
+    var lanes: [DeliveryLane] { state.withLock { $0.lanes.values.map(\.lane) } }
+
     /// Lets every lane look for due messages now.
     func wakeAll() {
-        for lane in state.withLock({ $0.lanes.values.map(\.lane) }) { lane.wake() }
+        for lane in lanes { lane.wake() }
     }
 
     private func wake(_ hub: HubKey) {
@@ -124,7 +127,7 @@ final class PushDelivery: Service {
     /// Returns when everything that can be sent now has been sent and its outcomes are recorded.
     func settle() async {
         await reconcileChanged()
-        for lane in state.withLock({ $0.lanes.values.map(\.lane) }) { await lane.settle() }
+        for lane in lanes { await lane.settle() }
     }
 
     /// Passes run one after the other, however many callers there are.

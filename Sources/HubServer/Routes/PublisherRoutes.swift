@@ -53,11 +53,12 @@ extension Hub {
             try transaction.setReport(report, publisher: publisher, hub: hub, at: at)
             return ((), [])
         }
+        noteReport()
     }
 
     /// The publishers whose report has not expired.
     fileprivate func publishers() async throws -> [PublisherSummary] {
-        try await store.publishers(since: configuration.timestamp - PublisherReport.lifetime)[record.id] ?? []
+        try await store.publishers(hub: record.id, since: configuration.timestamp - PublisherReport.lifetime)
     }
 
     fileprivate func report(of publisher: String) async throws -> PublisherStatus? {

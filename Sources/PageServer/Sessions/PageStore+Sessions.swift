@@ -87,7 +87,8 @@ extension PageStore {
     func noteVisit(_ session: ReaderSession, position: StreamPosition, at now: Timestamp) async throws {
         try await write { db in
             try db.execute(
-                sql: "UPDATE session SET position = ?, seenAt = ? WHERE sessionID = ?",
+                // One that has ended with its hub during the visit stays so.
+                sql: "UPDATE session SET position = ?, seenAt = ? WHERE sessionID = ? AND seenAt > 0",
                 arguments: [position.text, now, session.id]
             )
         }

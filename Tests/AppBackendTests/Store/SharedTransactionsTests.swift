@@ -32,17 +32,19 @@ import Testing
         var number: Int { count.withLock { $0 } }
 
         func run(_ body: @escaping SharedTransactions.Body) async throws -> [SharedTransactions.Answer] {
-            try await database.write { db in
-                let isFirst = self.count.withLock { count in
-                    count += 1
-                    return count == 1
-                }
-                if isFirst {
-                    self.isHeld.open()
-                    self.gate.blockUntilOpen()
-                }
-                return try body(db)
+            try await database.write { db in try self.wait(db, body) }
+        }
+
+        func wait(_ db: Database, _ body: SharedTransactions.Body) throws -> [SharedTransactions.Answer] {
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
             }
+            if isFirst {
+                isHeld.open()
+                gate.blockUntilOpen()
+            }
+            return try body(db)
         }
     }
 
@@ -98,8 +100,34 @@ import Testing
         }
         let rows = try await stored()
         #expect(rows == [0, 1, 3, 4])
-        // The one that waited; the shared one twice without success, and once with.
-        #expect(transactions.number == 4)
+        // The one that waited; the shared one without success, and with.
+        #expect(transactions.number == 3)
+    }
+
+    @Test func `many pieces of work that fail cost one more transaction`() async throws {
+        let transactions = Transactions(database)
+        let failing = Set(1...49)
+        let results = try await results(transactions, count: 50, failing: failing)
+        let succeeded = results.compactMap { try? $0.get() }
+        let rows = try await stored()
+        #expect(succeeded == [50] && rows == [0, 50])
+        #expect(transactions.number == 3)
+    }
+
+    @Test func `reads that fail fail alone`() async throws {
+        let reads = Transactions(database)
+        let shared = SharedTransactions { [database] body in
+            try await database.read { db in try reads.wait(db, body) }
+        }
+        let first = Task { try await shared.run { try Int.fetchOne($0, sql: "SELECT 1") } }
+        await reads.isHeld.opened()
+        let good = Task { try await shared.run { try Int.fetchOne($0, sql: "SELECT 2") } }
+        let bad = Task { try await shared.run { try Int.fetchOne($0, sql: "SELECT 3 FROM nothing") } }
+        for _ in 0..<1_000_000 where shared.waitingCount < 2 { await Task.yield() }
+        reads.gate.open()
+        let (one, two) = (try await first.value, try await good.value)
+        #expect(one == 1 && two == 2)
+        await #expect(throws: DatabaseError.self) { try await bad.value }
     }
 
     @Test func `a transaction that fails is a failure of all of its work`() async throws {

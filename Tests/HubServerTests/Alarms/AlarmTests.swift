@@ -1,3 +1,4 @@
+import Alarms
 import Certificates
 import Foundation
 import HubProtocol
@@ -16,15 +17,18 @@ struct AlarmTests {
     }
 
     @Test func `a silent category reaches an agent's stream, once, and its end too`() async throws {
-        try await TestHub.runAlarmed(try Scratch()) { hub in
+        // All of it within the hour of the stream's token.
+        try await TestHub.runAlarmed(try Scratch()) {
+            $0.alarmRules.silences = ["World": .seconds(900)]
+        } _: { hub in
             let agent = Agent("phone", tags: [TestHub.alarmTag])
             try await hub.register(agent)
             let stream = try await hub.stream(agent)
             await hub.service.alarms.look()
             try await hub.accept("news", tags: "World && lang")
-            try await hub.pass(minutes: 60)
+            try await hub.pass(minutes: 15)
             #expect(try await hub.alarms().alarms.isEmpty)
-            try await hub.pass(minutes: 60)
+            try await hub.pass(minutes: 15)
             let raised = try await titles(stream, hub)
             #expect(raised == ["No news in 'World'"])
             let list = try await hub.alarms()
@@ -38,7 +42,7 @@ struct AlarmTests {
             try await hub.pass(minutes: 5)
             #expect(try await hub.alarms().alarms.map(\.id) == [alarm.id])
             try await hub.accept("news", tags: "world")
-            try await hub.pass(minutes: 60)
+            try await hub.pass(minutes: 15)
             let ended = try await titles(stream, hub)
             #expect(ended == ["to all", "Ended: No news in 'World'"])
             #expect(try await hub.alarms().alarms.isEmpty)
@@ -67,6 +71,33 @@ struct AlarmTests {
             try await hub.report()
             try await hub.pass(minutes: 5)
             #expect(try await hub.told().last == "Ended: Publisher 'desk' does not report")
+        }
+    }
+
+    @Test func `a feed that fails for a day at one publisher, and not so long at another`() async throws {
+        try await TestHub.runAlarmed(try Scratch()) { hub in
+            let url = "https://a.example/feed"
+            let (recent, since) = (hub.clock.now, hub.clock.now - 2 * 86_400)
+            try await hub.pass(minutes: 30) {
+                for name in ["a", "z"] { try await hub.report(name, failing: [(url, recent)]) }
+                try await hub.report("desk", failing: [(url, since)])
+            }
+            #expect(try await hub.told() == ["Feed fails: \(url)"])
+            #expect(try await hub.alarms().alarms.first?.publisher == "desk")
+        }
+    }
+
+    @Test func `what is wrong with one hub hides no alarm of another`() async throws {
+        let scratch = try Scratch()
+        try await TestHub.runAlarmed(scratch) { hub in
+            let named = try await hub.make("other")
+            let other = try hub.service.directory.hub(named: "other")
+            await hub.service.alarms.look()
+            #expect(try await hub.post("news", tags: "World", at: named).status == 201)
+            try await hub.report(failing: [("https://a.example/feed", hub.clock.now)])
+            try await scratch.damage("UPDATE publisherReport SET report = '{}'")
+            try await hub.pass(minutes: 75)
+            #expect(other.alarms.record.judge.alarms == [Alarm(.silentCategory, "World")])
         }
     }
 

@@ -83,6 +83,27 @@ struct PushRetryTests {
         }
     }
 
+    @Test func `the expiry of a message is forgotten with its last target`() async throws {
+        let service = ScriptedPushService()
+        let clock = TestClock()
+        let end = Timestamp(clock.now) + .seconds(120)
+        service.set(lifetime: .until(end))
+        try await ScriptedHub.run(service, clock: clock) { hub in
+            service.answer { _ in .retry(after: .seconds(10), "503") }
+            let id = try await hub.send(format: "apple", #"{"aps":{"alert":"x"}}"#, device: "ABCD")
+            await hub.settlePushes()
+            let lane = try #require(hub.service.push.lanes.first)
+            let waiting = await lane.expiries.next
+            #expect(waiting == end, "a message with a retry still expires")
+            service.answer { _ in .accepted(id: nil) }
+            clock.advance(by: 30)
+            await hub.settlePushes()
+            #expect(try await hub.report(id).outcomes == ["apns": ["Success": 1]])
+            let left = await lane.expiries.next
+            #expect(left == nil)
+        }
+    }
+
     @Test func `expiries are noted up to a limit, and the earliest is known`() {
         func key(_ number: Int) -> DeliveryKey {
             DeliveryKey(sequence: LogSequence(rawValue: Int64(number)), platform: "apns")

@@ -1,0 +1,42 @@
+import HubProtocol
+import HubRouting
+import HubStore
+
+/// The languages of a hub's categories, as publishers have reported them, by the folded category.
+///
+/// Reports can be half a MiB each, and every view of a page asks: they are read once for each change.
+struct ReportedLanguages: Sendable {
+    /// Time after which they are read again: reports expire.
+    private static let lifetime = Duration.seconds(3_600)
+
+    private let revision: Int
+    private let readAt: Duration
+    private let reading: Task<[String: [LanguageName]], any Error>
+
+    /// Begins to read.
+    init(of hub: Hub) {
+        // A report that comes during the reading has another revision.
+        revision = hub.reportRevision
+        readAt = hub.configuration.monotonic()
+        reading = Task { try await Self.read(hub) }
+    }
+
+    var names: [String: [LanguageName]] { get async throws { try await reading.value } }
+
+    func isCurrent(of hub: Hub) -> Bool {
+        revision == hub.reportRevision && hub.configuration.monotonic() - readAt < Self.lifetime
+    }
+
+    private static func read(_ hub: Hub) async throws -> [String: [LanguageName]] {
+        let since = hub.configuration.timestamp - PublisherReport.lifetime
+        let publishers = try await hub.store.publishers(hub: hub.record.id, since: since)
+        var languages: [String: [LanguageName]] = [:]
+        for (category, names) in publishers.flatMap({ $0.languages ?? [:] }).sorted(by: { $0.key < $1.key }) {
+            guard let tag = try? Tag(category) else { continue }
+            let known = languages[tag.folded, default: []]
+            let new = names.compactMap { try? LanguageName($0) }.filter { !known.contains($0) }
+            languages[tag.folded] = known + new
+        }
+        return languages
+    }
+}
