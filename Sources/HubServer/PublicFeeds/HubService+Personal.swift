@@ -7,12 +7,12 @@ package import WebPages
 package struct PersonalMessage: Sendable {
     package enum Content: Sendable {
         case open(Telling)
-        /// The id of a secure message, whose text the app backend has.
+        /// The id of a secure message, whose text is in the app backend.
         case secure(Int64)
     }
 
     package let sequence: LogSequence
-    /// When the hub accepted it.
+    /// The time at which the hub accepted it.
     package let at: Timestamp
     package let content: Content
 }

@@ -2,11 +2,11 @@ package import HubProtocol
 
 /// The newest stories of a tag: of each the telling that prevails, newest first.
 package struct NewsTimeline: Sendable, Equatable {
-    /// Stories that are shown.
+    /// The largest number of stories that are shown.
     package static let maximumStories = 50
-    /// Withdrawn stories that are remembered beside them.
+    /// The largest number of withdrawn stories that are kept in addition.
     private static let maximumWithdrawn = 50
-    /// Stories that are known to be replaced or withdrawn.
+    /// The largest number of stories known to be replaced or withdrawn.
     private static let maximumEnded = 10_000
 
     /// A story, as it is told in a language; in all of them without one.
@@ -27,13 +27,13 @@ package struct NewsTimeline: Sendable, Equatable {
     /// Adds messages that came after all others; newest first.
     package mutating func add(newer: [Telling]) { fold(newer + tellings) }
 
-    /// Adds messages that came before all others; newest first.
+    /// Adds messages that are older than all present ones; newest first.
     package mutating func add(older: [Telling]) { fold(tellings + older) }
 
-    /// Stories and withdrawals after a place in the log, the newest first.
+    /// Stories and withdrawals after a place in the log, newest first.
     package func tellings(after sequence: LogSequence) -> [Telling] { tellings.filter { $0.sequence > sequence } }
 
-    /// Stories whose last telling came after a place in the log.
+    /// Stories whose last telling is after a place in the log.
     func stories(after sequence: LogSequence) -> [Telling] {
         tellings.filter { !$0.isWithdrawal && $0.sequence > sequence }
     }
