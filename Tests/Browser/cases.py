@@ -1,5 +1,6 @@
 """The table of cases, and what each of them has at hand."""
 
+import json
 import re
 import time
 
@@ -85,6 +86,19 @@ class Try:
 
 def live(tab, seconds=20):
     tab.wait("document.getElementById('connection').textContent === 'Live'", seconds)
+
+
+def scroll_to(tab, selector):
+    """Moves an element to where the mouse can reach it."""
+    tab.js(f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block: 'center', behavior: 'instant'}})")
+
+
+def follow(tab, selector):
+    """Presses a form's button, or a link, and waits for the page that it leads to."""
+    scroll_to(tab, selector)
+    tab.js("window.isBeforeTheForm = true")
+    tab.click(selector)
+    tab.wait("!window.isBeforeTheForm && document.readyState === 'complete'")
 
 
 def titles(tab):

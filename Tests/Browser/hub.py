@@ -1,6 +1,7 @@
 """A hub of a test, on a port and in a folder of its own."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import http.client
@@ -82,8 +83,29 @@ class Hub:
         assert done.returncode == 0, f"{arguments}: {done.stderr}"
         return done.stdout.strip()
 
-    def invite(self):
-        return self.command("hub", "invite", "--state", self.state)
+    def invite(self, *options):
+        return self.command("hub", "invite", "--state", self.state, *options)
+
+    def add_user(self, name, password, *options):
+        """Adds a user who can sign in at the pages."""
+        path = f"{self.state}/../{name}.password"
+        with open(path, "w") as file:
+            file.write(password)
+        os.chmod(path, 0o600)
+        self.command("user", "add", name, "--password-file", path, "--state", self.state, *options)
+
+    def raise_alarm(self, kind, subject):
+        """Restarts the hub with an alarm; an alarm of its own takes a hub at least 15 minutes."""
+        self.stop()
+        with contextlib.closing(sqlite3.connect(f"{self.state}/hub.sqlite")) as database, database:
+            # The hub writes its state when it stops.
+            ((hub, text),) = database.execute("SELECT hubID, state FROM alarmState").fetchall()
+            state = json.loads(text)
+            since = int((time.time() - 86_400) * 1_000)
+            # Swift writes a dictionary whose keys are no strings as keys and values in turn.
+            state["judge"]["standing"] += [{"kind": kind, "subject": subject}, {"isTold": True, "finding": {"since": since}}]
+            database.execute("UPDATE alarmState SET state = ? WHERE hubID = ?", [json.dumps(state), hub])
+        self.start()
 
     def token(self):
         with open(f"{self.state}/full.connection") as file:
@@ -111,11 +133,25 @@ class Hub:
     def announce(self, categories):
         self.call("PUT", "/categories/test", {"categories": categories})
 
+    def report_languages(self, category, *languages):
+        """Reports a publisher that has a feed in each of these languages."""
+        feeds = [
+            {"category": category, "url": f"https://example.org/{language}", "state": "well", "language": language}
+            for language in languages
+        ]
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        report = {"schedule": "pass", "lastPass": now, "exitCode": 0, "outbox": 0, "feeds": feeds}
+        self.call("PUT", "/publishers/test", report)
+
     def send(self, title, category="World", text="", **properties):
         """Sends a message to the readers of a category."""
         names = {"messageParam": text} | properties if text else properties
+        self.send_properties(category, title=title, **names)
+
+    def send_properties(self, category="World", **properties):
+        """Sends a message that need not have a title."""
         self.call(
-            "POST", "/messages", {"title": title, "category": category, **names},
+            "POST", "/messages", {"category": category, **properties},
             ServiceBusNotification_Format="template", ServiceBusNotification_Tags=f'{category}',
         )
 

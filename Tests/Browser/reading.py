@@ -91,6 +91,46 @@ def stories(t):
     equal((before, titles(tab)), (True, ["Both stories in one", "There was no fire"]))
 
 
+def choose_language(t, tab, value):
+    tab.js(f"document.querySelector('[name=language]').value = '{value}'")
+    t.subscribe(tab, "World")
+    live(tab)
+
+
+@case("a reader who chooses a language reads what is said in it, and nothing else")
+def language(t):
+    t.hub.report_languages("World", "English", "French")
+    t.hub.send("Fire in the port", "World", "It burns.", story="fire", Title_French="Feu au port", News_French="Il brûle.")
+    t.hub.send("Rain")
+    tab = t.reader("World")
+    equal(titles(tab), ["Rain", "Fire in the port"])
+    options = tab.js("[...document.querySelectorAll('[name=language] option')].map((o) => [o.value, o.textContent, o.lang])")
+    equal(options[0], ["", "As published", ""])
+    equal(sorted(options[1:]), [["English", "English", "en"], ["French", "français", "fr"]])
+    choose_language(t, tab, "French")
+    equal(titles(tab), ["Feu au port"])
+    equal(tab.js("[...document.querySelectorAll('#messages [lang]')].map((e) => e.lang)"), ["fr", "fr"])
+    check("You read World in français." in tab.js("document.querySelector('#choice').textContent"))
+    equal(tab.js("document.querySelector('[name=language]').value"), "French")
+    # News without a text in the language changes nothing; the other does so at once.
+    t.hub.send("Snow")
+    t.hub.send("Fire is out", story="fire", status="update", Title_French="Feu éteint")
+    wait_titles(tab, ["Feu éteint"])
+    equal(tab.js("document.querySelector('#messages h3').lang"), "fr")
+    t.shot(tab, "language")
+    choose_language(t, tab, "")
+    equal(titles(tab), ["Fire is out", "Snow", "Rain"])
+    # What another language takes back still holds in the main one, live and after a reload.
+    t.hub.send_properties(Title_French="Pas de feu", story="fire", status="withdrawn")
+    t.hub.send("Last")
+    expected = ["Last", "Fire is out", "Snow", "Rain"]
+    wait_titles(tab, expected)
+    tab.reload()
+    live(tab)
+    equal(titles(tab), expected)
+    equal(tab.js("document.querySelectorAll('#messages .withdrawn').length"), 0)
+
+
 HOSTILE = [
     ("<img src=x onerror=\"document.title='taken'\">", "https://example.org/?a=\"><script>document.title='taken'</script>"),
     ("</li></ol><script>document.title='taken'</script>", "javascript:document.title='taken'"),

@@ -19,7 +19,9 @@ import access  # noqa: F401 - the cases add themselves
 import browsers
 import lasting  # noqa: F401
 import looks  # noqa: F401
+import operators  # noqa: F401
 import reading  # noqa: F401
+import users  # noqa: F401
 import webpush  # noqa: F401
 from cases import CASES, Try
 from hub import Hub

@@ -1,5 +1,6 @@
 import AppBackend
 import GRDB
+import HubClient
 import HubProtocol
 import HubTestServer
 import OutboundHTTP
